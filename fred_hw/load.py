@@ -57,10 +57,7 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
 
 
 def load_model(
-    model: type[M],
-    source: str,
-    changes: Mapping[str, Any] | None = None,
-    path: Path | None = None,
+    model: type[M], source: str, changes: Mapping[str, Any] | None = None, path: Path | None = None
 ) -> M:
     """Return what the YAML file ``source`` holds as ``model``, some fields changed.
 

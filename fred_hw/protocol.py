@@ -15,6 +15,7 @@ __all__ = [
     "CRC_POLYNOMIAL",
     "CRC_REFLECTED",
     "DATA_CIRCUITS",
+    "DATA_COUNT",
     "GENERATIONS",
     "GENERATION_BITS",
     "HEADER_BITS",
@@ -50,8 +51,8 @@ CIRCUITS = ("mp", "pp", "dp", "control")
 """Virtual circuits, the most urgent data first (FRED, arXiv 2406.19580)."""
 
 DATA_CIRCUITS = CIRCUITS[:3]
+DATA_COUNT = len(DATA_CIRCUITS)
 CONTROL = CIRCUITS.index("control")
-
 
 PASSES = 3
 """Packets of less urgent circuits that a source of unicasts, in a switch or a router, sends before

@@ -4,12 +4,7 @@ from math import ceil
 from typing import Annotated, Any, Protocol, Self
 from zlib import crc32
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from .adder_delays import adder_delays
 from .endpoint_spec import EndpointSpec

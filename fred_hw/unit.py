@@ -37,8 +37,8 @@ class Unit(wiring.Component):
     clocked: bool = True
     resettable: bool = True
 
-    def build(self, platform: object) -> Module:
-        """Return the hardware of the unit; units inside are submodules as usual.
+    def build(self, m: Module) -> None:
+        """Put the hardware of the unit into ``m``; units inside are submodules as usual.
 
         Raises
         ------
@@ -50,7 +50,13 @@ class Unit(wiring.Component):
     def elaborate(self, platform: object) -> object:
         if isinstance(platform, Emitter):
             return platform.instantiate(self)
-        return self.build(platform)
+        return self.built()
+
+    def built(self) -> Module:
+        """Return the hardware of the unit."""
+        m = Module()
+        self.build(m)
+        return m
 
 
 U = TypeVar("U", bound=Unit)

@@ -74,7 +74,7 @@ class VerilogEmitter:
         The unit under conversion gets its own contents instead.
         """
         if unit is self._converting:
-            module = unit.build(self)
+            module = unit.built()
             if self._domain is not None:
                 module.domains += self._domain
             return module

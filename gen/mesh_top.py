@@ -6,22 +6,14 @@ inputs, which sixteen links of 4,096 bits exceed.
 
 from collections.abc import Iterator
 
-from fred_hw.link.axis import USER_BITS
+from fred_hw.link.axis import AXIS_BACK, AXIS_FORTH, axis_widths
 from fred_hw.mesh.router import ERRORS
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import DIRECTIONS, OPPOSITE, MeshSpec
 from fred_hw.protocol import HEADER_FIELDS
 
-from .ports import Port
+from .ports import Port, bit_range, head_of_top, link_ports
 
 __all__ = ["mesh_ports", "mesh_top", "router_kinds"]
-
-_OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
-_FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
-
-
-def _widths(mesh: MeshSpec) -> dict[str, int]:
-    """Return the bits of each wire of a link."""
-    return {"tdata": mesh.link.data_width, "tvalid": 1, "tready": 1, "tlast": 1, "tuser": USER_BITS}
 
 
 def mesh_ports(mesh: MeshSpec) -> list[Port]:
@@ -32,11 +24,7 @@ def mesh_ports(mesh: MeshSpec) -> list[Port]:
     """
     ports = [("clk", "input", 1), ("rst", "input", 1)]
     for address in range(len(mesh.places)):
-        for letter, forth, back in (("s", "input", "output"), ("m", "output", "input")):
-            ports += [
-                (f"{letter}{address}_axis_{name}", back if name == _BACK else forth, bits)
-                for name, bits in _widths(mesh).items()
-            ]
+        ports += link_ports(f"{{}}{address}_axis_", axis_widths(mesh.link.data_width))
     return [
         *ports,
         ("incarnation", "input", HEADER_FIELDS["incarnation"].bits),
@@ -65,11 +53,7 @@ def mesh_top(mesh: MeshSpec, modules: dict[tuple[str, ...], str]) -> str:
     """
     ports = mesh_ports(mesh)
     routers = [(x, y) for y in range(mesh.height) for x in range(mesh.width)]
-    lines = [f"module {mesh.name}({', '.join(name for name, _, _ in ports)});"]
-    lines += [f"  {direction} {_range(bits)}{name};" for name, direction, bits in ports]
-    lines += [
-        f"  wire {_range(bits)}{name};" for name, direction, bits in ports if direction == "output"
-    ]
+    lines = head_of_top(mesh.name, ports)
     for x, y in routers:
         lines += list(_wires(mesh, x, y))
     for x, y in routers:
@@ -91,10 +75,6 @@ def mesh_top(mesh: MeshSpec, modules: dict[tuple[str, ...], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _range(bits: int) -> str:
-    return f"[{bits - 1}:0] " if bits > 1 else ""
-
-
 def _name(x: int, y: int) -> str:
     return f"router_{x}_{y}"
 
@@ -106,14 +86,14 @@ def _up(mesh: MeshSpec, x: int, y: int, direction: str) -> str:
 def _wires(mesh: MeshSpec, x: int, y: int) -> Iterator[str]:
     """Yield what a router gives: what it sends to neighbours, and its state."""
     name, count = _name(x, y), len(mesh.directions(x, y))
-    yield f"  wire {_range(count)}{name}_up;"
-    yield f"  wire {_range(len(ERRORS))}{name}_errors;"
+    yield f"  wire {bit_range(count)}{name}_up;"
+    yield f"  wire {bit_range(len(ERRORS))}{name}_errors;"
     yield f"  wire {name}_dropped;"
     for direction in mesh.directions(x, y):
         if direction != "local" and mesh.neighbour(x, y, direction):
-            for wire in _FORTH:
-                yield f"  wire {_range(_widths(mesh)[wire])}{name}_{direction}_{wire};"
-            yield f"  wire {name}_{direction}_{_BACK};"
+            widths = axis_widths(mesh.link.data_width)
+            for wire in (*AXIS_FORTH, AXIS_BACK):
+                yield f"  wire {bit_range(widths[wire])}{name}_{direction}_{wire};"
 
 
 def _instance(mesh: MeshSpec, x: int, y: int, module: str) -> Iterator[str]:
@@ -147,12 +127,12 @@ def _link(mesh: MeshSpec, x: int, y: int, direction: str) -> dict[str, str]:
         return {
             f"{letter}{number}_axis_{wire}": f"{ends[letter]}{wire}"
             for letter in "sm"
-            for wire in (*_FORTH, _BACK)
+            for wire in (*AXIS_FORTH, AXIS_BACK)
         }
-    mine, its = f"{_name(x, y)}_{direction}_", f"{_name(*other)}_{_OPPOSITE[direction]}_"
+    mine, its = f"{_name(x, y)}_{direction}_", f"{_name(*other)}_{OPPOSITE[direction]}_"
     return {
-        **{f"{into}{wire}": f"{its}{wire}" for wire in _FORTH},
-        f"{into}{_BACK}": f"{mine}{_BACK}",
-        **{f"{out}{wire}": f"{mine}{wire}" for wire in _FORTH},
-        f"{out}{_BACK}": f"{its}{_BACK}",
+        **{f"{into}{wire}": f"{its}{wire}" for wire in AXIS_FORTH},
+        f"{into}{AXIS_BACK}": f"{mine}{AXIS_BACK}",
+        **{f"{out}{wire}": f"{mine}{wire}" for wire in AXIS_FORTH},
+        f"{out}{AXIS_BACK}": f"{its}{AXIS_BACK}",
     }

@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.link.axis import AXIS_BACK, AXIS_FORTH
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 
-from .ports import Port, module_ports
+from .ports import SHARED, Port, bit_range, head_of_top, link_ports, module_ports
 
 __all__ = ["Module", "modules_of", "units_of", "wafer_ports", "wafer_top"]
 
-_FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
+_WIRES = (*AXIS_FORTH, AXIS_BACK)
 _BEHIND = "behind"
-_SHARED = ("clk", "rst", "incarnation")
 
 
 class Module(NamedTuple):
@@ -81,10 +81,10 @@ def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instanc
 
 def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
     """Yield the ports of an instance that go to the outside, each with its name in the module."""
-    inside = {begin + wire for begin in (*one.sends, *one.takes) for wire in (*_FORTH, _BACK)}
+    inside = {begin + wire for begin in (*one.sends, *one.takes) for wire in _WIRES}
     inside |= _tied(one).keys()
     for name, direction, bits in one.module.ports:
-        if name not in _SHARED and name not in inside:
+        if name not in SHARED and name not in inside:
             yield name, (f"{one.prefix}_{name}", direction, bits)
 
 
@@ -94,15 +94,12 @@ def _tied(one: _Instance) -> dict[str, tuple[str, int]]:
     Wires that nobody reads are called unused, which linters take for meant.
     """
     names = {
-        f"{letter}{port}_axis_{wire}"
-        for letter in "ms"
-        for port in one.spare
-        for wire in (*_FORTH, _BACK)
+        f"{letter}{port}_axis_{wire}" for letter in "ms" for port in one.spare for wire in _WIRES
     }
     pins: dict[str, tuple[str, int]] = {}
     for name, direction, bits in one.module.ports:
         if name in names:
-            value = f"{bits}'d{int(name.endswith(_BACK))}"
+            value = f"{bits}'d{int(name.endswith(AXIS_BACK))}"
             pins[name] = value if direction == "input" else f"{one.prefix}_unused_{name}", bits
     return pins
 
@@ -125,11 +122,7 @@ def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
         ports += [port for _, port in _outside(one)]
     widths = _widths(modules)
     for address in _controllers(plane):
-        for letter, forth, back in (("s", "input", "output"), ("m", "output", "input")):
-            ports += [
-                (f"io{address}_{letter}_axis_{wire}", back if wire == _BACK else forth, bits)
-                for wire, bits in widths.items()
-            ]
+        ports += link_ports(f"io{address}_{{}}_axis_", widths)
     return ports
 
 
@@ -137,7 +130,7 @@ def _widths(modules: Mapping[str, Module]) -> dict[str, int]:
     """Return the bits of each wire of a link."""
     prefix = "m_axis_"
     bits = {name: bits for name, _, bits in modules["npu"].ports}
-    return {wire: bits[prefix + wire] for wire in (*_FORTH, _BACK)}
+    return {wire: bits[prefix + wire] for wire in _WIRES}
 
 
 def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = None) -> str:
@@ -155,23 +148,19 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
         ``NUMBER`` and ``PACE``.
     """
     ports = wafer_ports(plane, modules)
-    lines = [f"module {plane.wafer.name}({', '.join(name for name, _, _ in ports)});"]
-    lines += [f"  {direction} {_range(bits)}{name};" for name, direction, bits in ports]
-    lines += [
-        f"  wire {_range(bits)}{name};" for name, direction, bits in ports if direction == "output"
-    ]
+    lines = head_of_top(plane.wafer.name, ports)
     instances = list(_instances(plane, modules))
     controllers = {f"io{address}" for address in _controllers(plane)}
     for one in instances:
         for link in one.sends.values():
             if link not in controllers:
                 for wire, bits in _widths(modules).items():
-                    lines.append(f"  wire {_range(bits)}{link}_{wire};")
+                    lines.append(f"  wire {bit_range(bits)}{link}_{wire};")
                     if line:
-                        lines.append(f"  wire {_range(bits)}{link}_{_BEHIND}_{wire};")
+                        lines.append(f"  wire {bit_range(bits)}{link}_{_BEHIND}_{wire};")
     for one in instances:
         tied = _tied(one).values()
-        lines += [f"  wire {_range(bits)}{wire};" for wire, bits in tied if "'" not in wire]
+        lines += [f"  wire {bit_range(bits)}{wire};" for wire, bits in tied if "'" not in wire]
         lines += list(_instance(one, controllers, bool(line)))
     if line:
         links = [link for one in instances for link in one.sends.values()]
@@ -187,7 +176,7 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
             pins = [
                 f"    .{letter}_axis_{wire}({name}_{wire})"
                 for letter, name in (("s", link), ("m", f"{link}_{_BEHIND}"))
-                for wire in (*_FORTH, _BACK)
+                for wire in _WIRES
             ]
             lines += [",\n".join(pins), "  );"]
     return "\n".join([*lines, "endmodule"]) + "\n"
@@ -195,7 +184,7 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
 
 def _instance(one: _Instance, controllers: set[str], behind: bool) -> Iterator[str]:
     """Yield an instance with its wires; what it takes comes ``behind`` the links' modules."""
-    pins = {name: name for name in _SHARED}
+    pins = {name: name for name in SHARED}
     pins |= {name: port for name, (port, _, _) in _outside(one)}
     pins |= {name: value for name, (value, _) in _tied(one).items()}
     for letter, links in (("m", one.sends), ("s", one.takes)):
@@ -203,11 +192,7 @@ def _instance(one: _Instance, controllers: set[str], behind: bool) -> Iterator[s
             outside = f"{link}_{letter}_axis" if link in controllers else link
             if behind and letter == "s" and link not in controllers:
                 outside = f"{link}_{_BEHIND}"
-            pins |= {begin + wire: f"{outside}_{wire}" for wire in (*_FORTH, _BACK)}
+            pins |= {begin + wire: f"{outside}_{wire}" for wire in _WIRES}
     yield f"  {one.module.name} u_{one.prefix} ("
     yield ",\n".join(f"    .{name}({pins[name]})" for name, _, _ in one.module.ports)
     yield "  );"
-
-
-def _range(bits: int) -> str:
-    return f"[{bits - 1}:0] " if bits > 1 else ""

@@ -90,10 +90,7 @@ class _Part:
 
 
 def areas(
-    modules: dict[str, MappedModule],
-    mapped: Mapped,
-    libraries: Libraries,
-    units: Mapping[str, str],
+    modules: dict[str, MappedModule], mapped: Mapped, libraries: Libraries, units: Mapping[str, str]
 ) -> Area:
     """Count the areas of a design.
 

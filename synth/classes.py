@@ -5,15 +5,7 @@ from dataclasses import dataclass, field
 
 __all__ = ["CLASSES", "UNKNOWN", "Kinds", "kinds_of"]
 
-CLASSES = (
-    "adders",
-    "multiplexers",
-    "pipeline",
-    "bypass",
-    "configuration",
-    "buffers",
-    "control",
-)
+CLASSES = ("adders", "multiplexers", "pipeline", "bypass", "configuration", "buffers", "control")
 
 UNKNOWN = "unclassified"
 """Class of hardware that is not ours."""

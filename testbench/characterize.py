@@ -17,13 +17,7 @@ from testbench.sim.kept import Written, kept
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = [
-    "RECORD_SCHEMA",
-    "SWITCH_TESTS",
-    "agreed",
-    "characterize",
-    "verilog_hashes",
-]
+__all__ = ["RECORD_SCHEMA", "SWITCH_TESTS", "agreed", "characterize", "verilog_hashes"]
 
 RECORD_SCHEMA = "fred-timing/2"
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")

@@ -94,26 +94,24 @@ class AceChannel(Unit):
         self.unit_name = sizes_name("ace_channel", spec)
         none = {"phase": spec.protocol.phases + 1, "peer": 0, "generation": 0}
         flow = flow_layout(spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(work_layout(spec))),
-                "requests": Out(stream.Signature(request_layout(spec))),
-                "begun": In(1),
-                "loaded": In(1),
-                "send": Out(send_word_signature(spec)),
-                "receive": Out(receive_word_signature(spec)),
-                "idle": In(1),
-                "send_flow": Out(flow, init=none),
-                "receive_flow": Out(flow, init=none),
-                "came": In(1),
-                "enough": Out(1, init=1),
-                "busy": Out(1),
-                "done": Out(1),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(work_layout(spec))),
+            "requests": Out(stream.Signature(request_layout(spec))),
+            "begun": In(1),
+            "loaded": In(1),
+            "send": Out(send_word_signature(spec)),
+            "receive": Out(receive_word_signature(spec)),
+            "idle": In(1),
+            "send_flow": Out(flow, init=none),
+            "receive_flow": Out(flow, init=none),
+            "came": In(1),
+            "enough": Out(1, init=1),
+            "busy": Out(1),
+            "done": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = work_layout(self.spec)
         work = data.View(layout, Signal(layout.size, name="work", reset_less=True))
         loader = place(m, "loader", AceLoader(spec=self.spec))
@@ -138,7 +136,6 @@ class AceChannel(Unit):
             & stored
         )
         self._begin(m, work, begin, still)
-        return m
 
     def _begin(self, m: Module, work: data.View, begin: Signal, still: Value) -> None:
         """Take a descriptor when the one before is done, and its flow can be set."""

@@ -7,13 +7,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .endpoint_map import CAUSES, COUNTERS, endpoint_map
 from .prepare import REASONS, AcePrepare
-from .work import CIRCUITS, work_layout
+from .work import work_layout
 
 __all__ = ["AceControl"]
 
@@ -80,22 +80,21 @@ class AceControl(Unit):
         members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
         members |= {
             "irq": Out(1),
-            "valid": Out(CIRCUITS),
-            "ready": In(CIRCUITS),
+            "valid": Out(DATA_COUNT),
+            "ready": In(DATA_COUNT),
             "work": Out(work_layout(spec)),
-            **dict.fromkeys(("busy", "done", "idle"), In(CIRCUITS)),
+            **dict.fromkeys(("busy", "done", "idle"), In(DATA_COUNT)),
             "up": In(1),
             "address": Out(spec.protocol.fields["source"]),
-            "send_clear": Out(CIRCUITS),
-            "receive_clear": Out(CIRCUITS),
+            "send_clear": Out(DATA_COUNT),
+            "receive_clear": Out(DATA_COUNT),
             "partner": In(1),
             "link": In(1),
             "counts": In(len(COUNTERS)),
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
         prepare = place(m, "prepare", AcePrepare(spec=self.spec))
         pass_axi_lite(m, self, registers)
@@ -122,7 +121,6 @@ class AceControl(Unit):
         m.d.comb += registers.completed_value.eq(Cat(completed))
         m.d.sync += self.irq.eq(Cat(raised).any())
         self._counters(m, registers)
-        return m
 
     def _descriptors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> None:
         """Give what the registers hold to be prepared."""

@@ -14,7 +14,7 @@ from fred_hw.control.common_registers import (
 )
 from fred_hw.control.registers import Field, Register, RegisterMap
 from fred_hw.endpoint_spec import MOST_MEMBERS
-from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, GENERATION_BITS
+from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, GENERATION_BITS
 from fred_hw.spec import SwitchSpec
 
 from .operations import OPERATIONS
@@ -160,7 +160,7 @@ def _errors() -> tuple[Register, ...]:
             0x30,
             "ro",
             "Descriptors that each circuit has ended, modulo 2^32",
-            len(DATA_CIRCUITS),
+            DATA_COUNT,
         ),
     )
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -19,7 +19,7 @@ from .memory_port import MemoryPort, memory_signature
 from .outlet import AceOutlet
 from .reader import AceReader
 from .scratchpad import AceScratchpad
-from .work import CIRCUITS, sizes_name
+from .work import sizes_name
 
 __all__ = ["AceEngine"]
 
@@ -85,28 +85,27 @@ class AceEngine(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceEngine", spec)
         self.unit_name = sizes_name("ace_engine", spec)
-        flows = data.ArrayLayout(flow_layout(spec), CIRCUITS)
+        flows = data.ArrayLayout(flow_layout(spec), DATA_COUNT)
         members: dict[str, Member] = axi_lite_members(endpoint_map(spec).address_bits)
         members |= {
             "irq": Out(1),
             "memory": Out(memory_signature(spec)),
-            "send": Out(payload_signature(spec)).array(CIRCUITS),
-            "receive": In(payload_signature(spec)).array(CIRCUITS),
+            "send": Out(payload_signature(spec)).array(DATA_COUNT),
+            "receive": In(payload_signature(spec)).array(DATA_COUNT),
             "send_flow": Out(flows),
             "receive_flow": Out(flows),
-            "send_clear": Out(CIRCUITS),
-            "receive_clear": Out(CIRCUITS),
-            "receive_enough": Out(CIRCUITS),
-            "receive_came": In(CIRCUITS),
-            "idle": In(CIRCUITS),
+            "send_clear": Out(DATA_COUNT),
+            "receive_clear": Out(DATA_COUNT),
+            "receive_enough": Out(DATA_COUNT),
+            "receive_came": In(DATA_COUNT),
+            "idle": In(DATA_COUNT),
             "up": In(1),
             "address": Out(spec.protocol.fields["source"]),
             **dict.fromkeys(("partner", "link", "rewinds", "dropped"), In(1)),
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         control = place(m, "control", AceControl(spec=self.spec))
         reader = place(m, "reader", AceReader(spec=self.spec))
         scratchpad = place(m, "scratchpad", AceScratchpad(spec=self.spec))
@@ -156,7 +155,6 @@ class AceEngine(Unit):
                 control.done[k].eq(channel.done),
             ]
         self._count(m, control, intake, scratchpad)
-        return m
 
     def _count(
         self, m: Module, control: AceControl, intake: AceIntake, scratchpad: AceScratchpad

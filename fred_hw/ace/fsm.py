@@ -65,20 +65,18 @@ class AceFsm(Unit):
         strobes = dict.fromkeys(
             ("begin", "send_taken", "send_done", "receive_taken", "receive_done"), In(1)
         )
-        super().__init__(
-            {
-                "work": In(work_layout(spec)),
-                **strobes,
-                "i": In(slot_bits(spec)),
-                "busy": Out(1),
-                "slot": Out(slot_bits(spec)),
-                "send": Out(1),
-                "receive": Out(1),
-            }
-        )
+        members = {
+            "work": In(work_layout(spec)),
+            **strobes,
+            "i": In(slot_bits(spec)),
+            "busy": Out(1),
+            "slot": Out(slot_bits(spec)),
+            "send": Out(1),
+            "receive": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work = self.work
         sent, gone, taken, received = (
             Signal(STEP_BITS, name=name) for name in ("sent", "gone", "taken", "received")
@@ -104,4 +102,3 @@ class AceFsm(Unit):
             m.d.sync += ended.eq((gone == work.steps) & (received == work.receives))
             with m.If(ended):
                 m.d.sync += self.busy.eq(0)
-        return m

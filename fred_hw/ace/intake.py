@@ -8,13 +8,14 @@ from fred_hw.datapath.reducer import Reducer
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .memory_port import write_layout
 from .reader import load_layout
 from .scratchpad import SlotRead, slot_read_signature
-from .work import CIRCUITS, ReceiveWord, receive_layout, receive_word_signature, sizes_name
+from .work import ReceiveWord, receive_layout, receive_word_signature, sizes_name
 
 __all__ = ["AceIntake"]
 
@@ -64,20 +65,18 @@ class AceIntake(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceIntake", spec)
         self.unit_name = sizes_name("ace_intake", spec)
-        super().__init__(
-            {
-                "words": In(receive_word_signature(spec)).array(CIRCUITS),
-                "receive": In(payload_signature(spec)).array(CIRCUITS),
-                "operand": Out(slot_read_signature(spec)),
-                "stores": Out(1),
-                "store": Out(load_layout(spec)),
-                "write": Out(stream.Signature(write_layout(spec))),
-                "reduced": Out(1),
-            }
-        )
+        members = {
+            "words": In(receive_word_signature(spec)).array(DATA_COUNT),
+            "receive": In(payload_signature(spec)).array(DATA_COUNT),
+            "operand": Out(slot_read_signature(spec)),
+            "stores": Out(1),
+            "store": Out(load_layout(spec)),
+            "write": Out(stream.Signature(write_layout(spec))),
+            "reduced": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         take, chosen = self._choose(m)
         layout = receive_layout(self.spec)
         meant = data.View(layout, Signal(layout.size, name="meant"))
@@ -108,7 +107,6 @@ class AceIntake(Unit):
             _, there, what, circuit = self._delay(m, f"r{stage}", None, there, what, circuit)
         now, there, what, circuit = self._delay(m, "o", reducer.o, there, what, circuit)
         self._deliver(m, now, there, data.View(layout, what), circuit)
-        return m
 
     def _delay(
         self, m: Module, name: str, now: Value | None, there: Value, what: Value, circuit: Value
@@ -116,7 +114,7 @@ class AceIntake(Unit):
         """Put a register behind a flit, if there is one, and what is known of it."""
         valid = Signal(name=f"valid_{name}")
         about = Signal(len(what), name=f"what_{name}", reset_less=True)
-        of = Signal(CIRCUITS, name=f"circuit_{name}", reset_less=True)
+        of = Signal(DATA_COUNT, name=f"circuit_{name}", reset_less=True)
         m.d.sync += [valid.eq(there), about.eq(what), of.eq(circuit)]
         if now is None:
             return Signal(), valid, about, of
@@ -127,7 +125,7 @@ class AceIntake(Unit):
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
         """Return which circuit's flit is taken, and which one is looked at."""
         wanting, chosen, recent, take = (
-            Signal(CIRCUITS, name=name) for name in ("wanting", "chosen", "recent", "take")
+            Signal(DATA_COUNT, name=name) for name in ("wanting", "chosen", "recent", "take")
         )
         reserved, room = Signal(range(WRITES + 1)), Signal(init=1)
         m.d.comb += [
@@ -144,7 +142,7 @@ class AceIntake(Unit):
         ]
         with m.If(take.any()):
             m.d.sync += recent.eq(take)
-        stores = Signal(CIRCUITS)
+        stores = Signal(DATA_COUNT)
         m.d.comb += stores.eq(take & Cat(word.payload.store for word in self.words))
         gone = self.write.valid & self.write.ready
         with m.If(stores.any() & ~gone):
@@ -158,7 +156,7 @@ class AceIntake(Unit):
         self, m: Module, flit: Value, there: Value, what: data.View, circuit: Value
     ) -> None:
         """Give a flit to its slot and to the queue for memory, and say when a message is whole."""
-        layout = data.StructLayout({"circuit": CIRCUITS, "write": write_layout(self.spec)})
+        layout = data.StructLayout({"circuit": DATA_COUNT, "write": write_layout(self.spec)})
         queue = place(m, "queue", Fifo(shape=layout, depth=WRITES))
         head = queue.o.payload
         m.d.comb += [

@@ -19,16 +19,15 @@ def request_layout(spec: SwitchSpec) -> data.StructLayout:
     A part ends with what has a ``mark``: its last read, or nothing, if ``reads`` is not set;
     ``first`` says whether it is the first one of its chunk.
     """
-    return data.StructLayout(
-        {
-            "reads": 1,
-            "mark": 1,
-            "first": 1,
-            "address": word_bits(spec),
-            "slot": slot_bits(spec),
-            "place": place_bits(spec),
-        }
-    )
+    fields = {
+        "reads": 1,
+        "mark": 1,
+        "first": 1,
+        "address": word_bits(spec),
+        "slot": slot_bits(spec),
+        "place": place_bits(spec),
+    }
+    return data.StructLayout(fields)
 
 
 class AceLoader(Unit):
@@ -75,19 +74,17 @@ class AceLoader(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceLoader", spec)
         self.unit_name = sizes_name("ace_loader", spec)
-        super().__init__(
-            {
-                "work": In(work_layout(spec)),
-                "begin": In(1),
-                "room": In(1),
-                "taken": Out(1),
-                "o": Out(stream.Signature(request_layout(spec))),
-                "active": Out(1),
-            }
-        )
+        members = {
+            "work": In(work_layout(spec)),
+            "begin": In(1),
+            "room": In(1),
+            "taken": Out(1),
+            "o": Out(stream.Signature(request_layout(spec))),
+            "active": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work, asked, spec = self.work, self.o.payload, self.spec
         turns = place(m, "turns", AceTurns(spec=spec))
         layout = self._part_layout()
@@ -136,7 +133,6 @@ class AceLoader(Unit):
                 final.eq(following.flits <= 1),
                 known.eq(takes),
             ]
-        return m
 
     def _slot(self, m: Module, turns: AceTurns, takes: Value) -> Signal:
         """Return the slot of the part whose turn it is: those that go together have one each."""
@@ -156,12 +152,11 @@ class AceLoader(Unit):
     def _part_layout(self) -> data.StructLayout:
         """Return what is known of a part."""
         spec = self.spec
-        return data.StructLayout(
-            {
-                "flits": size_bits(spec),
-                "address": word_bits(spec),
-                "place": place_bits(spec),
-                "first": 1,
-                "slot": slot_bits(spec),
-            }
-        )
+        fields = {
+            "flits": size_bits(spec),
+            "address": word_bits(spec),
+            "place": place_bits(spec),
+            "first": 1,
+            "slot": slot_bits(spec),
+        }
+        return data.StructLayout(fields)

@@ -36,10 +36,9 @@ def memory_signature(spec: SwitchSpec) -> wiring.Signature:
         Words to write; one that was taken is written before any that is taken later, and any read
         behind it.
     """
-    return wiring.Signature(
-        {
-            "read": Out(stream.Signature(word_bits(spec))),
-            "data": In(stream.Signature(spec.data_width)),
-            "write": Out(stream.Signature(write_layout(spec))),
-        }
-    )
+    members = {
+        "read": Out(stream.Signature(word_bits(spec))),
+        "data": In(stream.Signature(spec.data_width)),
+        "write": Out(stream.Signature(write_layout(spec))),
+    }
+    return wiring.Signature(members)

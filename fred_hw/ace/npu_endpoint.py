@@ -6,15 +6,15 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.link.axis import axis_members
-from fred_hw.protocol import HEADER_FIELDS
+from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members
+from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .endpoint_map import endpoint_map
 from .engine import AceEngine
 from .memory_port import MemoryPort
-from .work import ADDRESS_BITS, CIRCUITS, word_bits
+from .work import ADDRESS_BITS, word_bits
 
 __all__ = ["BEGIN_CYCLES", "END_CYCLES", "NpuEndpoint"]
 
@@ -24,8 +24,6 @@ members, and 3."""
 
 END_CYCLES = 4
 """From the last flit that memory takes to ``irq``; COMPLETED and DONE show it a cycle before."""
-
-_LINK = ("tdata", "tvalid", "tready", "tlast", "tuser")
 
 
 class NpuEndpoint(Unit):
@@ -104,17 +102,16 @@ class NpuEndpoint(Unit):
             members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         link = place(m, "link", Endpoint(spec=self.spec))
         engine = place(m, "engine", AceEngine(spec=self.spec))
         pass_axi_lite(m, self, engine)
         self._memory(m, engine.memory)
         for side in "sm":
-            for name in _LINK:
+            for name in AXIS_WIRES:
                 own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
-                m.d.comb += inner.eq(own) if (side == "s") != (name == "tready") else own.eq(inner)
-        for k in range(CIRCUITS):
+                m.d.comb += inner.eq(own) if (side == "s") != (name == AXIS_BACK) else own.eq(inner)
+        for k in range(DATA_COUNT):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])
         m.d.comb += [
@@ -134,7 +131,6 @@ class NpuEndpoint(Unit):
             engine.dropped.eq(link.dropped),
             self.irq.eq(engine.irq),
         ]
-        return m
 
     def _memory(self, m: Module, memory: MemoryPort) -> None:
         """Give the port to memory the names of AXI4-Stream, and its addresses in bytes."""

@@ -6,11 +6,12 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .scratchpad import SlotRead, slot_read_signature
-from .work import CIRCUITS, SendWord, send_word_signature, sizes_name
+from .work import SendWord, send_word_signature, sizes_name
 
 __all__ = ["AceOutlet"]
 
@@ -50,22 +51,20 @@ class AceOutlet(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceOutlet", spec)
         self.unit_name = sizes_name("ace_outlet", spec)
-        super().__init__(
-            {
-                "words": In(send_word_signature(spec)).array(CIRCUITS),
-                "slots": Out(slot_read_signature(spec)),
-                "send": Out(payload_signature(spec)).array(CIRCUITS),
-            }
-        )
+        members = {
+            "words": In(send_word_signature(spec)).array(DATA_COUNT),
+            "slots": Out(slot_read_signature(spec)),
+            "send": Out(payload_signature(spec)).array(DATA_COUNT),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         wanting, chosen, recent, take, came, room = (
-            Signal(CIRCUITS, name=name)
+            Signal(DATA_COUNT, name=name)
             for name in ("wanting", "chosen", "recent", "take", "came", "room")
         )
         last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
-        there = Signal(CIRCUITS)
+        there = Signal(DATA_COUNT)
         slots = self.slots
         m.d.comb += [
             wanting.eq(Cat(word.valid for word in self.words) & room),
@@ -74,7 +73,7 @@ class AceOutlet(Unit):
             slots.circuit.eq(chosen),
             slots.slot.eq(one_hot_mux(chosen, [word.slot for word in self.words])),
             slots.place.eq(one_hot_mux(chosen, [word.place for word in self.words])),
-            take.eq(chosen & slots.ready.replicate(CIRCUITS)),
+            take.eq(chosen & slots.ready.replicate(DATA_COUNT)),
             *(word.take.eq(take[k]) for k, word in enumerate(self.words)),
         ]
         m.d.sync += [
@@ -97,4 +96,3 @@ class AceOutlet(Unit):
                 stream.valid.eq(queue.o.valid),
                 queue.o.ready.eq(stream.ready),
             ]
-        return m

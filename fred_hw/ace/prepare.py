@@ -8,13 +8,13 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .operations import OPERATIONS
 from .work import (
     ADDRESS_BITS,
-    CIRCUITS,
     STEP_BITS,
     count_bits,
     flit_bytes,
@@ -33,18 +33,17 @@ def descriptor_layout() -> data.StructLayout:
     """Return a descriptor as registers hold it."""
     flow = data.StructLayout({"number": 7, "kind": 1, "generation": 3, "keep": 1})
     words = dict.fromkeys(("bytes", "receive_bytes", "block_bytes", "message_bytes"), 32)
-    return data.StructLayout(
-        {
-            "source": 64,
-            "destination": 64,
-            **words,
-            "members": 8,
-            "rank": 8,
-            "fsms": 8,
-            "send": flow,
-            "receive": flow,
-        }
-    )
+    fields = {
+        "source": 64,
+        "destination": 64,
+        **words,
+        "members": 8,
+        "rank": 8,
+        "fsms": 8,
+        "send": flow,
+        "receive": flow,
+    }
+    return data.StructLayout(fields)
 
 
 class _Asked(NamedTuple):
@@ -109,21 +108,19 @@ class AcePrepare(Unit):
         self.spec = check_spec("AcePrepare", spec)
         flit_bytes(spec)
         self.unit_name = sizes_name("ace_prepare", spec)
-        super().__init__(
-            {
-                "operation": In(3),
-                "circuit": In(2),
-                "descriptor": In(descriptor_layout()),
-                "busy": Out(1),
-                "valid": Out(CIRCUITS),
-                "ready": In(CIRCUITS),
-                "o": Out(work_layout(spec)),
-                "refused": Out(len(REASONS)),
-            }
-        )
+        members = {
+            "operation": In(3),
+            "circuit": In(2),
+            "descriptor": In(descriptor_layout()),
+            "busy": Out(1),
+            "valid": Out(DATA_COUNT),
+            "ready": In(DATA_COUNT),
+            "o": Out(work_layout(spec)),
+            "refused": Out(len(REASONS)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = descriptor_layout()
         asked = _Asked(
             operation=Signal(3, name="kind"),
@@ -166,10 +163,9 @@ class AcePrepare(Unit):
             with m.If(~bad.any() & ~full):
                 m.d.comb += self.valid.eq(self._bit(asked.circuit))
             fsm.go("idle")
-        return m
 
     def _bit(self, circuit: Value) -> Value:
-        return Cat(circuit == k for k in range(CIRCUITS))
+        return Cat(circuit == k for k in range(DATA_COUNT))
 
     def _unset(self, m: Module, asked: _Asked) -> tuple[Signal, Signal]:
         """Return, a cycle later, whether a flow out, and one in, stays that was never set.
@@ -182,7 +178,7 @@ class AcePrepare(Unit):
         for flow, used, never in zip(
             (rest.send, rest.receive), (sends, comes | ~is_exchange), unset, strict=True
         ):
-            were_set = Signal(CIRCUITS, name=never.name.replace("unset", "set"))
+            were_set = Signal(DATA_COUNT, name=never.name.replace("unset", "set"))
             m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(asked.circuit)).any())
             with m.If(~flow.keep):
                 m.d.sync += were_set.eq(were_set | self.valid)
@@ -233,7 +229,7 @@ class AcePrepare(Unit):
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
-                    (operation >= len(OPERATIONS)) | (circuit >= CIRCUITS),
+                    (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow | (moves & (unset[0] | unset[1])),
                     moves & (large_any | (is_ring & ring)),

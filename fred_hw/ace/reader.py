@@ -7,25 +7,25 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .loader import request_layout
-from .work import CIRCUITS, place_bits, sizes_name, slot_bits, word_bits
+from .work import place_bits, sizes_name, slot_bits, word_bits
 
 __all__ = ["AceReader", "load_layout"]
 
 
 def load_layout(spec: SwitchSpec) -> StructLayout:
     """Return a flit that goes into a slot of a circuit's partition."""
-    return StructLayout(
-        {
-            "circuit": CIRCUITS,
-            "slot": slot_bits(spec),
-            "place": place_bits(spec),
-            "data": spec.data_width,
-        }
-    )
+    fields = {
+        "circuit": DATA_COUNT,
+        "slot": slot_bits(spec),
+        "place": place_bits(spec),
+        "data": spec.data_width,
+    }
+    return StructLayout(fields)
 
 
 class AceReader(Unit):
@@ -70,35 +70,33 @@ class AceReader(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceReader", spec)
         self.unit_name = sizes_name("ace_reader", spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(request_layout(spec))).array(CIRCUITS),
-                "read": Out(stream.Signature(word_bits(spec))),
-                "data": In(stream.Signature(spec.data_width)),
-                "valid": Out(1),
-                "ready": In(1),
-                "o": Out(load_layout(spec)),
-                "begun": Out(CIRCUITS),
-                "loaded": Out(CIRCUITS),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(request_layout(spec))).array(DATA_COUNT),
+            "read": Out(stream.Signature(word_bits(spec))),
+            "data": In(stream.Signature(spec.data_width)),
+            "valid": Out(1),
+            "ready": In(1),
+            "o": Out(load_layout(spec)),
+            "begun": Out(DATA_COUNT),
+            "loaded": Out(DATA_COUNT),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         tag = StructLayout(
             {
                 "reads": 1,
                 "mark": 1,
                 "first": 1,
-                "circuit": CIRCUITS,
+                "circuit": DATA_COUNT,
                 "slot": slot_bits(spec),
                 "place": place_bits(spec),
             }
         )
         depth = max(2, spec.endpoint.memory_reads)
         tags = place(m, "tags", Fifo(shape=tag, depth=depth))
-        chosen, recent = Signal(CIRCUITS), Signal(CIRCUITS)
+        chosen, recent = Signal(DATA_COUNT), Signal(DATA_COUNT)
         wanting = Cat(one.valid for one in self.i)
         asked = View(request_layout(spec), Signal(request_layout(spec).size, name="asked"))
         take = Signal()
@@ -123,7 +121,6 @@ class AceReader(Unit):
                 self.read.payload.eq(asked.address),
             ]
         self._give(m, tags.o)
-        return m
 
     def _give(self, m: Module, tags: stream.Interface) -> None:
         """Keep a word, or a mark alone, until it is taken."""
@@ -144,8 +141,8 @@ class AceReader(Unit):
                 self.o.place.eq(head.place),
                 self.o.data.eq(self.data.payload),
             ]
-        told = self.o.circuit & (ends & moves).replicate(CIRCUITS)
+        told = self.o.circuit & (ends & moves).replicate(DATA_COUNT)
         m.d.comb += [
-            self.begun.eq(told & first.replicate(CIRCUITS)),
-            self.loaded.eq(told & (~first).replicate(CIRCUITS)),
+            self.begun.eq(told & first.replicate(DATA_COUNT)),
+            self.loaded.eq(told & (~first).replicate(DATA_COUNT)),
         ]

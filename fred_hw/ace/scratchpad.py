@@ -6,11 +6,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .reader import load_layout
-from .work import CIRCUITS, place_bits, sizes_name, slot_bits
+from .work import place_bits, sizes_name, slot_bits
 
 __all__ = ["AceScratchpad", "SlotRead", "slot_read_signature"]
 
@@ -38,16 +39,15 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
     data : In(data_width)
         The flit, in the cycle after the read.
     """
-    return wiring.Signature(
-        {
-            "valid": Out(1),
-            "ready": In(1),
-            "circuit": Out(CIRCUITS),
-            "slot": Out(slot_bits(spec)),
-            "place": Out(place_bits(spec)),
-            "data": In(spec.data_width),
-        }
-    )
+    members = {
+        "valid": Out(1),
+        "ready": In(1),
+        "circuit": Out(DATA_COUNT),
+        "slot": Out(slot_bits(spec)),
+        "place": Out(place_bits(spec)),
+        "data": In(spec.data_width),
+    }
+    return wiring.Signature(members)
 
 
 class AceScratchpad(Unit):
@@ -88,20 +88,18 @@ class AceScratchpad(Unit):
         self.spec = check_spec("AceScratchpad", spec)
         self.unit_name = sizes_name("ace_scratchpad", spec)
         self.resettable = False
-        super().__init__(
-            {
-                "loads": In(1),
-                "loads_ready": Out(1),
-                "load": In(load_layout(spec)),
-                "stores": In(1),
-                "store": In(load_layout(spec)),
-                "operand": In(slot_read_signature(spec)),
-                "send": In(slot_read_signature(spec)),
-            }
-        )
+        members = {
+            "loads": In(1),
+            "loads_ready": Out(1),
+            "load": In(load_layout(spec)),
+            "stores": In(1),
+            "store": In(load_layout(spec)),
+            "operand": In(slot_read_signature(spec)),
+            "send": In(slot_read_signature(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         same = Signal()
         m.d.comb += [
@@ -118,7 +116,7 @@ class AceScratchpad(Unit):
                 | (self.store.slot != self.load.slot)
             ),
         ]
-        banks = [(k, slot) for k in range(CIRCUITS) for slot in range(spec.endpoint.slots)]
+        banks = [(k, slot) for k in range(DATA_COUNT) for slot in range(spec.endpoint.slots)]
         words: list[Value] = []
         readers = {"operand": self.operand, "send": self.send}
         chosen = {
@@ -151,4 +149,3 @@ class AceScratchpad(Unit):
             words.append(read.data)
         for name, one in readers.items():
             m.d.comb += one.data.eq(one_hot_mux(chosen[name], words))
-        return m

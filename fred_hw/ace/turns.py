@@ -74,27 +74,25 @@ class AceTurns(Unit):
         self.spec = check_spec("AceTurns", spec)
         self.unit_name = sizes_name("ace_turns", spec)
         count, machines = count_bits(spec), spec.endpoint.fsms
-        super().__init__(
-            {
-                "work": In(work_layout(spec)),
-                "steps": In(STEP_BITS),
-                "last_fsm": In(machines),
-                "ahead": In(1),
-                "begin": In(1),
-                "turn": Out(machines),
-                "place": Out(place_bits(spec)),
-                "offset": Out(count + 1),
-                "size": Out(size_bits(spec)),
-                "step": Out(STEP_BITS),
-                "first": Out(1),
-                "last": Out(1),
-                "advance": In(1),
-                "active": Out(1),
-            }
-        )
+        members = {
+            "work": In(work_layout(spec)),
+            "steps": In(STEP_BITS),
+            "last_fsm": In(machines),
+            "ahead": In(1),
+            "begin": In(1),
+            "turn": Out(machines),
+            "place": Out(place_bits(spec)),
+            "offset": Out(count + 1),
+            "size": Out(size_bits(spec)),
+            "step": Out(STEP_BITS),
+            "first": Out(1),
+            "last": Out(1),
+            "advance": In(1),
+            "active": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
         now, wait = Signal(machines, init=1, name="now"), Signal(3)
         # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
@@ -147,4 +145,3 @@ class AceTurns(Unit):
                 skip.eq(self.ahead),
                 wait.eq(Mux(self.ahead, 4, 3)),
             ]
-        return m

@@ -5,12 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.flow import flow_layout
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
     "ADDRESS_BITS",
-    "CIRCUITS",
     "STEP_BITS",
     "ReceiveWord",
     "SendWord",
@@ -29,8 +27,6 @@ __all__ = [
 
 ADDRESS_BITS = 40
 """Bits of an address of memory, in bytes."""
-
-CIRCUITS = len(DATA_CIRCUITS)
 
 STEP_BITS = 7
 """Bits of a number of steps: an all-reduce of 64 endpoints has 126."""
@@ -126,27 +122,26 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
     """
     count, place, word = count_bits(spec), place_bits(spec), word_bits(spec)
     flow = flow_layout(spec)
-    return data.StructLayout(
-        {
-            "source": word,
-            "destination": word,
-            "send": flow,
-            "receive": flow,
-            "sets_send": 1,
-            "sets_receive": 1,
-            "total": count,
-            "block": count,
-            "message": size_bits(spec),
-            "first_place": place,
-            "first_offset": count + 1,
-            "last_place": place,
-            "last_offset": count + 1,
-            **dict.fromkeys(("parts", "steps", "receives", "reduces", "stores"), STEP_BITS),
-            "direct": count,
-            "expected": count + 1,
-            "last_fsm": spec.endpoint.fsms,
-        }
-    )
+    fields = {
+        "source": word,
+        "destination": word,
+        "send": flow,
+        "receive": flow,
+        "sets_send": 1,
+        "sets_receive": 1,
+        "total": count,
+        "block": count,
+        "message": size_bits(spec),
+        "first_place": place,
+        "first_offset": count + 1,
+        "last_place": place,
+        "last_offset": count + 1,
+        **dict.fromkeys(("parts", "steps", "receives", "reduces", "stores"), STEP_BITS),
+        "direct": count,
+        "expected": count + 1,
+        "last_fsm": spec.endpoint.fsms,
+    }
+    return data.StructLayout(fields)
 
 
 def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -159,31 +154,29 @@ def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
     slot, place, last : Out(slot_bits(spec)), Out(place_bits(spec)), Out(1)
         Where it is, and whether it ends a packet.
     """
-    return wiring.Signature(
-        {
-            "valid": Out(1),
-            "take": In(1),
-            "slot": Out(slot_bits(spec)),
-            "place": Out(place_bits(spec)),
-            "last": Out(1),
-        }
-    )
+    members = {
+        "valid": Out(1),
+        "take": In(1),
+        "slot": Out(slot_bits(spec)),
+        "place": Out(place_bits(spec)),
+        "last": Out(1),
+    }
+    return wiring.Signature(members)
 
 
 def receive_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what a flit to receive is: where it goes, and what is done with it."""
-    return data.StructLayout(
-        {
-            "slot": slot_bits(spec),
-            "place": place_bits(spec),
-            "address": word_bits(spec),
-            "reduce": 1,
-            "keep": 1,
-            "store": 1,
-            "last": 1,
-            "fsm": spec.endpoint.fsms,
-        }
-    )
+    fields = {
+        "slot": slot_bits(spec),
+        "place": place_bits(spec),
+        "address": word_bits(spec),
+        "reduce": 1,
+        "keep": 1,
+        "store": 1,
+        "last": 1,
+        "fsm": spec.endpoint.fsms,
+    }
+    return data.StructLayout(fields)
 
 
 def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -200,12 +193,11 @@ def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
     done : In(fsms)
         High for a cycle when the last flit of a message is in its slot, and in the queue to memory.
     """
-    return wiring.Signature(
-        {
-            "valid": Out(1),
-            "take": In(1),
-            "payload": Out(receive_layout(spec)),
-            "stored": In(1),
-            "done": In(spec.endpoint.fsms),
-        }
-    )
+    members = {
+        "valid": Out(1),
+        "take": In(1),
+        "payload": Out(receive_layout(spec)),
+        "stored": In(1),
+        "done": In(spec.endpoint.fsms),
+    }
+    return wiring.Signature(members)

@@ -117,8 +117,7 @@ class LaneUnit(Unit):
         """
         return {}
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         width = self.number_format.width
         signals: Any = (self.i0, self.i1)
         places: Places = {"i0": range(width), "i1": range(width, 2 * width)}
@@ -141,4 +140,3 @@ class LaneUnit(Unit):
             m.d.sync += [registers[0].eq(o), registers[1].eq(second)]
             o, second = registers
         m.d.comb += [self.o.eq(o), self.second.eq(second)]
-        return m

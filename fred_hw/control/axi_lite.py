@@ -129,13 +129,11 @@ class AxiLiteRegisters(Unit):
                 members |= more
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         bad_write, bad_read = Signal(), Signal()
         self._write(m, bad_write)
         self._read(m, bad_read)
         m.d.comb += self.bad_address.eq(bad_write | bad_read)
-        return m
 
     def _port(self, name: str) -> Signal:
         return getattr(self, PREFIX + name)

@@ -55,8 +55,7 @@ class SaturatingCounter(Unit):
         self.unit_name = f"saturating_counter_n{sources}_w{width}"
         super().__init__({"events": In(sources), "clear": In(1), "count": Out(width)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         came, total = Signal(range(self.sources + 1)), Signal(self.width + 1)
         m.d.comb += total.eq(self.count + came)
         m.d.sync += [
@@ -65,4 +64,3 @@ class SaturatingCounter(Unit):
         ]
         with m.If(self.clear):
             m.d.sync += self.count.eq(0)
-        return m

@@ -50,13 +50,12 @@ def entry_port_signature(spec: SwitchSpec) -> wiring.Signature:
         is low.
     """
     entry = entry_layout(spec)
-    return wiring.Signature(
-        {
-            "write": Out(1),
-            "number": Out(number_bits(spec)),
-            "entry": Out(entry),
-            "done": In(1),
-            "accepted": In(1),
-            "stored": In(entry),
-        }
-    )
+    members = {
+        "write": Out(1),
+        "number": Out(number_bits(spec)),
+        "entry": Out(entry),
+        "done": In(1),
+        "accepted": In(1),
+        "stored": In(entry),
+    }
+    return wiring.Signature(members)

@@ -20,12 +20,11 @@ def count_signature(spec: SwitchSpec) -> wiring.Signature:
     <counter of each port> : Out(P)
         For each of ``PORT_COUNTERS``: high for a cycle for each event of a port.
     """
-    return wiring.Signature(
-        {
-            **dict.fromkeys(COUNTERS, Out(1)),
-            **dict.fromkeys(PORT_COUNTERS, Out(spec.ports)),
-        }
-    )
+    members = {
+        **dict.fromkeys(COUNTERS, Out(1)),
+        **dict.fromkeys(PORT_COUNTERS, Out(spec.ports)),
+    }
+    return wiring.Signature(members)
 
 
 def error_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -7,16 +7,11 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
-from fred_hw.protocol import DATA_CIRCUITS, GENERATION_BITS, GENERATIONS
+from fred_hw.protocol import DATA_COUNT, GENERATION_BITS, GENERATIONS
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
 
-__all__ = [
-    "entry_bits",
-    "entry_word",
-    "phase_fields",
-    "phases_that_fit",
-]
+__all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 
 
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:
@@ -76,8 +71,8 @@ def entry_word(
         The circuit or the generation does not exist, two flows share a port, or the configuration
         does not bring each output exactly the inputs of its flow, as when it joins two of them.
     """
-    if not 0 <= circuit < len(DATA_CIRCUITS):
-        raise ValueError(f"circuit must be 0 to {len(DATA_CIRCUITS) - 1}, not {circuit}")
+    if not 0 <= circuit < DATA_COUNT:
+        raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")
     check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
     if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
         raise ValueError(

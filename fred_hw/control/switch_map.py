@@ -188,6 +188,7 @@ def _errors() -> tuple[Register, ...]:
 
 
 def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
+    phases, queues = spec.protocol.phases, "in queues of input ports"
     return (
         Register(
             "PHASE",
@@ -219,44 +220,21 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
                 ),
             ),
         ),
-        _queued(spec.protocol.phases),
-        _links(spec.ports),
-        _unicasts(spec.ports),
+        _bits("QUEUED", 0x08C, f"Whether packets of a phase are {queues}", "phase", phases),
+        _bits("LINKS", 0x094, "Whether links are up", "port", spec.ports),
+        _bits("UNICASTS", 0x09C, f"Whether unicasts are {queues}", "port", spec.ports),
     )
 
 
-def _queued(phases: int) -> Register:
+def _bits(name: str, address: int, text: str, what: str, count: int) -> Register:
+    """Return an array of a bit for each phase, or for each port."""
     return Register(
-        "QUEUED",
-        0x08C,
-        "Whether packets of a phase are in queues of input ports, a bit for each phase, that of "
-        "phase 0 the lowest of the first word",
-        (Field("value", 0, WORD_BITS, "ro", "Bits of phases"),),
-        count=-(-phases // WORD_BITS),
-        total_bits=phases,
-    )
-
-
-def _links(ports: int) -> Register:
-    return Register(
-        "LINKS",
-        0x094,
-        "Whether links are up, a bit for each port, that of port 0 the lowest of the first word",
-        (Field("value", 0, WORD_BITS, "ro", "Bits of ports"),),
-        count=-(-ports // WORD_BITS),
-        total_bits=ports,
-    )
-
-
-def _unicasts(ports: int) -> Register:
-    return Register(
-        "UNICASTS",
-        0x09C,
-        "Whether unicasts are in queues of input ports, a bit for each port, that of port 0 the "
-        "lowest of the first word",
-        (Field("value", 0, WORD_BITS, "ro", "Bits of ports"),),
-        count=-(-ports // WORD_BITS),
-        total_bits=ports,
+        name,
+        address,
+        f"{text}, a bit for each {what}, that of {what} 0 the lowest of the first word",
+        (Field("value", 0, WORD_BITS, "ro", f"Bits of {what}s"),),
+        count=-(-count // WORD_BITS),
+        total_bits=count,
     )
 
 
@@ -266,13 +244,7 @@ def _counters(ports: int) -> tuple[Register, ...]:
         for place, (name, text) in enumerate(COUNTERS.items())
     ]
     arrays = [
-        word(
-            name.upper(),
-            _PORT_COUNTERS_AT[place],
-            "ro",
-            f"{text}, by port, modulo 2^32",
-            ports,
-        )
+        word(name.upper(), _PORT_COUNTERS_AT[place], "ro", f"{text}, by port, modulo 2^32", ports)
         for place, (name, text) in enumerate(PORT_COUNTERS.items())
     ]
     return (*single, *arrays)

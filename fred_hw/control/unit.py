@@ -93,8 +93,7 @@ class ControlUnit(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
         pass_axi_lite(m, self, registers)
         m.d.comb += [
@@ -108,7 +107,6 @@ class ControlUnit(Unit):
         refused = self._commands(m, registers)
         self._errors(m, registers, refused)
         self._counters(m, registers)
-        return m
 
     def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
         """Carry out commands; return whether one is refused in this cycle."""

@@ -66,28 +66,25 @@ class Interconnect(Unit):
         self.unit_name = spec.name
         self.latency = latency_cycles(spec)
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.ports),
-                "o": Out(flit).array(spec.ports),
-                "configuration": In(configuration_width(spec.ports, spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.ports),
+            "o": Out(flit).array(spec.ports),
+            "configuration": In(configuration_width(spec.ports, spec.middle)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.spec.ports == 2:
             rd = place(m, "rd", RDMicroswitch(spec=self.spec))
             m.d.comb += rd.configuration.eq(self.configuration)
             for port in range(2):
                 wiring.connect(m, rd.i[port], wiring.flipped(self.i[port]))
                 wiring.connect(m, rd.o[port], wiring.flipped(self.o[port]))
-            return m
+            return
         into, within, out_of = self._configurations(m)
         subswitches = self._middle_stage(m, within)
         self._input_stage(m, into, subswitches)
         self._output_stage(m, out_of, subswitches)
-        return m
 
     def _configurations(self, m: Module) -> tuple[Value, Value, Value]:
         """Cut the configuration into stages, each delayed until its flits get there."""

@@ -1,5 +1,8 @@
 """A few lanes of a reducer, and what tells them whether to reduce."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -10,10 +13,41 @@ from fred_hw.unit import Unit
 from .flit import delayed
 from .reduction import reduction_unit
 
-__all__ = ["LaneGroup"]
+__all__ = ["LaneGroup", "Lanes"]
 
 
-class LaneGroup(Unit):
+class Lanes(Unit):
+    """Take two flits and give them back, reduced or not; base of units with all lanes or a few.
+
+    Attributes
+    ----------
+    spec : SwitchSpec
+        Gives number format, operation, lanes and registers.
+    """
+
+    i0: Signal
+    i1: Signal
+    apart: Signal
+    o: Signal
+    second: Signal
+
+    def __init__(self, name: str, spec: SwitchSpec) -> None:
+        self.spec = check_spec(type(self).__name__, spec)
+        self.unit_name = f"{name}_{spec.suffix(crosses=False)}"
+        self.clocked, self.resettable = spec.adder_registers > 0, False
+        width = spec.data_width
+        operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
+        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+
+    def give(self, m: Module, parts: Sequence[Any]) -> None:
+        """Give the results of all parts, which lie one behind the other."""
+        m.d.comb += [
+            self.o.eq(Cat(part.o for part in parts)),
+            self.second.eq(Cat(part.second for part in parts)),
+        ]
+
+
+class LaneGroup(Lanes):
     """Reduce a few lanes of two flits, or let them pass.
 
     Whether lanes reduce drives many gates in each. Here it is passed on, and kept for cycles to
@@ -43,22 +77,10 @@ class LaneGroup(Unit):
     Reset : nothing is cleared; results of operands from before a reset still come out.
     """
 
-    i0: Signal
-    i1: Signal
-    apart: Signal
-    o: Signal
-    second: Signal
-
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("LaneGroup", spec)
-        self.unit_name = f"lanes_{spec.suffix(crosses=False)}"
-        self.clocked, self.resettable = spec.adder_registers > 0, False
-        width = spec.data_width
-        operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
-        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+        super().__init__("lanes", spec)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         width = spec.number_format.width
         lanes = [
@@ -80,8 +102,4 @@ class LaneGroup(Unit):
             ]
             if stages:
                 m.d.comb += lane.reduce.eq(Cat(stages))
-        m.d.comb += [
-            self.o.eq(Cat(lane.o for lane in lanes)),
-            self.second.eq(Cat(lane.second for lane in lanes)),
-        ]
-        return m
+        self.give(m, lanes)

@@ -16,13 +16,7 @@ from fred_hw.unit import Unit
 from .flit import Flit, delayed, flit_signature
 from .reducer import Reducer
 
-__all__ = [
-    "DMicroswitch",
-    "RDMicroswitch",
-    "RMicroswitch",
-    "drive",
-    "select",
-]
+__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
@@ -53,8 +47,7 @@ class _Reducing(Unit):
         """Return which inputs an output takes; both is their reduction."""
         raise NotImplementedError
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         depth = spec.adder_registers
         m.submodules.reducer = reducer = Reducer(spec=spec)
@@ -82,7 +75,6 @@ class _Reducing(Unit):
             # Idle outputs do not toggle.
             data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
             drive(m, o, any_of(takes), data, spec.stage_registers - 1, f"o{index}")
-        return m
 
 
 class RMicroswitch(_Reducing):
@@ -115,13 +107,12 @@ class RMicroswitch(_Reducing):
         self.spec = check_spec("RMicroswitch", spec)
         self.unit_name = f"r_microswitch_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(2),
-                "o": Out(flit).array(spec.middle),
-                "configuration": In(2 * code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(2),
+            "o": Out(flit).array(spec.middle),
+            "configuration": In(2 * code_width(spec.middle)),
+        }
+        super().__init__(members)
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
         width = code_width(self.spec.middle)
@@ -211,22 +202,19 @@ class DMicroswitch(Unit):
         self.spec = check_spec("DMicroswitch", spec)
         self.unit_name = f"d_microswitch_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.middle),
-                "o": Out(flit).array(2),
-                "configuration": In(2 * code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.middle),
+            "o": Out(flit).array(2),
+            "configuration": In(2 * code_width(spec.middle)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         width = code_width(self.spec.middle)
         for index in range(2):
             source = self.configuration.word_select(index, width)
             valid, data = select(source, self.i)
             drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
-        return m
 
 
 def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:

@@ -1,12 +1,10 @@
 """Reduction of two flits, lane by lane."""
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module
 
-from fred_hw.spec import SwitchSpec, check_spec
-from fred_hw.unit import Unit
+from fred_hw.spec import SwitchSpec
 
-from .lane_group import LaneGroup
+from .lane_group import LaneGroup, Lanes
 
 __all__ = ["Reducer"]
 
@@ -14,7 +12,7 @@ GROUP = 8
 """Lanes in a group: about as many as one gate drives."""
 
 
-class Reducer(Unit):
+class Reducer(Lanes):
     """Reduce the data of two flits, each lane with its own unit, or let both pass.
 
     Parameters
@@ -41,22 +39,10 @@ class Reducer(Unit):
     Reset : nothing is cleared; results of operands from before a reset still come out.
     """
 
-    i0: Signal
-    i1: Signal
-    apart: Signal
-    o: Signal
-    second: Signal
-
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Reducer", spec)
-        self.unit_name = f"reducer_{spec.suffix(crosses=False)}"
-        self.clocked, self.resettable = spec.adder_registers > 0, False
-        width = spec.data_width
-        operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
-        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+        super().__init__("reducer", spec)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         groups = [
             LaneGroup(spec=spec.with_changes(lanes=min(GROUP, spec.lanes - start)))
@@ -72,8 +58,4 @@ class Reducer(Unit):
                 group.apart.eq(self.apart),
             ]
             start += width
-        m.d.comb += [
-            self.o.eq(Cat(group.o for group in groups)),
-            self.second.eq(Cat(group.second for group in groups)),
-        ]
-        return m
+        self.give(m, groups)

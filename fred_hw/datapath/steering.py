@@ -47,16 +47,14 @@ class Demultiplexer(Unit):
         self.spec = check_spec("Demultiplexer", spec)
         self.unit_name = f"demultiplexer_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit),
-                "o": Out(flit).array(spec.middle),
-                "configuration": In(code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit),
+            "o": Out(flit).array(spec.middle),
+            "configuration": In(code_width(spec.middle)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         depth, behind = spec.adder_registers, spec.stage_registers
         # Registers before the fork are fewer than behind it.
@@ -67,7 +65,6 @@ class Demultiplexer(Unit):
             take = valid & (destination == Const(index + 1, len(destination)))
             take = delayed(m, take, behind, f"o{index}_take", reset=True)
             m.d.comb += [o.valid.eq(take), o.data.eq(gated(data, take))]
-        return m
 
 
 class Multiplexer(Unit):
@@ -103,16 +100,13 @@ class Multiplexer(Unit):
         self.spec = check_spec("Multiplexer", spec)
         self.unit_name = f"multiplexer_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.middle),
-                "o": Out(flit),
-                "configuration": In(code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.middle),
+            "o": Out(flit),
+            "configuration": In(code_width(spec.middle)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         valid, data = select(self.configuration, self.i)
         drive(m, self.o, valid, data, self.spec.stage_registers, "o")
-        return m

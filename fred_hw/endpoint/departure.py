@@ -43,15 +43,14 @@ def departure_signature(spec: SwitchSpec) -> wiring.Signature:
     index, last : Out(index), Out(1)
         Its place in the packet, and whether that is the last.
     """
-    return wiring.Signature(
-        {
-            "waiting": Out(1),
-            "ends": Out(1),
-            "length": Out(spec.protocol.fields["last"]),
-            "take": In(1),
-            "data": Out(spec.data_width),
-            "descriptor": Out(descriptor_layout(spec)),
-            "index": Out(spec.protocol.fields["index"]),
-            "last": Out(1),
-        }
-    )
+    members = {
+        "waiting": Out(1),
+        "ends": Out(1),
+        "length": Out(spec.protocol.fields["last"]),
+        "take": In(1),
+        "data": Out(spec.data_width),
+        "descriptor": Out(descriptor_layout(spec)),
+        "index": Out(spec.protocol.fields["index"]),
+        "last": Out(1),
+    }
+    return wiring.Signature(members)

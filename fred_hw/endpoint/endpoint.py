@@ -10,7 +10,7 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.link.session import LinkSession, join_session
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -20,8 +20,6 @@ from .flow_sender import FlowSender, replay_name
 from .transmitter import Transmitter
 
 __all__ = ["Endpoint"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Endpoint(Unit):
@@ -91,16 +89,6 @@ class Endpoint(Unit):
     Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 
-    s_axis_tdata: Signal
-    s_axis_tvalid: Signal
-    s_axis_tready: Signal
-    s_axis_tlast: Signal
-    s_axis_tuser: Signal
-    m_axis_tdata: Signal
-    m_axis_tvalid: Signal
-    m_axis_tready: Signal
-    m_axis_tlast: Signal
-    m_axis_tuser: Signal
     incarnation: Signal
     up: Signal
     refused: Signal
@@ -134,17 +122,16 @@ class Endpoint(Unit):
         members |= axis_members(None, spec.data_width)
         for name, flow in (("send", In), ("receive", Out)):
             members |= {
-                name: flow(payload_signature(spec)).array(COUNT),
-                f"{name}_flow": In(data.ArrayLayout(flow_layout(spec), COUNT)),
-                f"{name}_clear": In(COUNT),
+                name: flow(payload_signature(spec)).array(DATA_COUNT),
+                f"{name}_flow": In(data.ArrayLayout(flow_layout(spec), DATA_COUNT)),
+                f"{name}_clear": In(DATA_COUNT),
             }
-        members |= {"receive_enough": In(COUNT), "receive_came": Out(COUNT)}
-        members |= {"idle": Out(COUNT), "rewinds": Out(COUNT)}
+        members |= {"receive_enough": In(DATA_COUNT), "receive_came": Out(DATA_COUNT)}
+        members |= {"idle": Out(DATA_COUNT), "rewinds": Out(DATA_COUNT)}
         strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
         super().__init__(members | {name: Out(1) for name in strobes})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         transmitter = place(m, "transmitter", Transmitter(spec=self.spec))
         wiring.connect(m, deframer.credit, transmitter.credit)
@@ -173,7 +160,6 @@ class Endpoint(Unit):
         ]
         self._send(m, heard, transmitter)
         self._reply(m, self._receive(m, heard, deframer), transmitter)
-        return m
 
     def _send(self, m: Module, heard: Message, transmitter: Transmitter) -> None:
         """Place the source of each circuit's flow."""
@@ -194,7 +180,7 @@ class Endpoint(Unit):
         """Place the destination of each circuit's flow."""
         receivers: list[FlowReceiver] = []
         # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
-        dropped, incoming = Signal(), Signal(COUNT)
+        dropped, incoming = Signal(), Signal(DATA_COUNT)
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
             dropped.eq(deframer.dropped),
@@ -224,13 +210,13 @@ class Endpoint(Unit):
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
         """Offer one message after the other, the most urgent circuit's first."""
-        message, offers, taken = transmitter.message, Signal(COUNT), Signal(COUNT)
+        message, offers, taken = transmitter.message, Signal(DATA_COUNT), Signal(DATA_COUNT)
         valid, load = Signal(), Signal()
         held = Signal(message.payload.shape(), reset_less=True)
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),
             load.eq(~valid | message.ready),
-            taken.eq(first_of(m, "offers", offers) & load.replicate(COUNT)),
+            taken.eq(first_of(m, "offers", offers) & load.replicate(DATA_COUNT)),
             message.valid.eq(valid),
             message.payload.eq(held),
             *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),

@@ -102,26 +102,24 @@ class FlowReceiver(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
-        super().__init__(
-            {
-                "address": In(spec.protocol.fields["destination"]),
-                "flow": In(flow_layout(spec)),
-                "clear": In(1),
-                "enough": In(1),
-                "came": Out(1),
-                "i": In(arrival_signature(spec)),
-                "busy": In(1),
-                "broken": In(1),
-                "ask": In(message_signature(spec)),
-                "o": Out(payload_signature(spec)),
-                "message": Out(message_signature(spec)),
-                "message_ready": In(1),
-                "unknown": Out(1),
-            }
-        )
+        members = {
+            "address": In(spec.protocol.fields["destination"]),
+            "flow": In(flow_layout(spec)),
+            "clear": In(1),
+            "enough": In(1),
+            "came": Out(1),
+            "i": In(arrival_signature(spec)),
+            "busy": In(1),
+            "broken": In(1),
+            "ask": In(message_signature(spec)),
+            "o": Out(payload_signature(spec)),
+            "message": Out(message_signature(spec)),
+            "message_ready": In(1),
+            "unknown": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, word = self.spec, self.i.word
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
@@ -159,7 +157,6 @@ class FlowReceiver(Unit):
         self._answer(m, ledger, expected, flit, resumes, valid & ~here)
         with m.If(restart):
             m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
-        return m
 
     def _compare(self, m: Module, expected: Signal, flit: _Judged, restart: Value) -> None:
         """Say what a flit of the flow is."""
@@ -301,13 +298,7 @@ class FlowReceiver(Unit):
         return due
 
     def _offer(
-        self,
-        m: Module,
-        ledger: Ledger,
-        other: Value,
-        acks: Value,
-        due_nack: Value,
-        expected: Value,
+        self, m: Module, ledger: Ledger, other: Value, acks: Value, due_nack: Value, expected: Value
     ) -> None:
         """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()

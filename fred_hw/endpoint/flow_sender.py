@@ -105,21 +105,19 @@ class FlowSender(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
         self.unit_name = replay_name("flow_sender", spec)
-        super().__init__(
-            {
-                "i": In(payload_signature(spec)),
-                "address": In(spec.protocol.fields["source"]),
-                "flow": In(flow_layout(spec)),
-                "clear": In(1),
-                "idle": Out(1),
-                "message": In(message_signature(spec)),
-                "o": Out(departure_signature(spec)),
-                "retransmit": Out(1),
-            }
-        )
+        members = {
+            "i": In(payload_signature(spec)),
+            "address": In(spec.protocol.fields["source"]),
+            "flow": In(flow_layout(spec)),
+            "clear": In(1),
+            "idle": Out(1),
+            "message": In(message_signature(spec)),
+            "o": Out(departure_signature(spec)),
+            "retransmit": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, protocol = self.spec, self.spec.protocol
         bits = protocol.fields
         window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
@@ -156,7 +154,6 @@ class FlowSender(Unit):
         with m.If(self.clear | ledger.changed):
             first = Mux(self.clear, 0, ledger.stored)
             m.d.sync += [one.eq(first) for one in (oldest, following, begun, newest)]
-        return m
 
     def _slot(self, sequence: Value) -> Value:
         """Return the slot of a packet in the memory, which has a power of two of them."""

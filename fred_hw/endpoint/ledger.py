@@ -66,23 +66,21 @@ class Ledger(Unit):
         self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         flow, sequence = In(flow_layout(spec)), spec.protocol.fields["sequence"]
-        super().__init__(
-            {
-                "flow": flow,
-                "changed": Out(1),
-                "stored": Out(sequence),
-                "write": In(1),
-                "number": In(sequence),
-                "clear": In(1),
-                "other": flow,
-                "other_stored": Out(sequence),
-                "other_known": Out(1),
-                "other_seen": Out(1),
-            }
-        )
+        members = {
+            "flow": flow,
+            "changed": Out(1),
+            "stored": Out(sequence),
+            "write": In(1),
+            "number": In(sequence),
+            "clear": In(1),
+            "other": flow,
+            "other_stored": Out(sequence),
+            "other_known": Out(1),
+            "other_seen": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES
         flow, generation = self.flow, len(self.flow.generation)
         kept = data.StructLayout({"number": len(self.number), "generation": generation})
@@ -117,7 +115,6 @@ class Ledger(Unit):
                 there.eq(seen & (read.data.generation == one.generation)),
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
-        return m
 
     def _key(self, flow: data.View) -> Value:
         """Return the place of a flow: its phase, or at the default index one for each peer."""

@@ -10,7 +10,7 @@ from fred_hw.link.flit import framed_signature
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import Session, sending_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -18,7 +18,6 @@ from .departure import Departure, departure_signature
 
 __all__ = ["Transmitter"]
 
-COUNT = len(DATA_CIRCUITS)
 DEPTH = 8
 """Flits between a sender and the link: 4 that are on the way, and as many that wait for it."""
 
@@ -66,18 +65,16 @@ class Transmitter(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Transmitter", spec)
         self.unit_name = sized_name("transmitter", spec)
-        super().__init__(
-            {
-                "i": In(departure_signature(spec)).array(COUNT),
-                "credit": In(credit_signature(spec)),
-                "message": In(message_stream(spec)),
-                "link": In(sending_signature()),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "i": In(departure_signature(spec)).array(DATA_COUNT),
+            "credit": In(credit_signature(spec)),
+            "message": In(message_stream(spec)),
+            "link": In(sending_signature()),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
@@ -89,24 +86,21 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(COUNT)  # the packet that is being sent
-        waiting, ends, take = Signal(COUNT), Signal(COUNT), Signal(COUNT)
-        chosen, inside = Signal(COUNT), Signal(range(DEPTH + 1))
+        busy, circuit = Signal(), Signal(DATA_COUNT)  # the packet that is being sent
+        waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
+        chosen, inside = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
         valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
             chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.room))),
-            take.eq(chosen & (inside < DEPTH).replicate(COUNT)),
+            take.eq(chosen & (inside < DEPTH).replicate(DATA_COUNT)),
             sender.wanted.eq(waiting),
-            sender.start.eq(take & ~busy.replicate(COUNT)),
+            sender.start.eq(take & ~busy.replicate(DATA_COUNT)),
             sender.length.eq(one_hot_mux(chosen, [flow.length for flow in self.i])),
             *(flow.take.eq(take[number]) for number, flow in enumerate(self.i)),
         ]
-        m.d.sync += [
-            inside.eq(inside + take.any() - sender.gone),
-            valid.eq(take.any()),
-        ]
+        m.d.sync += [inside.eq(inside + take.any() - sender.gone), valid.eq(take.any())]
         with m.If(take.any()):
             m.d.sync += [circuit.eq(chosen), busy.eq(~(take & ends).any())]
         frame = sender.i.frame
@@ -118,7 +112,6 @@ class Transmitter(Unit):
             frame.descriptor.eq(one_hot_mux(circuit, [flow.descriptor for flow in self.i])),
             frame.ticket.eq(sender.ticket),
         ]
-        for number in range(COUNT):
+        for number in range(DATA_COUNT):
             with m.If(circuit[number]):
                 m.d.comb += frame.circuit.eq(number)
-        return m

@@ -57,8 +57,7 @@ class Fifo(Unit):
         words = stream.Signature(shape)
         super().__init__({"i": In(words), "o": Out(words), "used": Out(range(depth + 1))})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         memory = m.submodules.memory = Memory(shape=self.width, depth=self.depth, init=[])
         write = memory.write_port()
         read = memory.read_port()
@@ -102,4 +101,3 @@ class Fifo(Unit):
             m.d.sync += passing.eq(used == gone)
             with m.If(came):
                 m.d.sync += passed.eq(word)
-        return m

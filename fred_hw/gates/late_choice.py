@@ -54,10 +54,8 @@ class LateChoice(Unit):
         self.unit_name = f"late_choice_w{width}"
         super().__init__({"late": In(1), "high": In(width), "low": In(width), "o": Out(width)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(Mux(self.late, self.high, self.low))
-        return m
 
 
 def choose_late(m: Module, name: str, late: Value, high: Value, low: Value) -> Signal:

@@ -50,8 +50,7 @@ class StreamRegister(Unit):
         words = stream.Signature(shape)
         super().__init__({"i": In(words), "o": Out(words)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         offered, word = Signal(), Signal(self.width, reset_less=True)
         m.d.comb += [
             self.i.ready.eq(~offered | self.o.ready),
@@ -63,4 +62,3 @@ class StreamRegister(Unit):
             # A word that is not there does not toggle it.
             with m.If(self.i.valid):
                 m.d.sync += word.eq(self.i.payload)
-        return m

@@ -42,12 +42,11 @@ def arrival_signature(spec: SwitchSpec) -> wiring.Signature:
     used : In(range(buffer_flits + 1))
         Flits in the queue.
     """
-    return wiring.Signature(
-        {
-            "valid": Out(1),
-            "ready": In(1),
-            "word": Out(queued_layout(spec)),
-            "incoming": Out(1),
-            "used": In(range(spec.protocol.buffer_flits + 1)),
-        }
-    )
+    members = {
+        "valid": Out(1),
+        "ready": In(1),
+        "word": Out(queued_layout(spec)),
+        "incoming": Out(1),
+        "used": In(range(spec.protocol.buffer_flits + 1)),
+    }
+    return wiring.Signature(members)

@@ -10,10 +10,29 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS
 
 from .flit import LinkFlit
 
-__all__ = ["USER_BITS", "axis_members", "join_axis"]
+__all__ = [
+    "AXIS_BACK",
+    "AXIS_FORTH",
+    "AXIS_WIRES",
+    "USER_BITS",
+    "axis_members",
+    "axis_widths",
+    "join_axis",
+]
 
 USER_BITS = HEADER_BITS + CRC_BITS
 """Width of ``tuser``: header and CRC."""
+
+
+def axis_widths(data_width: int) -> dict[str, int]:
+    """Return the bits of each wire of a stream."""
+    return {"tdata": data_width, "tvalid": 1, "tready": 1, "tlast": 1, "tuser": USER_BITS}
+
+
+AXIS_WIRES = tuple(axis_widths(1))
+AXIS_BACK = "tready"
+"""The wire that goes against the flits."""
+AXIS_FORTH = tuple(wire for wire in AXIS_WIRES if wire != AXIS_BACK)
 
 
 def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
@@ -21,27 +40,22 @@ def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
 
     Who has one link has no number.
     """
-    members: dict[str, Member] = {}
-    for letter, forth, back in (("s", In, Out), ("m", Out, In)):
-        members |= {
-            _name(letter, number, "data"): forth(data_width),
-            _name(letter, number, "valid"): forth(1),
-            _name(letter, number, "ready"): back(1),
-            _name(letter, number, "last"): forth(1),
-            _name(letter, number, "user"): forth(USER_BITS),
-        }
-    return members
+    return {
+        _name(letter, number, wire): (back if wire == AXIS_BACK else forth)(bits)
+        for letter, forth, back in (("s", In, Out), ("m", Out, In))
+        for wire, bits in axis_widths(data_width).items()
+    }
 
 
-def _name(letter: str, number: int | None, name: str) -> str:
-    return f"{letter}{'' if number is None else number}_axis_t{name}"
+def _name(letter: str, number: int | None, wire: str) -> str:
+    return f"{letter}{'' if number is None else number}_axis_{wire}"
 
 
 def join_axis(m: Module, unit: Any, number: int | None, i: LinkFlit, o: stream.Interface) -> None:
     """Connect the streams of a link to what comes from it and goes to it."""
 
     def wire(letter: str, name: str) -> Value:
-        return getattr(unit, _name(letter, number, name))
+        return getattr(unit, _name(letter, number, f"t{name}"))
 
     flit = o.payload
     m.d.comb += [

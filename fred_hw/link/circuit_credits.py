@@ -66,22 +66,20 @@ class CircuitCredits(Unit):
         self.spec = check_spec("CircuitCredits", spec)
         protocol = spec.protocol
         self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
-        super().__init__(
-            {
-                "grant": In(1),
-                "limit": In(ticket_bits(spec)),
-                **dict.fromkeys(("closed", "lost", "begins"), In(1)),
-                "start": In(1),
-                "length": In(protocol.fields["last"]),
-                "room": Out(1),
-                "owed": Out(1),
-                "ticket": Out(ticket_bits(spec)),
-                "taken": Out(ticket_bits(spec)),
-            }
-        )
+        members = {
+            "grant": In(1),
+            "limit": In(ticket_bits(spec)),
+            **dict.fromkeys(("closed", "lost", "begins"), In(1)),
+            "start": In(1),
+            "length": In(protocol.fields["last"]),
+            "room": Out(1),
+            "owed": Out(1),
+            "ticket": Out(ticket_bits(spec)),
+            "taken": Out(ticket_bits(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
         # The first place at which no largest packet may begin, so that it need not be taken off.
@@ -115,7 +113,6 @@ class CircuitCredits(Unit):
             m.d.sync += limit.eq(self.limit - largest)
         with m.If(self.begins):
             m.d.sync += [taken.eq(0), limit.eq(-largest)]
-        return m
 
     def _at_most_length(self, m: Module, spare: Value) -> Value:
         """Return whether a number is at most the length, of which all bits are known late."""

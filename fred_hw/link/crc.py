@@ -89,11 +89,9 @@ class FlitCrc(Unit):
         self.unit_name = f"flit_crc_w{data_width}"
         super().__init__({"word": In(HEADER_BITS + data_width), "crc": Out(CRC_BITS)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         masks, zero = crc_masks(len(self.word))
         parities = Cat((self.word & Const(mask, len(self.word))).xor() for mask in masks)
         register = Signal(CRC_BITS, reset_less=True)
         m.d.sync += register.eq(parities ^ zero)
         m.d.comb += self.crc.eq(register)
-        return m

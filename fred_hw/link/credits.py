@@ -4,7 +4,7 @@ from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS
+from fred_hw.protocol import CONTROL, DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -55,9 +55,8 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
     synced : Out(3)
         High for a cycle when the neighbour wants to know that of a circuit, changed or not.
     """
-    count = len(DATA_CIRCUITS)
-    limits = data.ArrayLayout(ticket_bits(spec), count)
-    return wiring.Signature({"limit": Out(limits), "synced": Out(count)})
+    limits = data.ArrayLayout(ticket_bits(spec), DATA_COUNT)
+    return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
 
 
 def grant_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS, HELLO_FIELDS, Kind
+from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -21,7 +21,6 @@ from .session import Hello, hello_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
-COUNT = len(DATA_CIRCUITS)
 PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
 """What all flits of a packet say alike; phase and generation are where addresses are."""
 
@@ -84,20 +83,18 @@ class Deframer(Unit):
         self.spec = check_spec("Deframer", spec)
         self.unit_name = sized_name("deframer", spec)
         names = ("dropped", "came", "kind_error", "length_error", "overflow")
-        super().__init__(
-            {
-                "i": In(link_flit_signature(spec)),
-                "o": Out(arrival_signature(spec)).array(COUNT),
-                "hello": Out(hello_signature()),
-                "down": In(1),
-                "message": Out(message_signature(spec)),
-                "credit": Out(credit_signature(spec)),
-                **{name: Out(1) for name in names},
-            }
-        )
+        members = {
+            "i": In(link_flit_signature(spec)),
+            "o": Out(arrival_signature(spec)).array(DATA_COUNT),
+            "hello": Out(hello_signature()),
+            "down": In(1),
+            "message": Out(message_signature(spec)),
+            "credit": Out(credit_signature(spec)),
+            **{name: Out(1) for name in names},
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
@@ -122,7 +119,6 @@ class Deframer(Unit):
                 word.descriptor.length.eq(header.last),
                 word.data.eq(check.data),
             ]
-        return m
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
         """Return the flow that a header is of, as a descriptor says it."""
@@ -167,13 +163,7 @@ class Deframer(Unit):
         return wanted, kinds[Kind.SYNC]
 
     def _join(
-        self,
-        m: Module,
-        header: data.View,
-        wanted: Value,
-        sync: Value,
-        begins: Value,
-        left: Signal,
+        self, m: Module, header: data.View, wanted: Value, sync: Value, begins: Value, left: Signal
     ) -> Value:
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol

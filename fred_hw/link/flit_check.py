@@ -48,18 +48,16 @@ class FlitCheck(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlitCheck", spec)
         self.unit_name = sized_name("flit_check", spec)
-        super().__init__(
-            {
-                "i": In(link_flit_signature(spec)),
-                "good": Out(1),
-                "bad": Out(1),
-                "header": Out(header_layout()),
-                "data": Out(spec.data_width),
-            }
-        )
+        members = {
+            "i": In(link_flit_signature(spec)),
+            "good": Out(1),
+            "bad": Out(1),
+            "header": Out(header_layout()),
+            "data": Out(spec.data_width),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
         seen = Signal()
         flit = link_flit_signature(self.spec).members
@@ -82,4 +80,3 @@ class FlitCheck(Unit):
             payload.eq(self.i.data),
             crc.eq(self.i.crc),
         ]
-        return m

@@ -29,15 +29,14 @@ def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     """
     fields = spec.protocol.fields
     own = {name: fields[name] for name in ("index", "ticket")}
-    return data.StructLayout(
-        {
-            "last": 1,
-            "circuit": fields["circuit"],
-            "descriptor": descriptor_layout(spec),
-            "bad": 1,
-            **own,
-        }
-    )
+    layout = {
+        "last": 1,
+        "circuit": fields["circuit"],
+        "descriptor": descriptor_layout(spec),
+        "bad": 1,
+        **own,
+    }
+    return data.StructLayout(layout)
 
 
 def frame_signature(spec: SwitchSpec) -> wiring.Signature:

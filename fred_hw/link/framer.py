@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
+from fred_hw.protocol import CONTROL, CRC_BITS, DATA_COUNT, HEADER_BITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit
 
@@ -23,8 +23,6 @@ from .message import message_stream
 from .session import hello_layout
 
 __all__ = ["Framer"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Framer(Unit):
@@ -81,22 +79,20 @@ class Framer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Framer", spec)
         self.unit_name = sized_name("framer", spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(checked_layout(spec))),
-                "message": In(message_stream(spec)),
-                "hello": In(stream.Signature(hello_layout())),
-                "down": In(1),
-                "begins": In(1),
-                "here": In(limit_signature(spec)),
-                "lacks": In(COUNT),
-                "ticket": In(data.ArrayLayout(ticket_bits(spec), COUNT)),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(checked_layout(spec))),
+            "message": In(message_stream(spec)),
+            "hello": In(stream.Signature(hello_layout())),
+            "down": In(1),
+            "begins": In(1),
+            "here": In(limit_signature(spec)),
+            "lacks": In(DATA_COUNT),
+            "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()
         # A flit that is offered stays as it is until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
@@ -152,7 +148,6 @@ class Framer(Unit):
             self.i.ready.eq(behind | (packet & (self.o.ready | loses))),
             self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
-        return m
 
     def _grants(
         self, m: Module, choices: Sequence[Value], kept: Value
@@ -206,7 +201,7 @@ class Framer(Unit):
         """
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit = Signal(2, init=CONTROL)
-        changed, behind = Signal(COUNT), Signal(COUNT)
+        changed, behind = Signal(DATA_COUNT), Signal(DATA_COUNT)
         chosen, later = next_turn(m, "told", changed, behind)
         news = wire(m, "news", selected(circuit, list(changed)) & (circuit != CONTROL))
         loads = taken | (~news & ~kept)
@@ -234,7 +229,7 @@ class Framer(Unit):
         circuit, following = Signal(2), Signal(2)
         ticket = Signal(ticket_bits(self.spec))
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
-        for number in range(COUNT):
+        for number in range(DATA_COUNT):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
         # One that is offered stays, though a packet has started since, which goes behind it.

@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.gates.stream_register import StreamRegister
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_BITS
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -22,8 +22,6 @@ from .message import message_stream
 from .session import hello_layout
 
 __all__ = ["Sender"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Sender(Unit):
@@ -99,26 +97,24 @@ class Sender(Unit):
         self.spec = check_spec("Sender", spec)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
-        super().__init__(
-            {
-                "credit": In(credit_signature(spec)),
-                "room": Out(COUNT),
-                "start": In(COUNT),
-                "length": In(spec.protocol.fields["last"]),
-                "ticket": Out(ticket_bits(spec)),
-                "wanted": In(COUNT),
-                "hello": In(stream.Signature(hello_layout())),
-                **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
-                "empty": Out(1),
-                "i": In(frame_signature(spec)),
-                "gone": Out(1),
-                "message": In(message_stream(spec)),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "credit": In(credit_signature(spec)),
+            "room": Out(DATA_COUNT),
+            "start": In(DATA_COUNT),
+            "length": In(spec.protocol.fields["last"]),
+            "ticket": Out(ticket_bits(spec)),
+            "wanted": In(DATA_COUNT),
+            "hello": In(stream.Signature(hello_layout())),
+            **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
+            "empty": Out(1),
+            "i": In(frame_signature(spec)),
+            "gone": Out(1),
+            "message": In(message_stream(spec)),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         framer = place(m, "framer", Framer(spec=self.spec))
         queue = place(m, "queue", Fifo(shape=checked_layout(self.spec), depth=self.depth))
         self._pass(m, queue, framer)
@@ -132,7 +128,7 @@ class Sender(Unit):
         leaving = framer.i.payload.frame
         m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
         ends = self.gone & leaving.last
-        held, there, begun = Signal.like(self.ticket), Signal(COUNT), Signal(COUNT)
+        held, there, begun = Signal.like(self.ticket), Signal(DATA_COUNT), Signal(DATA_COUNT)
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):
@@ -159,7 +155,6 @@ class Sender(Unit):
         m.d.sync += begun.eq(self.start)
         m.d.comb += self.ticket.eq(Mux(begun.any(), one_hot_mux(begun, taken), held))
         m.d.sync += held.eq(self.ticket)
-        return m
 
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
         """Compute the CRCs of flits, and queue those that cannot go at once."""

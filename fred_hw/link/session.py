@@ -73,15 +73,14 @@ def sending_signature() -> wiring.Signature:
     empty : In(1)
         No packet has started that has not left.
     """
-    return wiring.Signature(
-        {
-            "hello": Out(stream.Signature(hello_layout())),
-            "down": Out(1),
-            "closing": Out(1),
-            "begins": Out(1),
-            "empty": In(1),
-        }
-    )
+    members = {
+        "hello": Out(stream.Signature(hello_layout())),
+        "down": Out(1),
+        "closing": Out(1),
+        "begins": Out(1),
+        "empty": In(1),
+    }
+    return wiring.Signature(members)
 
 
 def session_signature() -> wiring.Signature:
@@ -161,16 +160,14 @@ class LinkSession(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("LinkSession", spec)
         self.unit_name = f"link_session_t{spec.protocol.timeout_cycles}_d{spec.digest:x}"
-        super().__init__(
-            {
-                "incarnation": In(HEADER_FIELDS["incarnation"].bits),
-                "link": Out(session_signature()),
-                "up": Out(1),
-            }
-        )
+        members = {
+            "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+            "link": Out(session_signature()),
+            "up": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         link, came, hello = self.link, self.link.came.payload, self.link.hello
         timeout = self.spec.protocol.timeout_cycles
         heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
@@ -220,4 +217,3 @@ class LinkSession(Unit):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):
             m.d.sync += [knows.eq(0), fresh.eq(0), agreed.eq(0)]
-        return m

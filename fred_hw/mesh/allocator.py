@@ -1,7 +1,6 @@
 """Which input of a router goes to which output, and for how long."""
 
 from amaranth.hdl import Module
-from amaranth.lib import data
 
 from fred_hw.checks import check_int
 from fred_hw.switch.matching import Matching, matching_members
@@ -55,14 +54,10 @@ class Allocator(Matching):
         The parameter is none of these.
     """
 
-    coming: list[data.View]
-
     def __init__(self, *, ports: int) -> None:
         self.port_count = check_int("Allocator ports", ports, minimum=2)
         self.unit_name = f"allocator_p{ports}"
         super().__init__(matching_members(ports))
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         self.match(m)
-        return m

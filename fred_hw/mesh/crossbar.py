@@ -53,16 +53,14 @@ class Crossbar(Unit):
         self.width = check_int("Crossbar width", width, minimum=1)
         self.unit_name = f"crossbar_p{ports}_w{width}"
         flit = flit_signature(width)
-        super().__init__(
-            {
-                "i": In(flit).array(ports),
-                "paths": In(ports).array(ports),
-                "o": Out(flit).array(ports),
-            }
-        )
+        members = {
+            "i": In(flit).array(ports),
+            "paths": In(ports).array(ports),
+            "o": Out(flit).array(ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         there = Cat(one.valid for one in self.i)
         for k, (path, out) in enumerate(zip(self.paths, self.o, strict=True)):
             chosen = Signal(self.ports, name=f"chosen_{k}")
@@ -73,4 +71,3 @@ class Crossbar(Unit):
                 out.valid.eq((chosen & there).any()),
             ]
             m.d.comb += out.data.eq(flit)
-        return m

@@ -73,8 +73,7 @@ class MessageCrossing(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, bits = range(self.spec.ports), port_bits(self.spec)
         fields = dict(message_layout(self.spec).members)
         said = {name: fields[name] for name in SAID}
@@ -110,7 +109,6 @@ class MessageCrossing(Unit):
         m.d.comb += self.lost.eq(
             Cat(one.lost | two.lost for one, two in zip(ins, outs, strict=True))
         )
-        return m
 
     def _give(self, m: Module, queue: MessageQueue, o: stream.Interface) -> None:
         """Offer what an output has."""

@@ -80,18 +80,7 @@ class PacketQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    incoming: Signal
     tick: Signal
-    waiting: Signal
-    descriptor: data.View
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
-    stuck: Signal
-    leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PacketQueue", spec)
@@ -110,8 +99,7 @@ class PacketQueue(FlitQueue):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head = self.advance(m)
         inside, old, thrown = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -126,4 +114,3 @@ class PacketQueue(FlitQueue):
         with m.Elif(self.tick):
             m.d.sync += old.eq(1)
         self.give(m, head, inside, thrown)
-        return m

@@ -15,14 +15,7 @@ from fred_hw.errors import FieldError
 from fred_hw.spec import SwitchSpec
 
 from .algorithm import Lane, Place
-from .collectives import (
-    AUTO,
-    algorithm_names,
-    algorithm_of,
-    collective,
-    multicast,
-    queued,
-)
+from .collectives import AUTO, algorithm_names, algorithm_of, collective, multicast, queued
 from .spec import MeshSpec, check_mesh
 from .ways import Link, link_loads
 
@@ -253,10 +246,7 @@ def compile_for_mesh(
         circuit = circuit_of(name)
         source, destination = _buffers(number, size)
         place = Place(
-            mesh=mesh,
-            source=source,
-            destination=destination,
-            circuits=(circuit, _SECOND[circuit]),
+            mesh=mesh, source=source, destination=destination, circuits=(circuit, _SECOND[circuit])
         )
         try:
             found.append(_phase(place, name, number, pattern, what, algorithm))

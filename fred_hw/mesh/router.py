@@ -10,7 +10,7 @@ from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession, join_session
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_FIELDS
+from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.unicast_sequencer import UnicastSequencer
 from fred_hw.unit import Unit, place
@@ -98,19 +98,16 @@ class MeshRouter(Unit):
         members: dict[str, Member] = {}
         for number in self.numbers:
             members |= axis_members(number, spec.data_width)
-        super().__init__(
-            {
-                **members,
-                "position": In(position_layout(mesh)),
-                "incarnation": In(HEADER_FIELDS["incarnation"].bits),
-                "up": Out(len(self.directions)),
-                "errors": Out(len(ERRORS)),
-                "dropped": Out(1),
-            }
-        )
+        members |= {
+            "position": In(position_layout(mesh)),
+            "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+            "up": Out(len(self.directions)),
+            "errors": Out(len(ERRORS)),
+            "dropped": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, ports = self.spec, range(self.spec.ports)
         ins = [
             place(m, f"in_{name}", RouterInput(mesh=self.mesh, directions=self.directions))
@@ -146,7 +143,6 @@ class MeshRouter(Unit):
             self.errors.eq(Cat(*by_kind, refused)),
             self.dropped.eq(Cat(one.dropped for one in ins).any() | messages.lost.any()),
         ]
-        return m
 
     def _tick(self, m: Module) -> Signal:
         """Return a strobe every ``stuck_cycles``, so that one counter does for all queues."""
@@ -224,7 +220,7 @@ class MeshRouter(Unit):
                 head.broken[c],
                 head.here[c] & (head.coming[c] & path).any(),
             )
-            for c in range(len(DATA_CIRCUITS))
+            for c in range(DATA_COUNT)
         ]
         m.d.comb += [
             Cat(source.valid, source.last, source.broken, source.here).eq(

@@ -7,26 +7,24 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import selected
-from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.flit import LinkFlit, link_flit_signature
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, hello_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.link.credits import credit_signature
+from fred_hw.link.flit import link_flit_signature
+from fred_hw.link.message import message_signature
+from fred_hw.link.session import hello_signature
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.ports.arrivals import join_queues, store_payload
+from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
 from fred_hw.switch.ports.signatures import port_bits
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
 from .packet_queue import PacketQueue, packet_layout
 from .spec import MeshSpec, check_mesh
 from .way import Way, check_directions, position_layout, ways_name
 
 __all__ = ["Heads", "RouterInput", "heads_signature"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Heads(wiring.PureInterface):
@@ -63,18 +61,17 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``PacketQueue``.
     """
-    return wiring.Signature(
-        {
-            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
-            **dict.fromkeys(("here", "valid", "last", "broken"), Out(COUNT)),
-            "descriptor": Out(packet_layout(spec)),
-            "circuit": In(2),
-            **dict.fromkeys(("start", "take", "finish"), In(1)),
-        }
-    )
+    members = {
+        "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
+        **dict.fromkeys(("here", "valid", "last", "broken"), Out(DATA_COUNT)),
+        "descriptor": Out(packet_layout(spec)),
+        "circuit": In(2),
+        **dict.fromkeys(("start", "take", "finish"), In(1)),
+    }
+    return wiring.Signature(members)
 
 
-class RouterInput(Unit):
+class RouterInput(Arrivals):
     """Check what comes, find its way, and keep packets apart by their circuits until they go.
 
     Parameters
@@ -120,23 +117,9 @@ class RouterInput(Unit):
         A parameter is none of these.
     """
 
-    i: LinkFlit
     position: data.View
     tick: Signal
     head: Heads
-    flit: Flit
-    credit: Credits
-    message: Message
-    hello: Hello
-    down: Signal
-    exit: Signal
-    came: Signal
-    dropped: Signal
-    length: Signal
-    kind: Signal
-    overflow: Signal
-    stuck: Signal
-    route: Signal
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
         self.mesh = check_mesh("RouterInput", mesh)
@@ -161,8 +144,7 @@ class RouterInput(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         queues = [
             place(m, f"circuit_{name}", PacketQueue(spec=self.spec)) for name in DATA_CIRCUITS
         ]
@@ -199,7 +181,6 @@ class RouterInput(Unit):
         read = store_payload(m, queues, deframer.o[0].word, head)
         m.d.comb += self.flit.data.eq(read.data)
         m.d.sync += self.flit.valid.eq(read.en)
-        return m
 
     def _find_way(self, m: Module) -> Signal:
         """Find where what comes leaves; return whether it has no way, when it is checked."""

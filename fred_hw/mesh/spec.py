@@ -14,11 +14,12 @@ from fred_hw.spec import SwitchSpec
 
 from .routing import ROUTINGS
 
-__all__ = ["DIRECTIONS", "MeshShape", "MeshSpec", "Place", "check_mesh"]
+__all__ = ["DIRECTIONS", "OPPOSITE", "MeshShape", "MeshSpec", "Place", "check_mesh"]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
 """Ports of a router, by number. Rows count from north to south, columns from west to east."""
 
+OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 
 

@@ -95,18 +95,16 @@ class Way(Unit):
         self.spec: SwitchSpec = mesh.router(self.directions)
         self.unit_name = f"way_{ways_name(mesh, directions)}"
         address = self.spec.protocol.fields["destination"]
-        super().__init__(
-            {
-                "destination": In(address),
-                "source": In(address),
-                "here": In(position_layout(mesh)),
-                "exit": Out(port_bits(self.spec)),
-                "astray": Out(1),
-            }
-        )
+        members = {
+            "destination": In(address),
+            "source": In(address),
+            "here": In(position_layout(mesh)),
+            "exit": Out(port_bits(self.spec)),
+            "astray": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         end, here = self._end(m), self.here
         # By numbers of directions: north and so on, then the local port.
         toward = wire(
@@ -124,7 +122,6 @@ class Way(Unit):
             self.exit.eq(one_hot_mux(Cat(leads[one] for one in ports), list(range(len(ports))))),
             self.astray.eq(~Cat(leads[one] for one in ports).any() | (end.direction == 0)),
         ]
-        return m
 
     def _end(self, m: Module) -> data.View:
         """Return where the destination is, its direction as one bit; 0 if it is nowhere."""

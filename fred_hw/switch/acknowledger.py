@@ -132,23 +132,21 @@ class Acknowledger(Unit):
         self.spec = check_spec("Acknowledger", spec)
         ports = spec.ports
         self.unit_name = f"acknowledger_m{spec.middle}_p{ports}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "message": In(message_signature(spec)).array(ports),
-                "exits": In(data.ArrayLayout(port_bits(spec), ports)),
-                "event": In(event_signature(spec)).array(ports),
-                "restart": In(stream.Signature(restart_layout(spec))),
-                "flows": Out(table_read_signature(spec)),
-                "due": In(due_signature(spec)).array(ports),
-                "reply": Out(message_stream(spec)).array(ports),
-                "retransmit": Out(ports),
-                "lost": Out(ports),
-                "ready": Out(1),
-            }
-        )
+        members = {
+            "message": In(message_signature(spec)).array(ports),
+            "exits": In(data.ArrayLayout(port_bits(spec), ports)),
+            "event": In(event_signature(spec)).array(ports),
+            "restart": In(stream.Signature(restart_layout(spec))),
+            "flows": Out(table_read_signature(spec)),
+            "due": In(due_signature(spec)).array(ports),
+            "reply": Out(message_stream(spec)).array(ports),
+            "retransmit": Out(ports),
+            "lost": Out(ports),
+            "ready": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, ports = self.spec, self.spec.ports
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         acked = m.submodules.acked = Memory(shape=numbers, depth=spec.protocol.phases, init=[])
@@ -202,7 +200,6 @@ class Acknowledger(Unit):
                 due.generation.eq(change.order.generation),
             ]
         self._reply(m, case, answer, generation, cases.lost)
-        return m
 
     def _address(self, m: Module, case: data.View, read: Any) -> _Change:
         """Look up the phase of a case; return what changes of it, nowhere so far."""
@@ -290,12 +287,7 @@ class Acknowledger(Unit):
         return answer
 
     def _retransmits(
-        self,
-        m: Module,
-        case: data.View,
-        flow: Progress,
-        key: Value,
-        obeyed: Value,
+        self, m: Module, case: data.View, flow: Progress, key: Value, obeyed: Value
     ) -> Value:
         """Return whether a nack is to be obeyed: all outputs may ask for the same packet."""
         pause = self.spec.protocol.patience_cycles // 2

@@ -27,20 +27,19 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
     ``generation``; ``passes``: it is about a unicast, and leaves by the port ``exit`` as it is.
     """
     fields, port = spec.protocol.fields, port_bits(spec)
-    return data.StructLayout(
-        {
-            "kind": fields["kind"],
-            "from_input": 1,
-            "late": 1,
-            "nacks": 1,
-            "number": fields["sequence"],
-            "port": port,
-            "told": 1,
-            "passes": 1,
-            "exit": port,
-            **{name: fields[name] for name in FLOW},
-        }
-    )
+    layout = {
+        "kind": fields["kind"],
+        "from_input": 1,
+        "late": 1,
+        "nacks": 1,
+        "number": fields["sequence"],
+        "port": port,
+        "told": 1,
+        "passes": 1,
+        "exit": port,
+        **{name: fields[name] for name in FLOW},
+    }
+    return data.StructLayout(layout)
 
 
 class CaseQueue(Unit):
@@ -91,20 +90,18 @@ class CaseQueue(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CaseQueue", spec)
         self.unit_name = f"case_queue_p{spec.ports}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "message": In(message_signature(spec)).array(spec.ports),
-                "exits": In(data.ArrayLayout(port_bits(spec), spec.ports)),
-                "event": In(event_signature(spec)).array(spec.ports),
-                "found": Out(1),
-                "pick": In(1),
-                "case": Out(case_layout(spec)),
-                "lost": Out(spec.ports),
-            }
-        )
+        members = {
+            "message": In(message_signature(spec)).array(spec.ports),
+            "exits": In(data.ArrayLayout(port_bits(spec), spec.ports)),
+            "event": In(event_signature(spec)).array(spec.ports),
+            "found": Out(1),
+            "pick": In(1),
+            "case": Out(case_layout(spec)),
+            "lost": Out(spec.ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
         taken, waiting, behind = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
         there, offers = zip(
@@ -119,7 +116,6 @@ class CaseQueue(Unit):
                 behind.eq(later),
                 self.case.as_value().eq(one_hot_mux(chosen, list(offers))),
             ]
-        return m
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
         """Queue messages; yield for each port whether there is one, and the case."""

@@ -6,12 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.gates.select import one_hot_mux, selected
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
 __all__ = ["CircuitChoice"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class CircuitChoice(Unit):
@@ -65,23 +63,20 @@ class CircuitChoice(Unit):
     def __init__(self, *, width: int) -> None:
         self.width = check_int("CircuitChoice width", width, minimum=1)
         self.unit_name = f"circuit_choice_w{width}"
-        super().__init__(
-            {
-                "online": In(1),
-                "phase": In(COUNT),
-                "unicast": In(2),
-                "values": In(data.ArrayLayout(width, COUNT)),
-                "circuit": Out(2),
-                "of_phase": Out(width),
-                "of_unicast": Out(width),
-            }
-        )
+        members = {
+            "online": In(1),
+            "phase": In(DATA_COUNT),
+            "unicast": In(2),
+            "values": In(data.ArrayLayout(width, DATA_COUNT)),
+            "circuit": Out(2),
+            "of_phase": Out(width),
+            "of_unicast": Out(width),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += [
             self.circuit.eq(Mux(self.online, self.unicast, Cat(self.phase[1], self.phase[2]))),
             self.of_phase.eq(one_hot_mux(self.phase, list(self.values))),
             self.of_unicast.eq(selected(self.unicast, list(self.values))),
         ]
-        return m

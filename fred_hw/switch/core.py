@@ -13,7 +13,7 @@ from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
 from fred_hw.link.session import Session, join_session, session_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.input_port import InputPort
 from fred_hw.switch.ports.output_port import OutputPort
@@ -112,8 +112,7 @@ class SwitchCore(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         latency = latency_cycles(spec) + READ_CYCLES
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
@@ -157,7 +156,6 @@ class SwitchCore(Unit):
         self._guard(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)
         self._acknowledge(m, table, dispatcher, ins, outs)
-        return m
 
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
         """Let the word of the interconnect come with the flits that it governs."""
@@ -176,7 +174,7 @@ class SwitchCore(Unit):
             m.d.comb += [hints.waiting.eq(port.head.waiting), port.serves.eq(hints.serves)]
             # Flows look at room in the same cycle; the scheduler, which is large, need not.
             m.d.sync += hints.room.eq(out.injection.room)
-            for circuit in range(len(DATA_CIRCUITS)):
+            for circuit in range(DATA_COUNT):
                 descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
                 rooms = [other.room[circuit] for other in scheduler.ports]
                 m.d.comb += [
@@ -205,10 +203,7 @@ class SwitchCore(Unit):
                 ages.waiting.eq(port.head.waiting),
                 ages.anew.eq(port.head.anew),
                 ages.exits.eq(port.head.exits),
-                *(
-                    ages.phases[c].eq(port.head.descriptor[c].phase)
-                    for c in range(len(DATA_CIRCUITS))
-                ),
+                *(ages.phases[c].eq(port.head.descriptor[c].phase) for c in range(DATA_COUNT)),
                 ages.starts.eq(out.starts),
                 ages.circuit.eq(out.started),
                 ages.vacant.eq(out.vacant),

@@ -9,7 +9,7 @@ from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import any_of, one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -76,21 +76,19 @@ class Dispatcher(Unit):
         self.spec = check_spec("Dispatcher", spec)
         ports = spec.ports
         self.unit_name = f"dispatcher_{spec.name}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "service": In(service_signature(spec)),
-                "entry": In(entry_layout(spec)),
-                "hold": In(1),
-                "heads": In(head_signature(spec)).array(ports),
-                "injections": Out(injection_signature(spec)).array(ports),
-                "configuration": Out(configuration_width(ports, spec.middle)),
-                "moving": Out(1),
-                "longer": Out(ports),
-            }
-        )
+        members = {
+            "service": In(service_signature(spec)),
+            "entry": In(entry_layout(spec)),
+            "hold": In(1),
+            "heads": In(head_signature(spec)).array(ports),
+            "injections": Out(injection_signature(spec)).array(ports),
+            "configuration": Out(configuration_width(ports, spec.middle)),
+            "moving": Out(1),
+            "longer": Out(ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
         router = place(m, "router", OnlineRouter(ports=spec.ports, middle=spec.middle))
         states = port_states_signature(spec).create()
@@ -119,7 +117,6 @@ class Dispatcher(Unit):
         m.d.sync += self.configuration.eq(Mux(service.online, router.configuration, configuration))
         self._take(m, states.may, flows, unicasts)
         self._inject(m, states, of_unicasts, router, flows, unicasts)
-        return m
 
     def _configuration(self, m: Module) -> Value:
         """Return the word of the phase that is served.
@@ -147,7 +144,7 @@ class Dispatcher(Unit):
             Cat(getattr(flow, name) for flow in flows).any() for name in ("start", "inside", "able")
         )
         waits = Cat(unicast.able for unicast in unicasts).any()
-        for number in range(len(DATA_CIRCUITS)):
+        for number in range(DATA_COUNT):
             mine = Cat(circuit == number for circuit in router.circuit_of)
             of_phase = service.circuit[number]
             starts, goes = (
@@ -165,11 +162,7 @@ class Dispatcher(Unit):
         ]
 
     def _look(
-        self,
-        m: Module,
-        states: PortStates,
-        router: OnlineRouter,
-        unicasts: list[UnicastSequencer],
+        self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
     ) -> list[data.View]:
         """Look at the heads of the circuits that are served, and at what has room on them.
 
@@ -183,7 +176,7 @@ class Dispatcher(Unit):
             of = self._choose(m, f"of_{k}", router.circuit_of[k], width)
             to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
             path, unicast = router.destination_of[k], unicasts[k]
-            for c in range(len(DATA_CIRCUITS)):
+            for c in range(DATA_COUNT):
                 phase, waits = head.descriptor[c].phase, head.waiting[c]
                 here = waits & head.of_phase[c]
                 # A unicast has the flow of its source alone, and is there only with a path.
@@ -239,11 +232,7 @@ class Dispatcher(Unit):
             ]
 
     def _take(
-        self,
-        m: Module,
-        may: Signal,
-        flows: list[FlowSequencer],
-        unicasts: list[UnicastSequencer],
+        self, m: Module, may: Signal, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
     ) -> None:
         """Take flits from the input ports of flows that move.
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import may_pass, one_hot_mux
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -58,8 +58,7 @@ class EntryCheck(Unit):
             {"entry": In(entry_layout(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs
         tracer = place(m, "tracer", PathTracer(ports=ports, middle=self.spec.middle))
         mark, looks, last, good = Signal(ports), Signal(), Signal(), Signal()
@@ -82,10 +81,9 @@ class EntryCheck(Unit):
         fits = (gets == used) & ~(gets & (reached ^ mine)).any() & ((flow == 0) | mine.any())
         if may_pass(flow, ports):
             fits = fits & (flow <= ports)
-        so_far = good & fits & (self.entry.circuit < len(DATA_CIRCUITS))
+        so_far = good & fits & (self.entry.circuit < DATA_COUNT)
         m.d.sync += self.right.eq(~self.entry.used | so_far)
         with m.If(self.start):
             m.d.sync += good.eq(1)
         with m.Elif(looks):
             m.d.sync += good.eq(so_far)
-        return m

@@ -44,15 +44,14 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     ports, number = spec.ports, spec.protocol.fields["sequence"]
     numbers = {name: Out(number) for name in ("due", "before", "after")}
-    return wiring.Signature(
-        {
-            "inputs": Out(ports),
-            "outputs": Out(ports),
-            "lag": Out(data.ArrayLayout(number, ports)),
-            "moved": Out(1),
-            **numbers,
-        }
-    )
+    members = {
+        "inputs": Out(ports),
+        "outputs": Out(ports),
+        "lag": Out(data.ArrayLayout(number, ports)),
+        "moved": Out(1),
+        **numbers,
+    }
+    return wiring.Signature(members)
 
 
 class FlowProgress(Unit):
@@ -108,20 +107,18 @@ class FlowProgress(Unit):
         self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
         flows = data.ArrayLayout(ports.bit_length(), ports)
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
-        super().__init__(
-            {
-                "case": In(case_layout(spec)),
-                "inputs": In(flows),
-                "outputs": In(flows),
-                "due": In(numbers),
-                "acked": In(numbers),
-                "gather": In(1),
-                "progress": Out(progress_signature(spec)),
-            }
-        )
+        members = {
+            "case": In(case_layout(spec)),
+            "inputs": In(flows),
+            "outputs": In(flows),
+            "due": In(numbers),
+            "acked": In(numbers),
+            "gather": In(1),
+            "progress": Out(progress_signature(spec)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         mine = Signal(self.spec.ports)
         m.d.comb += mine.eq(1 << self.case.port)
         inputs, outputs = self._ends(m, mine)
@@ -136,7 +133,6 @@ class FlowProgress(Unit):
                 own.eq(mine),
             ]
         self._compare(m, own, known)
-        return m
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
         """Return the inputs and the outputs of the flow of the case."""
@@ -146,9 +142,7 @@ class FlowProgress(Unit):
         as_input, as_output = (
             one_hot_mux(mine, list(flows)) for flows in (self.inputs, self.outputs)
         )
-        m.d.comb += [
-            own.eq(Mux(case.from_input, as_input, as_output)),
-        ]
+        m.d.comb += [own.eq(Mux(case.from_input, as_input, as_output))]
         with m.If(own != 0):
             m.d.comb += [
                 inputs.eq(Cat(flow == own for flow in self.inputs)),

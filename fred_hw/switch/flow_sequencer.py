@@ -39,13 +39,12 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
         What is known of the packets.
     """
     ports = spec.ports
-    return wiring.Signature(
-        {
-            "may": Out(1),
-            **dict.fromkeys(("here", "room", "valid", "broken", "last"), Out(ports)),
-            "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
-        }
-    )
+    members = {
+        "may": Out(1),
+        **dict.fromkeys(("here", "room", "valid", "broken", "last"), Out(ports)),
+        "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
+    }
+    return wiring.Signature(members)
 
 
 class FlowSequencer(Unit):
@@ -111,19 +110,17 @@ class FlowSequencer(Unit):
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
         strobes = ("able", "start", "fire", "ending", "bad", "goes", "closes")
         strobes += ("inside", "stays", "lasts")
-        super().__init__(
-            {
-                "members": In(spec.ports),
-                "ends": In(spec.ports),
-                "ports": In(port_states_signature(spec)),
-                **dict.fromkeys(strobes, Out(1)),
-                "descriptor": Out(descriptor),
-                "longer": Out(spec.ports),
-            }
-        )
+        members = {
+            "members": In(spec.ports),
+            "ends": In(spec.ports),
+            "ports": In(port_states_signature(spec)),
+            **dict.fromkeys(strobes, Out(1)),
+            "descriptor": Out(descriptor),
+            "longer": Out(spec.ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         of, ports = self.ports, self.spec.ports
         members, ends, stops = self.members, self.ends, Signal(ports)
         inside, cut, there = self.inside, Signal(), Signal()
@@ -148,4 +145,3 @@ class FlowSequencer(Unit):
             self.descriptor.eq(one_hot_mux(first_of(m, "first", members), list(of.descriptors))),
         ]
         m.d.sync += inside.eq(self.lasts)
-        return m

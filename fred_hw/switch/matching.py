@@ -8,19 +8,17 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS, PASSES
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, PASSES
 from fred_hw.unit import Unit
 
 __all__ = ["Matching", "matching_members"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 def matching_members(ports: int) -> dict[str, Member]:
     """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`."""
     return {
-        "coming": In(data.ArrayLayout(ports, COUNT)).array(ports),
-        "room": In(COUNT).array(ports),
+        "coming": In(data.ArrayLayout(ports, DATA_COUNT)).array(ports),
+        "room": In(DATA_COUNT).array(ports),
         **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
         "destination_of": Out(ports).array(ports),
         "circuit_of": Out(2).array(ports),
@@ -89,7 +87,7 @@ class Matching(Unit):
         """Return for each source the destinations of its packets, a cycle old."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
-            m.d.sync += own.eq(any_of([coming[c] for c in range(COUNT)]))
+            m.d.sync += own.eq(any_of([coming[c] for c in range(DATA_COUNT)]))
         return wanted
 
     def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
@@ -109,18 +107,18 @@ class Matching(Unit):
             wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
             for c, name in enumerate(DATA_CIRCUITS)
         ]
-        picks, waiting = [Signal(COUNT, name=f"pick_{k}") for k in range(size)], []
+        picks, waiting = [Signal(DATA_COUNT, name=f"pick_{k}") for k in range(size)], []
         for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
-            ready = [wire(m, f"ready_{k}_{c}", coming[c] & rooms[c]) for c in range(COUNT)]
+            ready = [wire(m, f"ready_{k}_{c}", coming[c] & rooms[c]) for c in range(DATA_COUNT)]
             reaches = [wire(m, f"reaches_{k}_{c}", one.any()) for c, one in enumerate(ready)]
             free = [wire(m, f"free_{k}_{c}", (one & ~busy).any()) for c, one in enumerate(ready)]
             waits = self._waits(m, k, reaches)
             others: Value = ~stays[k]
-            for c in range(COUNT):
+            for c in range(DATA_COUNT):
                 m.d.comb += pick[c].eq(free[c] & others)
                 others &= ~free[c] & ~waits[c]
             # Its path is of no use to a packet that waits.
-            late = [waits[c] & (self.circuit_of[k] > c) for c in range(COUNT)]
+            late = [waits[c] & (self.circuit_of[k] > c) for c in range(DATA_COUNT)]
             waiting.append(wire(m, f"late_{k}", any_of(late)))
         return picks, waiting
 

@@ -6,12 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_kind
 from fred_hw.link.message import Message
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
 __all__ = ["QUEUED", "MessageQueue"]
 
-QUEUED = 2 * len(DATA_CIRCUITS) + 2
+QUEUED = 2 * DATA_COUNT + 2
 """Messages in a queue: an ack and a nack of the flow of each data circuit, one that is being
 taken, and one of a flow that was set before."""
 
@@ -66,8 +66,7 @@ class MessageQueue(Unit):
         messages = wiring.Signature({"valid": Out(1), "payload": Out(layout)})
         super().__init__({"i": In(messages), "o": Out(stream.Signature(layout)), "lost": Out(1)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = self.layout
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
@@ -96,7 +95,6 @@ class MessageQueue(Unit):
             kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
             writes = renewed[k] | (free[k] & new)
             m.d.sync += word.eq(Mux(writes, said, kept))
-        return m
 
 
 def _moved(places: Value, taken: Value) -> Value:

@@ -74,21 +74,16 @@ class OnlineRouter(Matching):
         self.middle = check_int("OnlineRouter middle", middle, minimum=2)
         self.unit_name = f"online_router_m{middle}_p{ports}"
         super().__init__(
-            {
-                **matching_members(ports),
-                "configuration": Out(configuration_width(ports, middle)),
-            }
+            {**matching_members(ports), "configuration": Out(configuration_width(ports, middle))}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
         # Paths through two subswitches are in the way of others.
         self.match(m, in_the_way=self.middle == 2)
-        return m
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
         if self.middle != 2:

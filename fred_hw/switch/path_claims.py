@@ -55,16 +55,14 @@ class PathClaims(Unit):
     def __init__(self, *, ports: int) -> None:
         self.ports = check_int("PathClaims ports", ports, minimum=2)
         self.unit_name = f"path_claims_p{ports}"
-        super().__init__(
-            {
-                "wants": In(ports).array(ports),
-                "holds": In(ports).array(ports),
-                "granted": Out(ports),
-            }
-        )
+        members = {
+            "wants": In(ports).array(ports),
+            "holds": In(ports).array(ports),
+            "granted": Out(ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = range(self.ports)
         first, behind = Signal(self.ports), Signal(self.ports)
         wanting = Cat(own.any() for own in self.wants)
@@ -91,4 +89,3 @@ class PathClaims(Unit):
             m.d.sync += first.eq(chosen)
             with m.If(blocked.any()):
                 m.d.sync += behind.eq(later)
-        return m

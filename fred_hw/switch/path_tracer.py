@@ -54,16 +54,14 @@ class PathTracer(Unit):
         self.port_count = check_int("PathTracer ports", ports, minimum=2)
         self.middle = check_int("PathTracer middle", middle, minimum=2)
         self.unit_name = f"path_tracer_m{middle}_p{ports}"
-        super().__init__(
-            {
-                "configuration": In(configuration_width(ports, middle)),
-                **dict.fromkeys(("sends", "marks"), In(ports)),
-                **dict.fromkeys(("gets", "reached"), Out(ports)),
-            }
-        )
+        members = {
+            "configuration": In(configuration_width(ports, middle)),
+            **dict.fromkeys(("sends", "marks"), In(ports)),
+            **dict.fromkeys(("gets", "reached"), Out(ports)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, middle, word = self.port_count, self.middle, self.configuration
         if ports == 2:
             reduces = word[:2].all() | word[2:].all()
@@ -72,7 +70,7 @@ class PathTracer(Unit):
                 # Beside a reduction no input passes alone.
                 takes = takes & (takes.all() | ~reduces).replicate(2)
                 self._join(m, self.gets[port], self.reached[port], takes, range(2))
-            return m
+            return
         half, width = subswitch_ports(ports), code_width(middle)
         outer = ports * width
         within, out_of = word[outer : len(word) - outer], word[len(word) - outer :]
@@ -90,7 +88,6 @@ class PathTracer(Unit):
             for o, name in ((self.gets, "gets"), (self.reached, "reached")):
                 ways = [getattr(part, name)[port // 2] for part in parts]
                 m.d.comb += o[port].eq((Cat(takes) & Cat(ways)).any())
-        return m
 
     def _join(
         self, m: Module, sends: Value, marks: Value, takes: Value, ports: Iterable[int]

@@ -6,12 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.control.entry_port import (
-    EntryPort,
-    entry_layout,
-    entry_port_signature,
-    number_bits,
-)
+from fred_hw.control.entry_port import EntryPort, entry_layout, entry_port_signature, number_bits
 from fred_hw.gates.fsm import Fsm
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -112,8 +107,7 @@ class PhaseTable(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         control, update = self.control, self.update
         self._write(m, self._keep(m, update.write))
         m.d.comb += [
@@ -124,7 +118,6 @@ class PhaseTable(Unit):
             update.takes.eq(Cat(flow.any() for flow in control.entry.inputs)),
             update.gives.eq(Cat(flow.any() for flow in control.entry.outputs)),
         ]
-        return m
 
     def _keep(self, m: Module, written: Value) -> Value:
         """Keep the entries, once for each reader; return whether all are erased yet."""

@@ -5,15 +5,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .scheduler_signatures import PhaseUpdate, phase_update_signature
 
 __all__ = ["PhaseWatch"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class PhaseWatch(Unit):
@@ -74,32 +72,34 @@ class PhaseWatch(Unit):
         protocol, ports = spec.protocol, spec.ports
         phase = protocol.fields["phase"]
         self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
-        super().__init__(
-            {
-                "number": In(phase),
-                "update": In(phase_update_signature(spec)),
-                "waiting": In(data.ArrayLayout(COUNT, ports)),
-                "room": In(data.ArrayLayout(COUNT, ports)),
-                "heads": In(data.ArrayLayout(data.ArrayLayout(phase, COUNT), ports)),
-                "used": Out(1),
-                "circuit": Out(2),
-                "takes": Out(ports),
-                "there": Out(ports),
-                "free": Out(ports),
-                "complete": Out(1),
-                "some": Out(1),
-            }
-        )
+        members = {
+            "number": In(phase),
+            "update": In(phase_update_signature(spec)),
+            "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
+            "room": In(data.ArrayLayout(DATA_COUNT, ports)),
+            "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
+            "used": Out(1),
+            "circuit": Out(2),
+            "takes": Out(ports),
+            "there": Out(ports),
+            "free": Out(ports),
+            "complete": Out(1),
+            "some": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, update = self.spec.ports, self.update
         gives = Signal(ports)
         for k in range(ports):
-            waits = [self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(COUNT)]
+            waits = [
+                self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(DATA_COUNT)
+            ]
             m.d.comb += [
                 self.there[k].eq(selected(self.circuit, waits)),
-                self.free[k].eq(selected(self.circuit, [self.room[k][c] for c in range(COUNT)])),
+                self.free[k].eq(
+                    selected(self.circuit, [self.room[k][c] for c in range(DATA_COUNT)])
+                ),
             ]
         m.d.sync += [
             self.complete.eq(
@@ -120,4 +120,3 @@ class PhaseWatch(Unit):
                 self.complete.eq(0),
                 self.some.eq(0),
             ]
-        return m

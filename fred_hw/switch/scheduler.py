@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.select import any_of, gated, next_turn, one_hot_mux
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -28,7 +28,6 @@ from .scheduler_signatures import (
 
 __all__ = ["Scheduler"]
 
-COUNT = len(DATA_CIRCUITS)
 SEEK_CYCLES = 4
 """Cycles in which nothing is under way before unicasts that are ready give way to others."""
 LATE_CYCLES = 64
@@ -139,28 +138,26 @@ class Scheduler(Unit):
         self.spec = check_spec("Scheduler", spec)
         self.unit_name = f"scheduler_p{spec.ports}_f{spec.protocol.phases}"
         number = number_bits(spec)
-        super().__init__(
-            {
-                "ports": In(port_hints_signature(spec)).array(spec.ports),
-                "update": In(phase_update_signature(spec)),
-                "halt": In(phase_halt_signature(spec)),
-                "probes": Out(1),
-                "probe": Out(number),
-                "probed": In(entry_layout(spec)),
-                "there": Out(spec.ports),
-                "claims": In(spec.protocol.phases + COUNT),
-                "holds": In(COUNT),
-                "service": Out(service_signature(spec)),
-                "read": Out(1),
-                "next_phase": Out(number),
-                "preempts": Out(1),
-            }
-        )
+        members = {
+            "ports": In(port_hints_signature(spec)).array(spec.ports),
+            "update": In(phase_update_signature(spec)),
+            "halt": In(phase_halt_signature(spec)),
+            "probes": Out(1),
+            "probe": Out(number),
+            "probed": In(entry_layout(spec)),
+            "there": Out(spec.ports),
+            "claims": In(spec.protocol.phases + DATA_COUNT),
+            "holds": In(DATA_COUNT),
+            "service": Out(service_signature(spec)),
+            "read": Out(1),
+            "next_phase": Out(number),
+            "preempts": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
-        count = phases + COUNT  # and the default index once for each circuit
+        count = phases + DATA_COUNT  # and the default index once for each circuit
         served, following = Signal(count), Signal(count)  # one-hot: now, and next
         watches = self._watches(m)
         stopped, stops, halted = Signal(phases), Signal(phases), Signal()
@@ -171,15 +168,15 @@ class Scheduler(Unit):
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
-        unicasts, packets = Signal(COUNT, name="online_ready"), self._unicasts(m)
+        unicasts, packets = Signal(DATA_COUNT, name="online_ready"), self._unicasts(m)
         m.d.sync += unicasts.eq(packets)
         ready = Cat(known & ~stopped, unicasts) & ~served
-        circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
+        circuits = [one.circuit for one in watches] + [Const(c, 2) for c in range(DATA_COUNT)]
         service, online = self.service, following[phases:].any()
-        keeps, valid, circuit = Signal(), Signal(), Signal(COUNT)
+        keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
         # It may have to stand still from the next cycle on.
-        free = Cat(~stops, ~Const(0, COUNT))
+        free = Cat(~stops, ~Const(0, DATA_COUNT))
         stays, goes = following & free, chosen & free
         now = _Following(valid, circuit, online, unicasts)
         then = _Following(
@@ -216,15 +213,9 @@ class Scheduler(Unit):
                 m.d.sync += [following.eq(chosen), service.following.eq(number)]
             with m.If(halts.ends):
                 m.d.sync += served.eq(0)
-        return m
 
     def _choose(
-        self,
-        m: Module,
-        ready: Value,
-        circuits: Sequence[Value],
-        circuit: Value,
-        keeps: Value,
+        self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value
     ) -> tuple[Value, Value, Value]:
         """Choose what goes first, and keep its turn.
 
@@ -233,7 +224,7 @@ class Scheduler(Unit):
         time, and the most urgent one is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
-        taken, behind = Signal(COUNT), Signal(len(ready), name="behind_following")
+        taken, behind = Signal(DATA_COUNT), Signal(len(ready), name="behind_following")
         for number, name in enumerate(DATA_CIRCUITS):
             own, before = (
                 Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
@@ -256,7 +247,7 @@ class Scheduler(Unit):
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
         """Say when what is served gives way, a cycle before, and when what follows is served."""
         service = self.service
-        done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
+        done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
         idle, idles, gone = Signal(), Signal(), Signal()
         waited, late = Signal(range(LATE_CYCLES)), Signal()
         # What starts is known late, and counts a cycle later.
@@ -273,8 +264,8 @@ class Scheduler(Unit):
         )
         ran = wire(m, "ran", done | service.ran)
         # It gives way to what is more urgent, and to what is as urgent once it has run.
-        urgent = Cat(~wants[: c + 1].any() for c in range(COUNT))
-        gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(COUNT))
+        urgent = Cat(~wants[: c + 1].any() for c in range(DATA_COUNT))
+        gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(DATA_COUNT))
         preempts = service.load & service.leaving & (now.circuit & urgent).any()
         m.d.comb += self.preempts.eq(preempts & ~service.stands)
         with m.If(service.load):
@@ -316,7 +307,7 @@ class Scheduler(Unit):
                 watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
         for k, port in enumerate(self.ports):
-            for circuit in range(COUNT):
+            for circuit in range(DATA_COUNT):
                 m.d.comb += port.serves[circuit].eq(
                     Cat(w.used & w.takes[k] & (w.circuit == circuit) for w in watches)
                 )
@@ -324,8 +315,8 @@ class Scheduler(Unit):
 
     def _unicasts(self, m: Module) -> Signal:
         """Return for each circuit whether a packet of the default index is ready."""
-        ready = Signal(COUNT, name="online_packets")
-        for c in range(COUNT):
+        ready = Signal(DATA_COUNT, name="online_packets")
+        for c in range(DATA_COUNT):
             packets = Cat(
                 port.waiting[c] & (port.phases[c] == self.spec.protocol.online) & port.reaches[c]
                 for port in self.ports

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -18,8 +18,6 @@ __all__ = [
     "port_hints_signature",
     "service_signature",
 ]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class PortHints(wiring.PureInterface):
@@ -82,15 +80,14 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
         For each circuit the phases that take packets from this port.
     """
     phase = spec.protocol.fields["phase"]
-    return wiring.Signature(
-        {
-            "waiting": Out(COUNT),
-            "room": Out(COUNT),
-            "reaches": Out(COUNT),
-            "phases": Out(data.ArrayLayout(phase, COUNT)),
-            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
-        }
-    )
+    members = {
+        "waiting": Out(DATA_COUNT),
+        "room": Out(DATA_COUNT),
+        "reaches": Out(DATA_COUNT),
+        "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
+        "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),
+    }
+    return wiring.Signature(members)
 
 
 def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -105,16 +102,15 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
     takes, gives : Out(P), Out(P)
         Ports that it takes packets from, and gives them to.
     """
-    return wiring.Signature(
-        {
-            "write": Out(1),
-            "number": Out(number_bits(spec)),
-            "used": Out(1),
-            "circuit": Out(2),
-            "takes": Out(spec.ports),
-            "gives": Out(spec.ports),
-        }
-    )
+    members = {
+        "write": Out(1),
+        "number": Out(number_bits(spec)),
+        "used": Out(1),
+        "circuit": Out(2),
+        "takes": Out(spec.ports),
+        "gives": Out(spec.ports),
+    }
+    return wiring.Signature(members)
 
 
 def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -151,19 +147,18 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
     ran, under : In(3), In(3)
         Circuits on which a packet starts; on which one is under way.
     """
-    return wiring.Signature(
-        {
-            "active": Out(1),
-            "online": Out(1),
-            "phase": Out(spec.protocol.fields["phase"]),
-            "circuit": Out(COUNT),
-            "load": Out(1),
-            "following": Out(spec.protocol.fields["phase"]),
-            "leaving": Out(1),
-            "runs": In(1),
-            "stands": In(1),
-            "rests": In(1),
-            "ran": In(COUNT),
-            "under": In(COUNT),
-        }
-    )
+    members = {
+        "active": Out(1),
+        "online": Out(1),
+        "phase": Out(spec.protocol.fields["phase"]),
+        "circuit": Out(DATA_COUNT),
+        "load": Out(1),
+        "following": Out(spec.protocol.fields["phase"]),
+        "leaving": Out(1),
+        "runs": In(1),
+        "stands": In(1),
+        "rests": In(1),
+        "ran": In(DATA_COUNT),
+        "under": In(DATA_COUNT),
+    }
+    return wiring.Signature(members)

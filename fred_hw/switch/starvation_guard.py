@@ -11,7 +11,7 @@ from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import any_of, gated, one_hot_mux
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -29,7 +29,6 @@ __all__ = [
     "port_ages_signature",
 ]
 
-COUNT = len(DATA_CIRCUITS)
 WATCH_CYCLES = 256
 """Cycles that a packet waits at a head before room is kept for it."""
 URGENT_CYCLES = 32
@@ -112,16 +111,15 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
         Circuits whose room at the output is kept.
     """
     phase = spec.protocol.fields["phase"]
-    return wiring.Signature(
-        {
-            **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(COUNT)),
-            "phases": Out(data.ArrayLayout(phase, COUNT)),
-            "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
-            "starts": Out(1),
-            "circuit": Out(2),
-            "reserved": In(COUNT),
-        }
-    )
+    members = {
+        **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(DATA_COUNT)),
+        "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
+        "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
+        "starts": Out(1),
+        "circuit": Out(2),
+        "reserved": In(DATA_COUNT),
+    }
+    return wiring.Signature(members)
 
 
 class StarvationGuard(Unit):
@@ -193,25 +191,23 @@ class StarvationGuard(Unit):
         self.spec = check_spec("StarvationGuard", spec)
         protocol = spec.protocol
         self.unit_name = f"starvation_guard_p{spec.ports}_f{protocol.phases}"
-        super().__init__(
-            {
-                "ports": In(port_ages_signature(spec)).array(spec.ports),
-                "probes": In(1),
-                "probe": In(number_bits(spec)),
-                "probed": In(entry_layout(spec)),
-                "there": In(spec.ports),
-                "active": In(1),
-                "online": In(1),
-                "phase": In(protocol.fields["phase"]),
-                "claims": Out(protocol.phases + COUNT),
-                "holds": Out(COUNT),
-            }
-        )
+        members = {
+            "ports": In(port_ages_signature(spec)).array(spec.ports),
+            "probes": In(1),
+            "probe": In(number_bits(spec)),
+            "probed": In(entry_layout(spec)),
+            "there": In(spec.ports),
+            "active": In(1),
+            "online": In(1),
+            "phase": In(protocol.fields["phase"]),
+            "claims": Out(protocol.phases + DATA_COUNT),
+            "holds": Out(DATA_COUNT),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
-        port, circuit = Signal(ports, init=1), Signal(COUNT, init=1)
+        port, circuit = Signal(ports, init=1), Signal(DATA_COUNT, init=1)
         phase, online = Signal.like(self.phase), Signal(name="of_unicast")
         ends, alone, early = Signal(ports), Signal(), Signal()
         head, looked = self._head(m, port, circuit), self._flow(m, port, phase)
@@ -251,7 +247,6 @@ class StarvationGuard(Unit):
         with fsm.state("claim"), m.If(head.anew | (time == CLAIM_CYCLES - 1)):
             leave()
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
-        return m
 
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
         """Keep room for what is watched, if there is hope, until it can be claimed.
@@ -306,12 +301,7 @@ class StarvationGuard(Unit):
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
         """Return what is at the head of the queue that is watched, a cycle old."""
         layout = data.StructLayout(
-            {
-                "waiting": 1,
-                "anew": 1,
-                "phase": len(self.phase),
-                "exit": port_bits(self.spec),
-            }
+            {"waiting": 1, "anew": 1, "phase": len(self.phase), "exit": port_bits(self.spec)}
         )
         head = Signal(layout)
         heads = [
@@ -319,7 +309,7 @@ class StarvationGuard(Unit):
                 circuit,
                 [
                     Cat(own.waiting[c], own.anew[c], own.phases[c], own.exits[c])
-                    for c in range(COUNT)
+                    for c in range(DATA_COUNT)
                 ],
             )
             for own in self.ports
@@ -341,20 +331,23 @@ class StarvationGuard(Unit):
             seen: list[list[Value]] = []
             for kind, of_kind in (("flow", ~unicasts), ("unicast", unicasts)):
                 # Packets of each circuit since the last change of ages, and since the one before.
-                new, old = (Signal(COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
-                starts = gated(Cat(own.circuit == c for c in range(COUNT)), own.starts & of_kind)
+                new, old = (Signal(DATA_COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
+                starts = gated(
+                    Cat(own.circuit == c for c in range(DATA_COUNT)), own.starts & of_kind
+                )
                 m.d.sync += new.eq(starts | gated(new, ~ages))
                 with m.If(ages):
                     m.d.sync += old.eq(new)
-                seen.append([new[c] | old[c] for c in range(COUNT)])
+                seen.append([new[c] | old[c] for c in range(DATA_COUNT)])
             of_flows, of_unicasts = seen
             same = any_of(
-                [circuit[c] & (of_flows[c] | (of_unicasts[c] & ~online)) for c in range(COUNT)]
+                [circuit[c] & (of_flows[c] | (of_unicasts[c] & ~online)) for c in range(DATA_COUNT)]
             )
             less = any_of(
                 [
-                    circuit[c] & any_of([of_flows[d] | of_unicasts[d] for d in range(c + 1, COUNT)])
-                    for c in range(COUNT - 1)
+                    circuit[c]
+                    & any_of([of_flows[d] | of_unicasts[d] for d in range(c + 1, DATA_COUNT)])
+                    for c in range(DATA_COUNT - 1)
                 ]
             )
             queued = less & granted[k]
@@ -396,7 +389,7 @@ class StarvationGuard(Unit):
         ]
         of_phase = gated((1 << phase)[:phases], ~online)
         # The circuit and less urgent ones.
-        held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(COUNT)))
+        held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(DATA_COUNT)))
         m.d.sync += [
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
             self.holds.eq(gated(held, claims)),

@@ -67,8 +67,7 @@ class Switch(Unit):
             members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         core = place(m, "core", SwitchCore(spec=self.spec))
         control = place(m, "control", ControlUnit(spec=self.spec))
         ports = range(self.spec.ports)
@@ -90,4 +89,3 @@ class Switch(Unit):
             control.unicasts.eq(core.unicasts),
             core.routes.eq(control.routes),
         ]
-        return m

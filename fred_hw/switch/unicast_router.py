@@ -64,19 +64,17 @@ class UnicastRouter(Unit):
         self.ports = check_int("UnicastRouter ports", ports, minimum=2)
         self.middle = check_int("UnicastRouter middle", middle, minimum=2)
         self.unit_name = f"unicast_router_m{middle}_p{ports}"
-        super().__init__(
-            {
-                "destination_of": In(ports).array(ports),
-                "configuration": Out(configuration_width(ports, middle)),
-            }
-        )
+        members = {
+            "destination_of": In(ports).array(ports),
+            "configuration": Out(configuration_width(ports, middle)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.ports == 2:
             codes = [Cat(own[port] for own in self.destination_of) for port in range(2)]
             m.d.comb += self.configuration.eq(Cat(codes))
-            return m
+            return
         of_inputs, of_outputs = self._choose(m)
         within = self._descend(m, of_inputs)
         width = code_width(self.middle)
@@ -85,7 +83,6 @@ class UnicastRouter(Unit):
             for side in (of_inputs, of_outputs)
         )
         m.d.comb += self.configuration.eq(Cat(*inputs, *within, *outputs))
-        return m
 
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
         """Return the subswitch of each source and of each destination, as the bit that is high."""

@@ -73,16 +73,14 @@ class UnicastSequencer(Unit):
         self.unit_name = f"unicast_sequencer_n{length}"
         inputs = ("may", "here", "room", "valid", "broken", "last")
         strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts", "closing")
-        super().__init__(
-            {
-                **dict.fromkeys(inputs, In(1)),
-                "length": In(length),
-                **dict.fromkeys(strobes, Out(1)),
-            }
-        )
+        members = {
+            **dict.fromkeys(inputs, In(1)),
+            "length": In(length),
+            **dict.fromkeys(strobes, Out(1)),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         inside, stops, there = self.inside, Signal(), Signal()
         m.d.comb += [
             self.able.eq(~inside & self.here & self.room),
@@ -106,4 +104,3 @@ class UnicastSequencer(Unit):
             m.d.sync += left.eq(self.length)
         with m.Elif(self.fire):
             m.d.sync += left.eq(left - 1)
-        return m

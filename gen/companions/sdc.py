@@ -35,13 +35,4 @@ def _of_design(design: AnyDesign) -> str:
     return timing_constraints(design.name, getattr(design.spec, "clock_ns", None))
 
 
-COMPANIONS.add(
-    "SDC",
-    Companion(
-        ".sdc",
-        _of_design,
-        fileset="constraints",
-        file_type="SDC",
-    ),
-    rank=6,
-)
+COMPANIONS.add("SDC", Companion(".sdc", _of_design, fileset="constraints", file_type="SDC"), rank=6)

@@ -8,7 +8,7 @@ from fred_hw.ace.work import flit_bytes
 from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
@@ -37,7 +37,7 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
         replay = {
             "packets": kept,
             "packets_for_full_rate": spec.protocol.replay_needed,
-            "bytes": len(DATA_CIRCUITS) * kept * packet,
+            "bytes": DATA_COUNT * kept * packet,
         }
         common = controlled(spec, endpoint_map(spec))
         return {**streams("s_axis", "m_axis"), "replay": replay, **common}

@@ -1,5 +1,6 @@
 """The interconnect of a switch alone."""
 
+from dataclasses import asdict
 from typing import Any
 
 from fred_hw.compiler.shape import layout, microswitch_counts
@@ -48,15 +49,7 @@ def crossing(spec: SwitchSpec) -> dict[str, Any]:
                 "demux": "destination: 0 none, c+1 subswitch c",
                 "mux": "source: 0 none, c+1 subswitch c",
             },
-            "fields": [
-                {
-                    "path": field.path,
-                    "kind": field.kind,
-                    "offset": field.offset,
-                    "width": field.width,
-                }
-                for field in fields
-            ],
+            "fields": [asdict(field) for field in fields],
         },
     }
 

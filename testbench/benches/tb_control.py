@@ -10,12 +10,7 @@ from cocotbext.axi import AxiResp
 from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.registers import Word
-from fred_hw.control.switch_map import (
-    CAUSES,
-    COMMANDS,
-    PORT_CAUSES,
-    switch_map,
-)
+from fred_hw.control.switch_map import CAUSES, COMMANDS, PORT_CAUSES, switch_map
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.control import COUNTED, ERRORS, ControlBench, Events
 
@@ -62,8 +57,7 @@ async def registers_read_their_reset_values(dut: Any, stall: float) -> None:
     assert identity.packet_flits == SPEC.protocol.packet_flits
     assert identity.data_bytes * 8 == SPEC.data_width
     assert identity.entry_words == REGISTERS.register("ENTRY").words
-    await bench.check_errors()
-    await bench.nothing_left()
+    await bench.finish()
 
 
 @test
@@ -84,8 +78,7 @@ async def written_values_stay(dut: Any, stall: float, data_first: bool | None) -
         assert await bench.read(probe) == kept[probe]
     for address, value in kept.items():
         assert await bench.read(address) == value
-    await bench.check_errors()
-    await bench.nothing_left()
+    await bench.finish()
 
 
 @test
@@ -184,8 +177,7 @@ async def entries_are_written_read_and_erased(dut: Any, stall: float) -> None:
                 bench.core.accepts = True
         assert bench.core.entries == want
     assert [await bench.access.read_phase(number) for number in range(PHASES)] == want
-    await bench.check_errors()
-    await bench.nothing_left()
+    await bench.finish()
 
 
 async def refused(bench: ControlBench, command: Any) -> None:

@@ -14,8 +14,6 @@ from testbench.benches.agents.mesh import MeshBench
 from testbench.benches.agents.switch import Watch
 from testbench.stimulus.meshes import PATTERNS
 
-from .measurements import record
-
 MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])
 PROTOCOL = MESH.protocol
 NPUS, ENDS = MESH.routers, len(MESH.places)
@@ -33,14 +31,6 @@ async def started(dut: Any, stall: float = 0.0, dead: Sequence[int] = ()) -> Mes
     return bench
 
 
-def finish(bench: MeshBench) -> None:
-    """Check at the end of a test that something came, and keep how much."""
-    bench.check()
-    flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
-    assert flits
-    record(flits=flits)
-
-
 @test
 async def every_end_sends_to_every_end(dut: Any) -> None:
     """See that controllers do too, and each end to itself, and nothing is sent twice."""
@@ -48,11 +38,11 @@ async def every_end_sends_to_every_end(dut: Any) -> None:
     bench.probe(errors=dut.errors, dropped=dut.dropped)
     for turn in range(ENDS):
         for source in range(ENDS):
-            bench.send(source, (source + turn) % ENDS, PACKETS)
+            bench.unicast(source, (source + turn) % ENDS, PACKETS)
     await bench.drain()
     assert bench.seen == {"errors": [], "dropped": []}
     assert sum(one.endpoint.counts["resent"] for one in bench.ports) == 0
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -64,9 +54,9 @@ async def pattern_goes_through_on_all_circuits(dut: Any, pattern: Any) -> None:
         if end is None:
             continue
         for circuit in range(3):
-            bench.send(source, (end + circuit) % NPUS, 3 * PACKETS, circuit=circuit)
+            bench.unicast(source, (end + circuit) % NPUS, 3 * PACKETS, circuit=circuit)
     await bench.drain()
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -75,10 +65,10 @@ async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
     bench = await started(dut)
     hot = NPUS // 2
     for source in range(NPUS):
-        bench.send(source, hot, 2 * PACKETS, PROTOCOL.packet_flits, 1)
-        bench.send(source, (source + 1) % NPUS, PACKETS, circuit=0)
+        bench.unicast(source, hot, 2 * PACKETS, PROTOCOL.packet_flits, 1)
+        bench.unicast(source, (source + 1) % NPUS, PACKETS, circuit=0)
     await bench.drain()
-    finish(bench)
+    bench.finish()
 
 
 @among_three
@@ -97,16 +87,16 @@ async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
 
     for wait in range(most + 2):
         for other in set(range(NPUS)) - {hot, source}:
-            bench.send(other, hot, 4 * PACKETS, most, circuit=2)
+            bench.unicast(other, hot, 4 * PACKETS, most, circuit=2)
         await bench.cycles(2 * most * routers + wait)
-        bench.send(source, hot, 1, 1, circuit=0)
+        bench.unicast(source, hot, 1, 1, circuit=0)
         await bench.drain()
         begin, end = (crossed(one)[-1] for one in (bench.inputs[source], bench.outputs[hot]))
         # Each link may have a flit of control before it, too.
         least, longest = routers * (HOP_CYCLES - 1), routers * (HOP_CYCLES + most + 1)
         assert least <= end - begin <= longest, f"{end - begin} cycles, after {wait}"
         assert bench.data(bench.outputs[hot])[-1].cycle > end, f"overtook nothing after {wait}"
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -117,9 +107,9 @@ async def random_traffic_comes_through_faults(dut: Any) -> None:
         one.to_switch.change = one.from_switch.change = change
     for _ in range(4 * ENDS):
         source, end = (bench.rng.randrange(ENDS) for _ in range(2))
-        bench.send(source, end, PACKETS)
+        bench.unicast(source, end, PACKETS)
     await bench.drain(limit=4 * bench.patience)
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -134,7 +124,7 @@ async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: A
         bench.ports[source].send(PROTOCOL.online, 1, [(1,) * PROTOCOL.packet_flits] * many, deaf)
     await bench.cycles(4 * many * PROTOCOL.packet_flits)
     for source in range(1, NPUS):
-        bench.send(source, NPUS - source, PACKETS, circuit=0)
+        bench.unicast(source, NPUS - source, PACKETS, circuit=0)
     begin = bench.cycle
     await bench.arrive(limit=stuck)
     assert bench.cycle - begin < stuck
@@ -147,7 +137,7 @@ async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: A
     bench.ports[deaf].endpoint.free()
     await bench.cycles(bench.patience // 4)
     bench.ports[deaf].received.clear()
-    finish(bench)
+    bench.finish()
 
 
 @among_three
@@ -161,14 +151,14 @@ async def dead_ends_hold_up_nobody(dut: Any) -> None:
     await bench.cycles(8 * PROTOCOL.buffer_packets * PROTOCOL.packet_flits)
     # A burst that is given up stands before another one of its circuit.
     bench.ports[0].endpoint.forget(PROTOCOL.online)
-    bench.send(0, 1, PACKETS, circuit=0)
+    bench.unicast(0, 1, PACKETS, circuit=0)
     for source in range(NPUS - 1):
         if source:
-            bench.send(source, (source + 1) % (NPUS - 1), PACKETS, circuit=2)
+            bench.unicast(source, (source + 1) % (NPUS - 1), PACKETS, circuit=2)
         if source > 1:
-            bench.send(source, 0, PACKETS, circuit=0)
+            bench.unicast(source, 0, PACKETS, circuit=0)
     await bench.arrive(limit=2 * PROTOCOL.timeout_cycles)
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -178,7 +168,7 @@ async def ends_begin_anew_in_traffic(dut: Any) -> None:
     anew = bench.rng.randrange(NPUS)
     others = [k for k in range(NPUS) if k != anew]
     for source in others:
-        bench.send(source, others[(source + 1) % len(others)], 3 * PACKETS)
+        bench.unicast(source, others[(source + 1) % len(others)], 3 * PACKETS)
     own = [(5,) * PROTOCOL.packet_flits] * PACKETS
     for peer in others:
         bench.ports[anew].endpoint.send(PROTOCOL.online, 0, own, peer)
@@ -190,7 +180,7 @@ async def ends_begin_anew_in_traffic(dut: Any) -> None:
         for flow in [one for one in bench.ports[number].received if one[1] == anew]:
             del bench.ports[number].received[flow]
     await bench.arrive(limit=2 * bench.patience)
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -200,7 +190,7 @@ async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
     bench.probe(errors=dut.errors)
     bad, codec = bench.ports[0], bench.codec
     for source in range(1, NPUS):
-        bench.send(source, NPUS - source, 2 * PACKETS)
+        bench.unicast(source, NPUS - source, 2 * PACKETS)
     for turn in range(40):
         ticket = 0
         fields = (
@@ -213,4 +203,4 @@ async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
         await bench.cycles(bench.rng.randrange(1, 6))
     await bench.arrive(limit=2 * bench.patience)
     assert bench.seen["errors"]
-    finish(bench)
+    bench.finish()

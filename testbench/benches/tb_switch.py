@@ -18,8 +18,6 @@ from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.phases import Phase, Turn, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 
-from .measurements import record
-
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 PROTOCOL = SPEC.protocol
 PORTS = SPEC.ports
@@ -79,14 +77,6 @@ def turns_of(
     ]
 
 
-def finish(bench: SwitchBench) -> None:
-    """Check at the end of a test that something came, and keep how much."""
-    bench.check()
-    flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
-    assert flits
-    record(flits=flits)
-
-
 @test
 @cocotb.parametrize(kind=list(Kind))
 async def collective_is_delivered_phase_by_phase(dut: Any, kind: Any) -> None:
@@ -103,8 +93,7 @@ async def collective_is_delivered_phase_by_phase(dut: Any, kind: Any) -> None:
         for phase in phases:
             bench.play(turns_of(rng, phase, 2))
         await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -115,9 +104,7 @@ async def flows_and_phases_run_at_once(dut: Any, stall: float) -> None:
     assert max(len(phase.flows) for phase in table) >= min(2, PORTS // 2)
     for _ in range(2 * PACKETS):
         bench.play(turns_of(rng, rng.choice(table), rng.randint(1, PACKETS)))
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -130,9 +117,7 @@ async def ports_may_start_at_any_time(dut: Any) -> None:
     for port in ports:
         bench.offer(turns, [port])
         await bench.cycles(rng.randrange(PROTOCOL.timeout_cycles // 4))
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 def contest() -> tuple[Phase, Phase]:
@@ -169,8 +154,7 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
         assert first - offered <= LATENCY + most + 3, f"{first - offered} cycles after {wait}"
     # Between packets of one flit there is nothing to interrupt.
     assert most == 1 or await bench.access.read("PREEMPTIONS") > 0
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
@@ -196,7 +180,7 @@ async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) ->
             for one in zip(streams, before, strict=True)
         )
         assert came - sent == LATENCY, f"counted {came - sent} cycles, but stated are {LATENCY}"
-    finish(bench)
+    bench.finish()
 
 
 @one_phase_each
@@ -218,7 +202,7 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
         await bench.drain()
         kinds = phase_numbers(bench, before)[::most]
         assert kinds.index(urgent.number) < len(kinds) - 1, f"after {wait} cycles: {kinds}"
-    finish(bench)
+    bench.finish()
 
 
 @scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
@@ -238,7 +222,7 @@ async def phases_of_a_circuit_take_turns(dut: Any) -> None:
     # A turn is a packet, or as many as start within two cycles.
     ahead = [abs(packets[:place].count(0) - packets[:place].count(1)) for place in range(count)]
     assert max(ahead) <= 1 + -(-2 // most), f"the order is {packets}"
-    finish(bench)
+    bench.finish()
 
 
 @waiting_test
@@ -262,7 +246,7 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     # one flit where 11 had begun.
     most_begun = BEGUN + -(-SEEN_CYCLES // most)
     assert kinds.index(urgent.number) <= most_begun, f"{BEGUN} had begun, the order is {kinds}"
-    finish(bench)
+    bench.finish()
 
 
 @one_phase_each
@@ -290,8 +274,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     first = bench.data(bench.outputs[-1])[came].cycle
     # The limit goes to the switch, and the packet through it.
     assert first - again <= LATENCY + 10, f"went on after {first - again} cycles"
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @one_phase_each
@@ -312,8 +295,7 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
         assert await bench.access.read_phase(number) == bench.word(again)
         bench.play(turns_of(rng, again, PACKETS))
         await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -322,9 +304,7 @@ async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
     pairs = [(a, b) for a in range(PORTS) for b in range(PORTS)]
     for source, destination in rng.sample(pairs, len(pairs)):
         bench.unicast(source, destination, 2)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -334,6 +314,4 @@ async def default_index_shares_ports_with_phases(dut: Any) -> None:
     for _ in range(2 * PACKETS):
         bench.play(turns_of(rng, rng.choice(table), 2))
         bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()

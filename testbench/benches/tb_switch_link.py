@@ -19,7 +19,6 @@ from .tb_switch import (
     PROTOCOL,
     SPEC,
     everyone,
-    finish,
     phase_of,
     scenario,
     several,
@@ -81,8 +80,7 @@ async def flow_goes_on_after_one_fault(dut: Any, direction: Any, kind: Any) -> N
         assert sum(dropped) >= spare
     else:
         assert refused == wrong
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -97,8 +95,7 @@ async def flow_goes_on_after_a_lost_ack(dut: Any, direction: Any) -> None:
         bench.play(turns_of(rng, phase, PACKETS))
         await bench.drain()
         assert fault.done
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @parts_test
@@ -131,8 +128,7 @@ async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> Non
             assert bad[0].crc == right ^ ((1 << CRC_BITS) - 1)
             fields = bench.codec.unpack(bad[0])
             assert (fields["kind"], fields["index"], bad[0].last) == (DATA, broken, True)
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -156,7 +152,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
     assert change.count
     # While a source waits for its timeout the packets of others may wait for longer.
     assert set((await bench.access.errors()).raised) <= {"stuck"}
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -170,7 +166,7 @@ async def numbers_wrap(dut: Any) -> None:
     assert len(sequences) == count
     assert sequences.count(0) == 2
     assert not any(one.endpoint.counts["resent"] for one in bench.ports)
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -190,9 +186,7 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     await bench.drain()
     await expect_error(bench, "overflow", 0)
     bench.play(turns_of(rng, phase, room))
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -214,9 +208,7 @@ async def short_packets_share_the_room_flit_by_flit(dut: Any) -> None:
     assert len(bench.data(bench.outputs[0])) == count
     bench.ports[0].endpoint.keeps_room = False
     bench.ports[0].endpoint.free()
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @acks_test
@@ -237,7 +229,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
     assert [one["sequence"] for one in fields if one["kind"] == ACK][-1:] == [2]
     await bench.drain()
     assert not any((await bench.access.counters())["dropped"])
-    finish(bench)
+    bench.finish()
 
 
 @stuck_test
@@ -252,6 +244,4 @@ async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
     await bench.drain()
     await expect_error(bench, "stuck", 1)
     bench.play(turns_of(rng, phase, 2))
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()

@@ -23,7 +23,6 @@ from .tb_switch import (
     SPEC,
     contest,
     everyone,
-    finish,
     phase_of,
     scenario,
     started,
@@ -73,7 +72,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
     assert sum(cycles) == LATENCY, f"counted {cycles}, but stated are {LATENCY}"
     names = ("receive", "schedule", "start", "interconnect", "send")
     record(switch_latency_cycles=sum(cycles), stages=dict(zip(names, cycles, strict=True)))
-    finish(bench)
+    bench.finish()
 
 
 @follow_test
@@ -97,7 +96,7 @@ async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any
     record(switch_follow_cycles=follows)
     # A path is found in three cycles at most.
     assert LATENCY - 3 <= follows < min(found["alone"]) <= LATENCY, f"counted {found}"
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -121,7 +120,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert data >= most - 0.002, efficiency
     assert data + efficiency["control_share"] >= 1 - 1e-9, efficiency
-    finish(bench)
+    bench.finish()
 
 
 @phases_test
@@ -152,7 +151,7 @@ async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     record(reconfiguration_cycles=max(gaps), counted_reconfiguration_cycles=counted)
     assert max(gaps) <= 1, f"cycles between phases, and how often: {gaps}"
     assert counted <= 1
-    finish(bench)
+    bench.finish()
 
 
 @phases_test
@@ -194,7 +193,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
         ends = -(-(place + SEEN_CYCLES + 1) // MOST) * MOST
         assert waited <= ends - place + 1, f"{waited} cycles at flit {place}"
         assert lost <= 4, f"{lost} cycles lost at flit {place}"
-    finish(bench)
+    bench.finish()
 
 
 async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
@@ -252,4 +251,4 @@ async def single_loss_is_caught_up(dut: Any) -> None:
             assert 0 < cycles < most, f"{name}, flit {place}: {cycles} cycles"
             found[name] = max(found.get(name, 0), cycles)
     record(recovery_cycles=found)
-    finish(bench)
+    bench.finish()

@@ -21,7 +21,6 @@ from .tb_switch import (
     PROTOCOL,
     SPEC,
     everyone,
-    finish,
     phase_of,
     scenario,
     several,
@@ -63,8 +62,7 @@ async def while_others_run(
     await expect_error(bench, cause, port)
     for source in range(PORTS):
         bench.unicast(source, rng.randrange(PORTS), 2)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
+    await bench.finish_clean()
     return bench
 
 
@@ -81,7 +79,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
         await bench.access.write_phase(phase.number, word)
         bench.expect(turns)  # its source has it still, and sends it again
 
-    finish(await while_others_run(dut, act, "phase"))
+    await while_others_run(dut, act, "phase")
 
 
 @test
@@ -95,7 +93,7 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
         bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
         bench.play(turns_of(bench.rng, phase, 2))
 
-    finish(await while_others_run(dut, act, "length"))
+    await while_others_run(dut, act, "length")
 
 
 @parts_test
@@ -118,7 +116,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
         bench.ports[1].to_switch.change = shorten
         bench.play([turn, *turns_of(bench.rng, phase, 2)])
 
-    finish(await while_others_run(dut, act, "length"))
+    await while_others_run(dut, act, "length")
 
 
 @test
@@ -131,7 +129,6 @@ async def unicast_to_an_address_without_a_route_is_told(dut: Any) -> None:
 
     bench = await while_others_run(dut, act, "route")
     assert await bench.access.read("DROPPED", 0) == 1
-    finish(bench)
 
 
 @test
@@ -145,7 +142,7 @@ async def unicast_goes_by_the_route_that_is_written_last(dut: Any) -> None:
         await bench.access.write_route(address_of(0), 0)
         await bench.drain()
     assert (await bench.access.errors()).raised == ("route",)
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -154,7 +151,7 @@ async def header_of_unknown_kind_is_told(dut: Any) -> None:
         bench.ports[0].to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
         await bench.cycles(10)
 
-    finish(await while_others_run(dut, act, "kind"))
+    await while_others_run(dut, act, "kind")
 
 
 @one_phase_each
@@ -176,7 +173,7 @@ async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
         assert await bench.access.read_phase(phase.number) == good
         bench.play(turns_of(bench.rng, phase, 2))
 
-    finish(await while_others_run(dut, act, "configuration"))
+    await while_others_run(dut, act, "configuration")
 
 
 @test
@@ -188,7 +185,7 @@ async def access_to_no_register_is_told(dut: Any) -> None:
         assert await registers.write_raw(top - 4, 1) == AxiResp.SLVERR
         assert await bench.access.read("ERROR_COUNT", list(CAUSES).index("address")) == 2
 
-    finish(await while_others_run(dut, act, "address"))
+    await while_others_run(dut, act, "address")
 
 
 @test
@@ -198,7 +195,7 @@ async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
         assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR
         assert await bench.access.read("IRQ_ENABLE") == 0
 
-    finish(await while_others_run(dut, act, "strobe"))
+    await while_others_run(dut, act, "strobe")
 
 
 @test
@@ -220,8 +217,7 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
     assert not any(found["dropped"]) and not any(found["rewinds"])
     assert 0 < found["phase_starts"][0] < elapsed
     assert found["reconfiguration_cycles"][0] <= found["phase_starts"][0]
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test

@@ -18,7 +18,6 @@ from .tb_switch import (
     PROTOCOL,
     SPEC,
     everyone,
-    finish,
     scenario,
     started,
     turns_of,
@@ -69,8 +68,7 @@ async def give_up(bench: SwitchBench, phase: Phase) -> None:
     for wanted in bench.wanted:
         wanted.clear()
     await until_up(bench)
-    for port in range(PORTS):
-        await bench.access.write_route(address_of(port), port)
+    await bench.write_routes()
     # What is left of the phase is thrown away, and what is left of unicasts comes, to nobody.
     await bench.write(phase, checked=False)
     await bench.cycles(QUIET)
@@ -101,9 +99,7 @@ async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
     await bench.access.clear_errors()
     bench.unicast(0, 1, PACKETS)
     bench.unicast(1, 0, PACKETS)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @three_test
@@ -126,10 +122,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         await until_up(bench)
         await bench.cycles(QUIET)
         # Numbers of unicasts with the NPU start at 0 at the other ends too.
-        for other in bench.ports:
-            other.forget(PROTOCOL.online, 0)
-        for wanted in bench.wanted:
-            wanted.clear()
+        bench.forget_unicasts()
         await bench.write(phase)
         bench.play(turns_of(rng, phase, PACKETS))
         for other in others:
@@ -139,7 +132,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         for watch in (bench.inputs[port], bench.outputs[port]):
             assert first_tickets(bench, watch) == {0}
     assert set((await bench.access.errors()).raised) <= {"stuck"}
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -161,13 +154,10 @@ async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) ->
     gone = bench.cycle
     await bench.cycles(2 * IN_FLIGHT)
     assert max(beat.cycle for beat in bench.data(bench.outputs[1])) < gone + IN_FLIGHT
-    for port in bench.ports:
-        port.forget(PROTOCOL.online, 0)
-    for wanted in bench.wanted:
-        wanted.clear()
+    bench.forget_unicasts()
     bench.unicast(0, 1, PACKETS)
     await bench.drain()
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -189,9 +179,7 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
     await bench.write(phase)
     assert bench.generations[phase.number] == 0
     bench.play(turns_of(rng, phase, PACKETS))
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @three_test
@@ -202,8 +190,7 @@ async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
     bench.ports[0].sink.pause = True
     await bench.cycles(4)
     await bench.restart()
-    for port in range(PORTS):
-        await bench.access.write_route(address_of(port), port)
+    await bench.write_routes()
     # A burst that is given up stands before another one of its circuit.
     source.send(PROTOCOL.online, 0, [(1,) * most] * PROTOCOL.buffer_packets, address_of(0))
     await bench.cycles(2 * most * PROTOCOL.buffer_packets + 4 * LATENCY)
@@ -217,9 +204,7 @@ async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
     bench.ports[0].sink.pause = False
     await until_up(bench)
     bench.unicast(2, 0, PACKETS)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -233,13 +218,12 @@ async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
         await bench.restart()
         await until_up(bench)
         # Software writes routes and phases again; ends give up what was under way.
-        for port in range(PORTS):
-            await bench.access.write_route(address_of(port), port)
+        await bench.write_routes()
         await bench.write(phase)
         bench.play(turns_of(rng, phase, PACKETS))
         await bench.drain()
     assert bench.generations[phase.number] == 3 % GENERATIONS
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -262,16 +246,12 @@ async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
         await until_up(bench)
         for line in lines:
             line.change, line.delay = None, 0
-        for other in bench.ports:
-            other.forget(PROTOCOL.online, 0)
-        for wanted in bench.wanted:
-            wanted.clear()
+        bench.forget_unicasts()
         for other in range(PORTS):
             bench.unicast(port, other, 2)
             bench.unicast(other, port, 2)
         await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -296,7 +276,7 @@ async def hello_to_an_incarnation_before_makes_no_link(dut: Any) -> None:
     bench.unicast(0, 1, PACKETS)
     bench.unicast(1, 0, PACKETS)
     await bench.drain()
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -325,4 +305,4 @@ async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: floa
             bench.unicast(source, rng.randrange(PORTS), 2)
         await bench.drain()
     assert "partner" not in (await bench.access.errors()).raised
-    finish(bench)
+    bench.finish()

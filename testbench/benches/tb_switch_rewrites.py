@@ -10,17 +10,7 @@ from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
 
-from .tb_switch import (
-    PORTS,
-    PROTOCOL,
-    SPEC,
-    everyone,
-    finish,
-    phase_of,
-    scenario,
-    started,
-    turns_of,
-)
+from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, phase_of, scenario, started, turns_of
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
 DELAY, ROUNDS, WRITES = 80, 12, 20
@@ -119,7 +109,7 @@ async def any_register_may_be_written_at_any_time(dut: Any) -> None:
     await bench.drain()
     causes = {"phase", "address", "strobe", "configuration", "stuck"}
     assert set((await bench.access.errors()).raised) <= causes
-    finish(bench)
+    bench.finish()
 
 
 @rewrite_test
@@ -131,7 +121,7 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
         await bench.write(phase)
         bench.play(turns_of(rng, phase, 2))
         await bench.drain()
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -157,8 +147,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
     bench.play(turns_of(rng, phase, few))
     await bench.drain()
     assert sum((await bench.access.counters())["dropped"]), "no copy came too late"
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -176,4 +165,4 @@ async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
         bench.offer(turns, range(PORTS - 1))
         await bench.drain()
         assert not await bench.access.queued(phase.number)
-    finish(bench)
+    bench.finish()

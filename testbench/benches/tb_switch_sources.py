@@ -20,7 +20,6 @@ from .tb_switch import (
     PORTS,
     PROTOCOL,
     everyone,
-    finish,
     phase_of,
     scenario,
     started,
@@ -71,9 +70,7 @@ async def source_that_stops_inside_a_packet_holds_up_nobody_else(dut: Any, sent:
     assert len(bench.data(bench.inputs[0])) == sent
     assert not port.done
     port.source.pause = False
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @half_test
@@ -91,8 +88,7 @@ async def packet_without_its_last_flit_is_sent_again(dut: Any, behind: int) -> N
     await others_go_on(bench, runs)
     await bench.drain()
     assert lost.done
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @half_test
@@ -120,7 +116,7 @@ async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) 
     ends = (MOST - 1) ^ 1  # where it says then that the packet ends
     fits = said.value != "last" or place <= ends < MOST
     assert (await bench.access.errors()).raised == (() if fits else ("length",))
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -132,8 +128,7 @@ async def tlast_of_a_source_is_not_looked_at(dut: Any) -> None:
     bench.play(turns_of(rng, phase, PACKETS))
     await bench.drain()
     assert not any(port.endpoint.counts["resent"] for port in bench.ports)
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()
 
 
 @test
@@ -155,7 +150,7 @@ async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> Non
     bench.expect(turns)
     await bench.drain()
     assert (await bench.access.errors()).raised == ("phase",)
-    finish(bench)
+    bench.finish()
 
 
 @three_phases_test
@@ -175,6 +170,4 @@ async def ports_may_use_circuits_in_opposite_orders(dut: Any) -> None:
             assert bench.missing() == 3 * PORTS * count, "something went without the other port"
             sent = [len(bench.data(watch)) for watch in bench.inputs[:2]]
             assert sent == [PROTOCOL.buffer_flits] * 2, "a queue is not full"
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
+    await bench.finish_clean()

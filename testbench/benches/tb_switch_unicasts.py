@@ -3,11 +3,9 @@
 from typing import Any
 
 from testbench.benches.agents.switch import SwitchBench
-from testbench.stimulus.addresses import address_of
-from testbench.stimulus.traffic import random_flit
 
 from .measurements import record
-from .tb_switch import PORTS, PROTOCOL, SPEC, finish, scenario, started
+from .tb_switch import PORTS, PROTOCOL, SPEC, scenario, started
 
 MOST = PROTOCOL.packet_flits
 COUNT = max(24, 3 * PROTOCOL.ack_interval)
@@ -15,14 +13,6 @@ COUNT = max(24, 3 * PROTOCOL.ack_interval)
 # With two middle subswitches the only path of a unicast may have to wait for that of another.
 RING, ALL = (0.96, 0.45 if PORTS == 5 else 0.55) if SPEC.middle > 2 else (0.4, 0.4)
 test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
-
-
-def send(bench: SwitchBench, source: int, destination: int, circuit: int) -> None:
-    """Send and expect largest packets."""
-    online = PROTOCOL.online
-    packets = [tuple(random_flit(bench.rng, SPEC) for _ in range(MOST)) for _ in range(COUNT)]
-    bench.ports[source].send(online, circuit, packets, address_of(destination))
-    bench.want(destination, online, address_of(source), packets)
 
 
 def rate(bench: SwitchBench) -> float:
@@ -36,11 +26,11 @@ async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
     """Each port sends to the next one, on one of three circuits."""
     bench, _ = await started(dut, 0.0)
     for source in range(PORTS):
-        send(bench, source, (source + 1) % PORTS, source % 3)
+        bench.unicast(source, (source + 1) % PORTS, COUNT, MOST, source % 3)
     await bench.drain()
     record(unicast_ring_rate=rate(bench))
     assert rate(bench) >= RING
-    finish(bench)
+    bench.finish()
 
 
 @test
@@ -49,9 +39,10 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
     bench, _ = await started(dut, 0.0)
     for source in range(PORTS):
         for turn in range(PORTS - 1):
-            send(bench, source, (source + 1 + turn) % PORTS, (source + turn) % 3)
+            to = (source + 1 + turn) % PORTS
+            bench.unicast(source, to, COUNT, MOST, (source + turn) % 3)
     await bench.drain()
     record(all_to_all_rate=rate(bench))
     # Behind a burst a circuit waits for its acks, and at the end ports wait for others.
     assert rate(bench) >= ALL
-    finish(bench)
+    bench.finish()

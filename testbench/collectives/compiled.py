@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import DIRECTIONS, OPPOSITE, MeshSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
@@ -18,8 +18,6 @@ from .fabric import Sizes
 from .joined import Instance, Joint, Netlist, build_joined
 
 __all__ = ["build_compiled_mesh", "build_compiled_plane"]
-
-_OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
 def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
@@ -68,5 +66,5 @@ def build_compiled_mesh(mesh: MeshSpec, size: Sizes) -> Path:
         for port, direction in enumerate(DIRECTIONS[:local]):
             if beside := mesh.neighbour(one.x, one.y, direction):
                 other = mesh.routers + beside[0] + mesh.width * beside[1]
-                joints.append(Joint(own, port, other, DIRECTIONS.index(_OPPOSITE[direction])))
+                joints.append(Joint(own, port, other, DIRECTIONS.index(OPPOSITE[direction])))
     return build_joined(Netlist("mesh_with_ends", instances, joints), size)

@@ -74,24 +74,25 @@ class Program:
         self.queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self.restart = 0
 
+    def at(self, register: str, index: int = 0) -> int:
+        """Return the address of a word of a register."""
+        return self.registers.register(register).address + 4 * index
+
     def wait(self, cycles: int) -> None:
         """Do nothing for some cycles."""
         self.steps.append((0, 0, cycles, 0))
 
     def write(self, register: str, value: int, index: int = 0, answer: int = 0) -> None:
         """Write a register; ``answer`` is the response of AXI that is expected."""
-        address = self.registers.register(register).address + 4 * index
-        self.steps.append((1, address, value, answer))
+        self.steps.append((1, self.at(register, index), value, answer))
 
     def until(self, register: str, value: int, mask: int = 0xFFFFFFFF, index: int = 0) -> None:
         """Read a register until its bits of ``mask`` are those of ``value``."""
-        address = self.registers.register(register).address + 4 * index
-        self.steps.append((2, address, value, mask))
+        self.steps.append((2, self.at(register, index), value, mask))
 
     def show(self, register: str, index: int = 0) -> None:
         """Read a register; the result of the run has it, and when that was."""
-        address = self.registers.register(register).address + 4 * index
-        self.steps.append((3, address, 0, 0))
+        self.steps.append((3, self.at(register, index), 0, 0))
 
     def begin(self, address: int) -> None:
         """Set the endpoint's address, and wait for the link."""

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.spec import MeshSpec
 from gen.mesh_top import mesh_ports
-from gen.ports import module_ports
+from gen.ports import SHARED, bit_range, module_ports
 
 from .fabric import Sizes, compiled
 from .plane import bench, line_text
@@ -14,18 +15,11 @@ from .units import mesh_and_endpoint
 
 __all__ = ["build_mesh_with_ends"]
 
-_SHARED = ("clk", "rst", "incarnation")
-_WIRES = ("tdata", "tvalid", "tready", "tlast", "tuser")
-
-
-def _range(bits: int) -> str:
-    return f"[{bits - 1}:0] " if bits > 1 else ""
-
 
 def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
     """Return a mesh with endpoints, named and wired as a plane; their links have lines in them."""
-    own = [one for one in module_ports(endpoint) if one[0] not in _SHARED]
-    links = {f"{letter}_axis_{wire}" for letter in "sm" for wire in _WIRES}
+    own = [one for one in module_ports(endpoint) if one[0] not in SHARED]
+    links = {f"{letter}_axis_{wire}" for letter in "sm" for wire in AXIS_WIRES}
     outside = [
         (f"npu{npu}_{name}", direction, bits)
         for npu in range(mesh.routers)
@@ -36,13 +30,13 @@ def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
         f"module mesh_with_ends(clk, rst, incarnation, {', '.join(n for n, _, _ in outside)});"
     ]
     lines += ["  input clk, rst; input [7:0] incarnation;"]
-    lines += [f"  {direction} {_range(bits)}{name};" for name, direction, bits in outside]
-    pins = [f".{name}({name})" for name in _SHARED]
+    lines += [f"  {direction} {bit_range(bits)}{name};" for name, direction, bits in outside]
+    pins = [f".{name}({name})" for name in SHARED]
     for npu in range(mesh.routers):
         lines += list(_end(mesh, npu, endpoint))
         for letter, wire in (("s", "up"), ("m", "down")):
             behind = "_behind" if letter == "s" else ""
-            pins += [f".{letter}{npu}_axis_{one}({wire}{npu}{behind}_{one})" for one in _WIRES]
+            pins += [f".{letter}{npu}_axis_{one}({wire}{npu}{behind}_{one})" for one in AXIS_WIRES]
     for name, direction, _ in mesh_ports(mesh):
         if name[0] == "s" and direction == "input" and name.endswith("_tvalid"):
             number = int(name[1:].partition("_")[0])
@@ -56,22 +50,22 @@ def _end(mesh: MeshSpec, npu: int, endpoint: NpuEndpoint) -> Iterator[str]:
     bits = {name: bits for name, _, bits in module_ports(endpoint)}
     for number, side in enumerate(("up", "down")):
         for name in (f"{side}{npu}", f"{side}{npu}_behind"):
-            yield "".join(f"  wire {_range(bits[f'm_axis_{w}'])}{name}_{w};" for w in _WIRES)
+            yield "".join(f"  wire {bit_range(bits[f'm_axis_{w}'])}{name}_{w};" for w in AXIS_WIRES)
         pins = [
             f".{letter}_axis_{wire}({name}_{wire})"
             for letter, name in (("s", f"{side}{npu}"), ("m", f"{side}{npu}_behind"))
-            for wire in _WIRES
+            for wire in AXIS_WIRES
         ]
         width = mesh.link.data_width
         yield f"  wafer_link #(.BITS({width}), .NUMBER({2 * npu + number})) {side}{npu}_line ("
         yield f"    .clk(clk), {', '.join(pins)});"
-    pins = [f".{name}({name})" for name in _SHARED]
+    pins = [f".{name}({name})" for name in SHARED]
     for name in bits:
         side, _, wire = name.rpartition("_")
-        if side in ("s_axis", "m_axis") and wire in _WIRES:
+        if side in ("s_axis", "m_axis") and wire in AXIS_WIRES:
             link = f"down{npu}_behind" if side == "s_axis" else f"up{npu}"
             pins.append(f".{name}({link}_{wire})")
-        elif name not in _SHARED:
+        elif name not in SHARED:
             pins.append(f".{name}(npu{npu}_{name})")
     yield f"  {endpoint.unit_name} u_npu{npu} ({', '.join(pins)});"
 

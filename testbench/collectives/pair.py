@@ -11,16 +11,7 @@ from gen.design import generate
 from testbench.sim.kept import kept
 
 from .bench_text import MODELS, bench_begin, bench_end, driver, endpoint, link_line, memory
-from .fabric import (
-    Finished,
-    Flits,
-    Program,
-    Sizes,
-    compiled,
-    finished,
-    write_memories,
-    write_steps,
-)
+from .fabric import Finished, Flits, Program, Sizes, compiled, finished, write_memories, write_steps
 
 __all__ = ["PairRun", "build_pair", "run_pair"]
 

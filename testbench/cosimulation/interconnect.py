@@ -44,15 +44,7 @@ def cosimulate(
     SimulatorError
         The simulator is not installed or failed.
     """
-    return launch(
-        benches("interconnect"),
-        partial(kept, generate, spec),
-        spec,
-        work,
-        {
-            "FRED_LATENCY": latency_cycles(spec),
-            "FRED_FLITS": flits,
-            "FRED_CONFIGURATIONS": configurations,
-        },
-        options,
-    )
+    environment = {"FRED_LATENCY": latency_cycles(spec), "FRED_FLITS": flits}
+    environment |= {"FRED_CONFIGURATIONS": configurations}
+    make = partial(kept, generate, spec)
+    return launch(benches("interconnect"), make, spec, work, environment, options)

@@ -1,8 +1,5 @@
 """Broken parts of the interconnect."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from typing import Any
 
 from amaranth.hdl import Cat, Module

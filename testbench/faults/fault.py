@@ -1,8 +1,5 @@
 """Broken units chosen at run time: one model holds the sound design and every fault of it."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -96,8 +93,7 @@ class _Breakable(Unit):
         sound.unit_name = f"{sound.unit_name}_sound"
         super().__init__(dict(sound.signature.members))
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.sound = sound = self.sound
         number = Signal(_NUMBER_BITS)
         m.submodules.select = Instance("fault_select", ("o", "number", number))
@@ -108,7 +104,6 @@ class _Breakable(Unit):
         for place, fault in self.faults:
             with m.If(number == place):
                 fault.disturb(m, sound, self)
-        return m
 
 
 class FaultyEmitter(VerilogEmitter):

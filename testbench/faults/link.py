@@ -1,8 +1,5 @@
 """Broken parts of a link."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -40,13 +37,7 @@ def no_crc(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += [ports.good.eq(sound.good | sound.bad), ports.bad.eq(0)]
 
 
-@broken(
-    CircuitCredits,
-    {
-        "loaded switch": "but the limit is",
-        "link": "credit",
-    },
-)
+@broken(CircuitCredits, {"loaded switch": "but the limit is", "link": "credit"})
 def no_credit(m: Module, sound: Any, ports: Any) -> None:
     """Packets are started whether the neighbour has room for them or not."""
     m.d.comb += ports.room.eq(1)

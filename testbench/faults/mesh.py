@@ -1,8 +1,5 @@
 """Broken parts of a router."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from typing import Any
 
 from amaranth.hdl import Const, Module

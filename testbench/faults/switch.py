@@ -1,8 +1,5 @@
 """Broken parts of the switch core and its edges."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
@@ -116,10 +113,7 @@ def any_number(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.due.eq(sound.descriptor.sequence)
 
 
-@broken(
-    CircuitQueue,
-    {"switch": "copies_of_before_are_not_added_to_what_comes_behind"},
-)
+@broken(CircuitQueue, {"switch": "copies_of_before_are_not_added_to_what_comes_behind"})
 def any_generation(m: Module, sound: Any, ports: Any) -> None:
     """A packet of any generation is taken as one of its phase's."""
     m.d.comb += sound.generation.eq(sound.descriptor.generation)

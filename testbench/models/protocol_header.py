@@ -5,7 +5,7 @@ from fred_hw.protocol import (
     CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
-    DATA_CIRCUITS,
+    DATA_COUNT,
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
@@ -45,7 +45,7 @@ def protocol_header() -> str:
         "CRC_BITS": CRC_BITS,
         "CRC_REFLECTED": CRC_REFLECTED,
         "ADDRESSES": ADDRESSES,
-        "CIRCUITS": len(DATA_CIRCUITS),
+        "CIRCUITS": DATA_COUNT,
         "CONTROL": CONTROL,
         "KINDS": len(KINDS),
     }

@@ -17,13 +17,7 @@ from fred_hw.checks import check_choice
 from .simulator import SIMULATORS, TIMESCALE
 from .tools import SimulatorError
 
-__all__ = [
-    "BenchRun",
-    "SimulationResult",
-    "TestOutcome",
-    "find_simulator",
-    "run_bench",
-]
+__all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
 
 
 _REWRITTEN = "*/testbench/benches/*.py"

@@ -9,7 +9,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import DATA_COUNT, GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.traffic import random_flit, random_flows, routed
 
@@ -114,7 +114,7 @@ class _Generator:
         # The last burst of each circuit of each link between switches.
         self.last: dict[tuple[int, int, str], tuple[int, Sequence[int], set[int]]] = {}
         pairs = product(range(self.npus), repeat=2)
-        self.circuits = {pair: self.rng.randrange(len(DATA_CIRCUITS)) for pair in pairs}
+        self.circuits = {pair: self.rng.randrange(DATA_COUNT) for pair in pairs}
 
     def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
         """Yield them, each phase written first."""
@@ -166,7 +166,7 @@ class _Generator:
         new = _Written(
             flows,
             parts,
-            self.rng.randrange(len(DATA_CIRCUITS)),
+            self.rng.randrange(DATA_COUNT),
             (old.generation + 1) % GENERATIONS,
             [place],
         )

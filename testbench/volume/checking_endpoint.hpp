@@ -161,9 +161,7 @@ public:
         Header h;
         pass(now);
         if (!next(h, flit.data)) return false;
-        flit.header = pack(h);
-        flit.crc = crc_of(flit.header, flit.data);
-        flit.last = h.kind != DATA || h.index == h.last;
+        flit = flit_of(h, flit.data);
         return true;
     }
 

@@ -45,6 +45,8 @@ struct Flit {
     uint64_t header = 0, data = 0;
     uint32_t crc = 0;
     bool last = false;
+
+    bool operator==(const Flit&) const = default;
 };
 
 // CRC-32C of header, then data. It is linear: a table for each byte and a constant.
@@ -79,6 +81,15 @@ public:
 };
 
 inline const Crc crc_of;
+
+// Whether a flit is the last one of its packet.
+inline bool ends(const Header& h) { return h.kind != DATA || h.index == h.last; }
+
+// What a sound sender puts on a link.
+inline Flit flit_of(const Header& h, uint64_t data) {
+    const uint64_t header = pack(h);
+    return {header, data, crc_of(header, data), ends(h)};
+}
 
 // A fault to set at a given place: the flit that is `at`-th on its channel, from 0.
 struct Planned {
@@ -186,7 +197,7 @@ public:
             // A port tells the last flit by the header that it sees.
             Header header;
             unpack(flit.header, header);
-            flit.last = header.kind != DATA || header.index == header.last;
+            flit.last = ends(header);
         }
         push(now, flit, good);
     }

@@ -9,7 +9,7 @@
 #include <deque>
 
 #include "conditions.hpp"
-#include "flit.hpp"
+#include "pins.hpp"
 #include "violations.hpp"
 
 namespace {
@@ -22,17 +22,8 @@ struct Options : Conditions {
     bool fixed = false;
 };
 
-// The payload ports of a flow, and the link ports of an end.
-struct FlowPorts {
-    CData *i_valid, *i_ready, *i_last, *o_valid, *o_ready, *o_last;
-    Data *i_data, *o_data;
+struct FlowPins : PayloadPins {
     CData* phase;
-};
-struct EndPorts {
-    CData *m_valid, *m_ready, *m_last, *s_valid, *s_ready, *s_last;
-    Data *m_data, *s_data;
-    QData *m_header, *s_header;
-    IData *m_crc, *s_crc;
 };
 
 struct PayloadStream {
@@ -67,8 +58,7 @@ public:
 
     // An offered flit stays until it is taken.
     void offered(bool valid, const Flit& flit, uint64_t now) {
-        if (held_ && (!valid || flit.header != flit_.header || flit.data != flit_.data ||
-                      flit.crc != flit_.crc || flit.last != flit_.last))
+        if (held_ && (!valid || flit != flit_))
             broken(now, "an offered flit changed", flit.header);
         held_ = valid;
         flit_ = flit;
@@ -82,8 +72,7 @@ public:
         ++kinds[h.kind];
         if (flit_.crc != crc_of(flit_.header, flit_.data))
             broken(now, "wrong CRC", flit_.crc);
-        if (flit_.last != (h.kind != DATA || h.index == h.last))
-            broken(now, "wrong tlast", flit_.header);
+        if (flit_.last != ends(h)) broken(now, "wrong tlast", flit_.header);
         if (h.kind != DATA && flit_.data) broken(now, "data", flit_.data);
         if (h.kind == DATA) return data(h, now);
         if (h.circuit != (h.kind == SYNC ? h.circuit % CIRCUITS : CONTROL))
@@ -112,12 +101,10 @@ public:
     }
 };
 
-class LinkBench {
+class LinkBench : ClockedTop {
     const Options& options_;
-    VerilatedContext context_;
-    Top top_{&context_};
-    std::array<FlowPorts, FLOWS> flow_ports_{{EACH_FLOW(FLOW_PORTS)}};
-    std::array<EndPorts, 2> end_ports_{{EACH_END(END_PORTS)}};
+    std::array<FlowPins, FLOWS> flow_pins_{{EACH_FLOW(FLOW_PINS)}};
+    std::array<LinkPins, 2> links_{{EACH_LINK(LINK_PINS)}};
     Random rng_;
     std::array<PayloadStream, FLOWS> flows_;
     std::array<Channel, 2> channels_;
@@ -126,22 +113,15 @@ class LinkBench {
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, rewinds_ = 0,
              dropped_ = 0, errors_ = 0;
 
-    void clock() {
-        top_.clk = 1;
-        top_.eval();
-        top_.clk = 0;
-        top_.eval();
-    }
-
     // Flows are renamed in each round: phases turn, and the last is the default index.
     void name_flows(unsigned round) {
         for (unsigned f = 0; f < FLOWS; ++f) {
             const unsigned turn = (f % CIRCUITS + round) % CIRCUITS;
-            *flow_ports_[f].phase = turn == 2 ? PHASES : (turn + round) % PHASES;
+            *flow_pins_[f].phase = turn == 2 ? PHASES : (turn + round) % PHASES;
         }
     }
 
-    void offer(PayloadStream& flow, const FlowPorts& ports) {
+    void offer(PayloadStream& flow, const PayloadPins& ports) {
         if (!flow.offering && flow.sent < flow.wanted && !rng_.percent(options_.stall)) {
             if (flow.left == 0)
                 flow.left = options_.fixed ? options_.packet_flits
@@ -156,7 +136,7 @@ class LinkBench {
         *ports.o_ready = !rng_.percent(options_.stall);
     }
 
-    void move(PayloadStream& flow, const FlowPorts& ports) {
+    void move(PayloadStream& flow, const PayloadPins& ports) {
         if (*ports.i_valid && *ports.i_ready) {
             if (first_ == 0) first_ = now_;
             flow.expected.push_back(flow.data << 1 | flow.last);
@@ -180,7 +160,6 @@ class LinkBench {
     }
 
     void receive(unsigned end) {
-        const EndPorts& ports = end_ports_[end];
         Flit flit;
         bool good = true;
         const bool valid = channels_[1 - end].take(now_, flit, good);
@@ -189,30 +168,26 @@ class LinkBench {
             unpack(flit.header, h);
             watches_[end].told(h);
         }
-        *ports.s_valid = valid;
-        *ports.s_last = flit.last;
-        *ports.s_data = flit.data;
-        *ports.s_header = flit.header;
-        *ports.s_crc = flit.crc;
-        *ports.m_ready = !rng_.percent(options_.link_stall);
+        links_[end].give(valid, flit);
+        *links_[end].m_ready = !rng_.percent(options_.link_stall);
     }
 
     void send(unsigned end) {
-        const EndPorts& ports = end_ports_[end];
-        const Flit flit{*ports.m_header, *ports.m_data, *ports.m_crc, bool(*ports.m_last)};
-        watches_[end].offered(*ports.m_valid, flit, now_);
-        if (!*ports.m_valid || !*ports.m_ready) return;
+        const LinkPins& pins = links_[end];
+        const Flit flit = pins.shown();
+        watches_[end].offered(*pins.m_valid, flit, now_);
+        if (!*pins.m_valid || !*pins.m_ready) return;
         watches_[end].gone(now_);
         channels_[end].put(now_, flit);
     }
 
     void cycle() {
-        for (unsigned f = 0; f < FLOWS; ++f) offer(flows_[f], flow_ports_[f]);
+        for (unsigned f = 0; f < FLOWS; ++f) offer(flows_[f], flow_pins_[f]);
         // What an end offers must not depend on what comes in this cycle, so it may be seen after.
         for (unsigned end = 0; end < 2; ++end) receive(end);
         top_.eval();
         ++idle_;
-        for (unsigned f = 0; f < FLOWS; ++f) move(flows_[f], flow_ports_[f]);
+        for (unsigned f = 0; f < FLOWS; ++f) move(flows_[f], flow_pins_[f]);
         for (unsigned end = 0; end < 2; ++end) send(end);
         for (unsigned bits = top_.rewinds; bits; bits &= bits - 1) ++rewinds_;
         for (unsigned bits = top_.dropped; bits; bits &= bits - 1) ++dropped_;
@@ -234,23 +209,18 @@ class LinkBench {
 
 public:
     LinkBench(const Program& program, const Options& options)
-        : options_(options), rng_(options.seed),
+        : ClockedTop(program), options_(options), rng_(options.seed),
           channels_{Channel{options.delay, options.faults, 2 * options.seed},
-                    Channel{options.delay, options.faults, 2 * options.seed + 1}} {
-        context_.commandArgs(program.count, program.arguments);
-    }
+                    Channel{options.delay, options.faults, 2 * options.seed + 1}} {}
 
     bool run() {
         unsigned active = 0, finished = 0;
         for (unsigned bits = options_.flows; bits; bits &= bits - 1) ++active;
         uint64_t parts = 0;
         const uint64_t parts_in_all = uint64_t{active} * options_.rounds;
-        top_.clk = 0;
-        top_.rst = 1;
         top_.clear = 0;
         name_flows(0);
-        for (int k = 0; k < 3; ++k) clock();
-        top_.rst = 0;
+        reset(3);
         for (unsigned round = 0; round < options_.rounds && idle_ < options_.idle_limit; ++round) {
             name_flows(round);
             top_.clear = round > 0;

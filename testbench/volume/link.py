@@ -11,18 +11,18 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
-from testbench.sim.harness import build_harness
 
 from .conditions import Conditions
-from .program import harness_sources, run_program
-from .wires import COUNT, LINK, check_width, join_link, join_payload, wires
+from .program import run_program
+from .wires import build_wired, join_link, join_payload, wires
 
 __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
-FLOWS = 2 * COUNT
+FLOWS = 2 * DATA_COUNT
 ALL_FLOWS = tuple(range(FLOWS))
 """Flow f goes from end f // 3 to the other, on data circuit f % 3."""
 
@@ -74,34 +74,32 @@ class EndpointPair(Unit):
             members[f"phase{flow}"] = In(fields["phase"])
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(2)]
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
             m.d.comb += [
                 end.address.eq(k),
-                end.send_clear.eq(self.clear.replicate(COUNT)),
-                end.receive_clear.eq(self.clear.replicate(COUNT)),
-                self.idle[COUNT * k : COUNT * (k + 1)].eq(end.idle),
-                self.rewinds[COUNT * k : COUNT * (k + 1)].eq(end.rewinds),
+                end.send_clear.eq(self.clear.replicate(DATA_COUNT)),
+                end.receive_clear.eq(self.clear.replicate(DATA_COUNT)),
+                self.idle[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.idle),
+                self.rewinds[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.rewinds),
                 self.dropped[k].eq(end.dropped),
             ]
         for flow in ALL_FLOWS:
-            self._connect(m, flow, ends[flow // COUNT], ends[1 - flow // COUNT])
+            self._connect(m, flow, ends[flow // DATA_COUNT], ends[1 - flow // DATA_COUNT])
         causes = [
             getattr(end, name)
             for end in ends
             for name in ("unknown", "kind_error", "length_error", "overflow")
         ]
         m.d.comb += self.error.eq(Cat(causes).any())
-        return m
 
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
-        circuit = flow % COUNT
+        circuit = flow % DATA_COUNT
         phase = getattr(self, f"phase{flow}")
         sent, received = source.send_flow[circuit], destination.receive_flow[circuit]
-        for one, peer in ((sent, 1 - flow // COUNT), (received, flow // COUNT)):
+        for one, peer in ((sent, 1 - flow // DATA_COUNT), (received, flow // DATA_COUNT)):
             m.d.comb += [one.phase.eq(phase), one.peer.eq(peer), one.generation.eq(phase)]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])
 
@@ -124,19 +122,7 @@ def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
         Verilator is not installed or could not build.
     """
     pair = EndpointPair(spec)
-    flow = [f"&top_.{side}##n##_{name}" for side in "io" for name in LINK[:3]]
-    flow += ["&top_.i##n##_data", "&top_.o##n##_data", "&top_.phase##n"]
-    end = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK[:3]]
-    end += [f"&top_.{side}##n##_{name}" for name in LINK[3:] for side in "ms"]
-    lines = [
-        f"#define FLOW_PORTS(n) FlowPorts{{{', '.join(flow)}}}",
-        f"#define END_PORTS(n) EndPorts{{{', '.join(end)}}}",
-        f"#define EACH_FLOW(DO) {', '.join(f'DO({k})' for k in ALL_FLOWS)}",
-        "#define EACH_END(DO) DO(0), DO(1)",
-    ]
-    check_width(spec)
-    sources = harness_sources("link.cpp", pair.unit_name, spec, lines)
-    return build_harness(pair, sources, emitter)
+    return build_wired("link.cpp", pair, spec, emitter, flows=FLOWS, links=2, more=["phase"])
 
 
 @dataclass(frozen=True, kw_only=True)

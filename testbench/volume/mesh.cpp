@@ -152,9 +152,7 @@ public:
         pass(now);
         if (generates && now >= 40 + 2 * options_.delay) generate(now);
         if (!next(h, flit.data)) return false;
-        flit.header = pack(h);
-        flit.crc = crc_of(flit.header, flit.data);
-        flit.last = h.kind != DATA || h.index == h.last;
+        flit = flit_of(h, flit.data);
         return true;
     }
 };

@@ -73,8 +73,7 @@ public:
     unsigned circuit = 0;
 
     void hold(const Flit& flit, bool moves, unsigned port, uint64_t now, Tally& tally) {
-        if (held_ && (flit.header != flit_.header || flit.data != flit_.data ||
-                      flit.crc != flit_.crc || flit.last != flit_.last))
+        if (held_ && flit != flit_)
             tally.violation(now, port, "a flit that was offered has changed: header %" PRIx64
                             ", data %" PRIx64 ", CRC %x became %" PRIx64 ", %" PRIx64 ", %x",
                             flit_.header, flit_.data, flit_.crc, flit.header, flit.data, flit.crc);
@@ -96,7 +95,7 @@ public:
         if (!good && !stomped) tally.violation(now, port, "CRC %x, want %x", flit.crc, crc);
         if (!zero) tally.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
         if (h.kind > HELLO) tally.violation(now, port, "kind %u", h.kind);
-        if (flit.last != (h.kind != DATA || h.index == h.last) && good)
+        if (flit.last != ends(h) && good)
             tally.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
         if (good) check_limit(h, port, now, tally);
         if (h.kind == DATA) {

@@ -1,7 +1,7 @@
 """Volume test of a whole switch, with compiled endpoints and faulty links on all its ports."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -126,14 +126,9 @@ class SwitchConditions(Conditions):
                 "fault_kind": FAULT_KINDS.index(self.fault.kind),
                 "fault_direction": int(self.fault.from_switch),
             }
-        if self.stop:
-            found |= {
-                "stop_port": self.stop.port,
-                "stop_at": self.stop.at,
-                "stop_cycles": self.stop.cycles,
-            }
-        if self.slow:
-            found |= {"slow_port": self.slow.port, "slow_cycles": self.slow.cycles}
+        for name, one in (("stop", self.stop), ("slow", self.slow)):
+            if one:
+                found |= {f"{name}_{key}": value for key, value in asdict(one).items()}
         return found
 
 

@@ -6,28 +6,14 @@
 #include <deque>
 
 #include "conditions.hpp"
-#include "flit.hpp"
+#include "pins.hpp"
 
 namespace {
 
 constexpr unsigned FLOWS = CIRCUITS * PORTS, LINKS = 2 * PORTS;
 
-struct PayloadPins {
-    CData *i_valid, *i_ready, *i_last;
-    Data* i_data;
-    CData *o_valid, *o_ready, *o_last;
-    Data* o_data;
+struct FlowPins : PayloadPins {
     CData *send_phase, *send_peer, *receive_phase, *receive_peer;
-};
-struct LinkPins {
-    CData *m_valid, *m_ready, *m_last;
-    Data* m_data;
-    QData* m_header;
-    IData* m_crc;
-    CData *s_valid, *s_ready, *s_last;
-    Data* s_data;
-    QData* s_header;
-    IData* s_crc;
 };
 
 // Packets of a flow, one after the other, then from the first again.
@@ -37,10 +23,7 @@ struct Pool {
 
     void read(Reader& next) {
         packets.resize(next());
-        for (auto& packet : packets) {
-            packet.resize(next());
-            for (uint64_t& flit : packet) flit = next();
-        }
+        for (auto& packet : packets) packet = next.list();
     }
     const std::vector<uint64_t>& packet() const { return packets[at % packets.size()]; }
 };
@@ -62,12 +45,8 @@ struct Side {
         pools.resize(next());
         for (Pool& pool : pools) pool.read(next);
         jobs.resize(next());
-        for (Job& one : jobs) {
-            one.phase = next();
-            one.peer = next();
-            one.pool = next();
-            one.packets = next();
-        }
+        for (Job& one : jobs)
+            one = {unsigned(next()), unsigned(next()), unsigned(next()), next()};
     }
     // Flow after flow: when it has changed, its pins follow.
     void follow(bool may, CData& phase, CData& peer) {
@@ -99,23 +78,14 @@ struct Side {
     }
 };
 
-class SystemBench {
+class SystemBench : ClockedTop {
     const Conditions& conditions_;
-    VerilatedContext context_;
-    Top top_{&context_};
-    std::array<PayloadPins, FLOWS> payload_{{EACH_FLOW(PAYLOAD_PINS)}};
+    std::array<FlowPins, FLOWS> payload_{{EACH_FLOW(FLOW_PINS)}};
     std::array<LinkPins, LINKS> links_{{EACH_LINK(LINK_PINS)}};
     std::array<Side, FLOWS> sent_, wanted_;
     std::deque<Channel> channels_;  // from each of the links' ends
     Random rng_;
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, errors_ = 0, rewinds_ = 0;
-
-    void clock() {
-        top_.clk = 1;
-        top_.eval();
-        top_.clk = 0;
-        top_.eval();
-    }
 
     void write(uint64_t address, uint64_t value) {
         top_.s_axil_awaddr = address;
@@ -165,7 +135,7 @@ class SystemBench {
     }
 
     void offer(unsigned n) {
-        const PayloadPins& pins = payload_[n];
+        const FlowPins& pins = payload_[n];
         Side& side = sent_[n];
         // An NPU knows what it has got as soon as it has it, and what has been got by its idle.
         side.follow(top_.idle >> n & 1, *pins.send_phase, *pins.send_peer);
@@ -201,25 +171,17 @@ class SystemBench {
     void cycle() {
         for (unsigned n = 0; n < FLOWS; ++n) offer(n);
         for (unsigned k = 0; k < LINKS; ++k) {
-            const LinkPins& pins = links_[k];
             Flit flit;
             bool good;
-            *pins.s_valid = channels_[(k + PORTS) % LINKS].take(now_, flit, good);
-            *pins.s_last = flit.last;
-            *pins.s_data = flit.data;
-            *pins.s_header = flit.header;
-            *pins.s_crc = flit.crc;
-            *pins.m_ready = 1;
+            const bool valid = channels_[(k + PORTS) % LINKS].take(now_, flit, good);
+            links_[k].give(valid, flit);
+            *links_[k].m_ready = 1;
         }
         top_.eval();
         ++idle_;
         for (unsigned n = 0; n < FLOWS; ++n) move(n);
-        for (unsigned k = 0; k < LINKS; ++k) {
-            const LinkPins& pins = links_[k];
-            if (*pins.m_valid)
-                channels_[k].put(now_, {*pins.m_header, *pins.m_data, *pins.m_crc,
-                                        bool(*pins.m_last)});
-        }
+        for (unsigned k = 0; k < LINKS; ++k)
+            if (*links_[k].m_valid) channels_[k].put(now_, links_[k].shown());
         for (unsigned bits = top_.rewinds; bits; bits &= bits - 1) ++rewinds_;
         errors_ += top_.error;
         clock();
@@ -234,18 +196,14 @@ class SystemBench {
 
 public:
     SystemBench(const Program& program, const Conditions& conditions)
-        : conditions_(conditions), rng_(conditions.seed) {
-        context_.commandArgs(program.count, program.arguments);
+        : ClockedTop(program), conditions_(conditions), rng_(conditions.seed) {
         for (unsigned k = 0; k < LINKS; ++k)
             channels_.emplace_back(conditions.delay, conditions.faults,
                                    conditions.seed * 100 + k);
     }
 
     bool run(Reader& next) {
-        top_.clk = 0;
-        top_.rst = 1;
-        for (int k = 0; k < 4; ++k) clock();
-        top_.rst = 0;
+        reset(4);
         configure(next);
         uint64_t wanted = 0, matched = 0;
         for (unsigned n = 0; n < FLOWS; ++n) {

@@ -15,20 +15,20 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
-from testbench.sim.harness import build_harness
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, make_turn
 from testbench.stimulus.traffic import random_flit
 
 from .conditions import CLEAN, Conditions
-from .program import harness_sources, run_program
+from .program import run_program
 from .scenario import scripted
 from .traffic import configure
-from .wires import COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
+from .wires import build_wired, join_link, join_payload, wires
 
 __all__ = [
     "Load",
@@ -78,17 +78,16 @@ class SwitchWithEndpoints(Unit):
         widths = {"phase": fields["phase"], "peer": fields["source"]}
         members = {
             **axi_lite_members(switch_map(spec).address_bits),
-            **wires(spec, 2 * spec.ports, COUNT * spec.ports),
-            "idle": Out(COUNT * spec.ports),
-            "rewinds": Out(COUNT * spec.ports),
+            **wires(spec, 2 * spec.ports, DATA_COUNT * spec.ports),
+            "idle": Out(DATA_COUNT * spec.ports),
+            "rewinds": Out(DATA_COUNT * spec.ports),
             "error": Out(1),
         }
-        for n in range(COUNT * spec.ports):
+        for n in range(DATA_COUNT * spec.ports):
             members |= {f"{name}{n}": In(widths[name.split("_")[1]]) for name in _NAMES}
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
         switch = place(m, "switch", Switch(spec=self.spec))
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(ports)]
@@ -101,8 +100,8 @@ class SwitchWithEndpoints(Unit):
             join_link(m, self, k, end)
             m.d.comb += end.address.eq(address_of(k))
             join_link(m, self, ports + k, switch, str(k))
-            for circuit in range(COUNT):
-                self._flow(m, COUNT * k + circuit, end, circuit)
+            for circuit in range(DATA_COUNT):
+                self._flow(m, DATA_COUNT * k + circuit, end, circuit)
         causes = [
             getattr(end, name)
             for end in ends
@@ -113,7 +112,6 @@ class SwitchWithEndpoints(Unit):
             self.idle.eq(Cat(end.idle for end in ends)),
             self.rewinds.eq(Cat(end.rewinds for end in ends)),
         ]
-        return m
 
     def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
         for side in ("send", "receive"):
@@ -143,23 +141,10 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
     SimulatorError
         Verilator is not installed or could not build.
     """
-    top = SwitchWithEndpoints(spec)
-    payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in PAYLOAD]
-    payload += [f"&top_.{name}##n" for name in _NAMES]
-    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK]
-
-    def each(count: int) -> str:
-        return ", ".join(f"DO({k})" for k in range(count))
-
-    lines = [
-        f"#define PAYLOAD_PINS(n) PayloadPins{{{', '.join(payload)}}}",
-        f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
-        f"#define EACH_FLOW(DO) {each(COUNT * spec.ports)}",
-        f"#define EACH_LINK(DO) {each(2 * spec.ports)}",
-    ]
-    check_width(spec)
-    sources = harness_sources("switch_with_endpoints.cpp", top.unit_name, spec, lines)
-    return build_harness(top, sources, emitter)
+    top, links = SwitchWithEndpoints(spec), 2 * spec.ports
+    flows = DATA_COUNT * spec.ports
+    bench = "switch_with_endpoints.cpp"
+    return build_wired(bench, top, spec, emitter, flows=flows, links=links, more=_NAMES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +240,7 @@ def _pools(
     pools: dict[tuple[int, int, str], Flows] = {
         (port, circuit, side): {}
         for port in range(ports)
-        for circuit in range(COUNT)
+        for circuit in range(DATA_COUNT)
         for side in ("sent", "wanted")
     }
     for phase in table:

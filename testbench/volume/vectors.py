@@ -61,8 +61,7 @@ class Bank(Unit):
         self.unit_name, self.resettable = "bank", False
         super().__init__({"select": In(8), "i0": In(32), "i1": In(32), "o": Out(32)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         passes = self.select[6:].any()
         with m.Switch(self.select[:6]):
             for index, unit in enumerate(self.units):
@@ -74,7 +73,6 @@ class Bank(Unit):
                         unit.apart.eq(passes.replicate(2)),
                         self.o.eq(Mux(self.select[7], unit.second, unit.o)),
                     ]
-        return m
 
 
 def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) -> Path:

@@ -3,25 +3,53 @@
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
+from testbench.sim.harness import build_harness
 
-__all__ = ["COUNT", "LINK", "PAYLOAD", "check_width", "join_link", "join_payload", "wires"]
+from .program import harness_sources
 
-COUNT = len(DATA_CIRCUITS)
+__all__ = ["build_wired", "join_link", "join_payload", "wires"]
+
 PAYLOAD = ("valid", "ready", "last", "data")
 LINK = (*PAYLOAD, "header", "crc")
 
 
-def check_width(spec: SwitchSpec) -> None:
-    """Refuse flits of widths that a harness with separate wires cannot drive."""
+def build_wired(
+    bench: str,
+    top: Unit,
+    spec: SwitchSpec,
+    emitter: VerilogEmitter | None,
+    *,
+    flows: int,
+    links: int,
+    more: Sequence[str],
+) -> Path:
+    """Verilate a unit with such wires; its harness binds them by ``pins.hpp``.
+
+    ``more`` are names of other members of each flow, without its number; else as ``build_link``.
+    """
     if not 32 <= spec.data_width <= 64:
         raise ValueError(f"data_width must be 32 to 64 for the harness, not {spec.data_width}")
+    payload = ", ".join(f"&top_.{side}##n##_{name}" for side in "io" for name in PAYLOAD)
+    flow = [f"{{{payload}}}", *(f"&top_.{name}##n" for name in more)]
+    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK]
+    lines = [
+        f"#define FLOW_PINS(n) FlowPins{{{', '.join(flow)}}}",
+        f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
+        f"#define EACH_FLOW(DO) {', '.join(f'DO({k})' for k in range(flows))}",
+        f"#define EACH_LINK(DO) {', '.join(f'DO({k})' for k in range(links))}",
+    ]
+    return build_harness(top, harness_sources(bench, top.unit_name, spec, lines), emitter)
 
 
 def wires(spec: SwitchSpec, links: int, flows: int) -> dict[str, Member]:

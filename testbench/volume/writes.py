@@ -9,7 +9,7 @@ from typing import Any
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import COMMANDS, switch_map
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import DATA_COUNT, GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import make_turn, phase_table
@@ -110,8 +110,8 @@ def run_writes(
         Of ``SwitchConditions``.
     """
     rng, phases = random.Random(seed), spec.protocol.phases
-    victim, mine = rng.randrange(phases), rng.randrange(len(DATA_CIRCUITS))
-    others = [circuit for circuit in range(len(DATA_CIRCUITS)) if circuit != mine]
+    victim, mine = rng.randrange(phases), rng.randrange(DATA_COUNT)
+    others = [circuit for circuit in range(DATA_COUNT) if circuit != mine]
     table = [
         replace(phase, circuit=mine if phase.number == victim else rng.choice(others))
         for phase in phase_table(rng, spec, phases)

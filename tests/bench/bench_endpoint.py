@@ -15,14 +15,7 @@ from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from testbench.collectives.fabric import (
-    ADDRESSES,
-    Fabric,
-    Program,
-    Sizes,
-    build_fabric,
-    run_fabric,
-)
+from testbench.collectives.fabric import ADDRESSES, Fabric, Program, Sizes, build_fabric, run_fabric
 from testbench.models.arithmetic import combine
 
 Words = NDArray[np.uint8]
@@ -58,11 +51,7 @@ POINTS = (
 def spec_of(point: Point) -> SwitchSpec:
     """Return ports with flits of a byte, as the rate does not depend on their width."""
     engine = EndpointSpec(
-        fsms=8,
-        slots=point.slots,
-        chunk_flits=CHUNK,
-        memory_reads=32,
-        replay_packets=point.replays,
+        fsms=8, slots=point.slots, chunk_flits=CHUNK, memory_reads=32, replay_packets=point.replays
     )
     return SwitchSpec(
         ports=point.members,
@@ -120,11 +109,7 @@ def run(spec: SwitchSpec, point: Point, model: Path, flits: int, room: int) -> t
     rng = np.random.default_rng(1)
     memories = [rng.integers(0, 256, (room, 1), dtype=np.uint8) for _ in range(point.members)]
     fabric = Fabric(
-        spec=spec,
-        memories=memories,
-        programs=programs(spec, point, flits),
-        limit=40_000,
-        spread=1,
+        spec=spec, memories=memories, programs=programs(spec, point, flits), limit=40_000, spread=1
     )
     with tempfile.TemporaryDirectory() as folder:
         found = run_fabric(model, fabric, Path(folder))

@@ -47,7 +47,7 @@ def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
     """Return the classes of the public units that are submodules of a unit."""
     sizes = sizes_of_units(spec)
     taken = {name: sizes[name] for name in inspect.signature(unit).parameters}
-    inside = vars(unit(**taken).build(None))["_named_submodules"].values()
+    inside = vars(unit(**taken).built())["_named_submodules"].values()
     return {type(one).__name__ for one, *_ in inside if isinstance(one, Unit)} & UNITS.keys()
 
 

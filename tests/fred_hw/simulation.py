@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 
 from amaranth.hdl import ResetInserter, Signal, Value, ValueCastable
@@ -12,7 +13,7 @@ from amaranth.sim import Simulator
 from fred_hw.unit import Unit
 from tests.fred_hw.quick_compiler import quick_compiler
 
-__all__ = ["RST", "known", "port", "simulate", "trace"]
+__all__ = ["RST", "high", "known", "played", "port", "simulate", "trace"]
 
 RST = Signal()
 """Resets any unit, if a bench sets it, or a :func:`trace` says so."""
@@ -151,6 +152,35 @@ def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]]) -> None:
     except BaseException:
         _simulation.cache_clear()  # it stands where the bench has left it
         raise
+
+
+def played(make: Callable[[], Any]) -> Callable[[Callable[..., Awaitable[None]]], Any]:
+    """Make a coroutine of a bench and its context a test: it is played on the ``dut`` of a new one.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the bench, such as its class.
+    """
+
+    def of(coroutine: Callable[..., Awaitable[None]]) -> Any:
+        @wraps(coroutine)
+        def test(**cases: Any) -> None:
+            bench = make()
+            simulate(bench.dut, lambda ctx: coroutine(bench, ctx, **cases))
+
+        given = signature(coroutine)
+        # What is left comes from the parameters of the test.
+        left = list(given.parameters.values())[2:]
+        test.__signature__ = given.replace(parameters=left)  # pyright: ignore[reportAttributeAccessIssue]
+        return test
+
+    return of
+
+
+def high(values: Sequence[int]) -> list[int]:
+    """Return the cycles in which a bit is high."""
+    return [cycle for cycle, value in enumerate(values) if value]
 
 
 def port(unit: Any, path: str) -> Value:

@@ -11,6 +11,7 @@
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
   room without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
+- A unit that is made of a specification takes nothing else for one.
 """
 
 import ast
@@ -96,6 +97,16 @@ def arguments(unit: type[Unit], spec: SwitchSpec) -> dict[str, Any]:
 def made(unit: type[Unit], spec: SwitchSpec = LINK) -> Unit:
     """Return the unit, of a specification or of any lane."""
     return LANES[unit] if issubclass(unit, LaneUnit) else unit(**arguments(unit, spec))
+
+
+@pytest.mark.parametrize("nothing", [3, None, "small-4"])
+@pytest.mark.parametrize(
+    "unit", [name for name, one in CLASSES.items() if "spec" in inspect.signature(one).parameters]
+)
+def test_what_is_no_specification_is_refused(unit: str, nothing: Any) -> None:
+    sizes = arguments(CLASSES[unit], LINK) | {"spec": nothing}
+    with pytest.raises(TypeError, match=f"^{unit} spec must be a SwitchSpec, not {nothing!r}$"):
+        CLASSES[unit](**sizes)
 
 
 def told(thing: object) -> dict[str, str]:
@@ -270,7 +281,8 @@ def test_timing_has_tests(unit: type[Unit]) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert unit.__name__ in names, f"{path.relative_to(HERE)} does not make {unit.__name__}"
-    tests = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    tests = [node.name for node in ast.walk(tree) if isinstance(node, functions)]
     missing = {
         name
         for name in ("Latency", "Throughput", "Reset")

@@ -78,10 +78,7 @@ SIZES = {
             {"window_packets": 16},
             "window_packets: must be 29 or more to send on until the ack of 16, not 16",
         ),
-        (
-            {"ack_interval": 0},
-            "ack_interval: must be auto or an integer from 1 to 64, not 0",
-        ),
+        ({"ack_interval": 0}, "ack_interval: must be auto or an integer from 1 to 64, not 0"),
         (
             {"ack_interval": 52},
             "window_packets: must be 65 or more to send on until the ack of 52, not 64",

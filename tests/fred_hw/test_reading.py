@@ -164,8 +164,7 @@ def test_nothing_is_refused(tmp_path: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "limit"),
-    [("f.json", reading.MAX_JSON_BYTES), ("f.yaml", reading.MAX_YAML_BYTES)],
+    ("name", "limit"), [("f.json", reading.MAX_JSON_BYTES), ("f.yaml", reading.MAX_YAML_BYTES)]
 )
 def test_size_is_bounded_and_its_bound_named(tmp_path: Path, name: str, limit: int) -> None:
     path = tmp_path / name

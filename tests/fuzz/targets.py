@@ -263,9 +263,7 @@ TARGETS: Mapping[str, Target] = {
         15,
     ),
     "trace as JSON": Target(
-        documents([_JSON_NODE]).map(b"{}".__add__),
-        refusing(_measured, "f.json"),
-        15,
+        documents([_JSON_NODE]).map(b"{}".__add__), refusing(_measured, "f.json"), 15
     ),
     "text workload": Target(broken(_LAYERS), refusing(from_text, "f.txt"), 10),
     "goal": Target(broken(_GOAL), refusing(read_goal, "f.goal"), 10),

@@ -28,8 +28,7 @@ def lint_files(ports: int, folder: Path) -> tuple[str, str, str]:
 
 @pytest.mark.sim
 @pytest.mark.parametrize(
-    "ports",
-    [pytest.param(n, marks=MARKS.get(n, pytest.mark.long)) for n in (3, *range(6, 14))],
+    "ports", [pytest.param(n, marks=MARKS.get(n, pytest.mark.long)) for n in (3, *range(6, 14))]
 )
 def test_verilator_finds_nothing_with_any_number_of_ports(ports: int, tmp_path: Path) -> None:
     assert lint(tmp_path, *lint_files(ports, tmp_path)) == (0, "")
@@ -37,8 +36,7 @@ def test_verilator_finds_nothing_with_any_number_of_ports(ports: int, tmp_path: 
 
 @pytest.mark.sim
 @pytest.mark.parametrize(
-    "ports",
-    [pytest.param(n, marks=MARKS.get(n, pytest.mark.long)) for n in (3, 12)],
+    "ports", [pytest.param(n, marks=MARKS.get(n, pytest.mark.long)) for n in (3, 12)]
 )
 def test_verilator_of_debian_finds_nothing_either(ports: int, tmp_path: Path) -> None:
     program = debian_verilator()

@@ -29,9 +29,7 @@ SPECS = {
         protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17),
     ),
     "three ports, single flits": SwitchSpec(
-        ports=3,
-        lanes=1,
-        protocol=ProtocolSpec(phases=3, packet_flits=1, round_trip_cycles=9),
+        ports=3, lanes=1, protocol=ProtocolSpec(phases=3, packet_flits=1, round_trip_cycles=9)
     ),
 }
 
@@ -107,11 +105,7 @@ def _ports(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "two ports",
-        *(pytest.param(name, marks=pytest.mark.long) for name in list(SPECS)[1:]),
-    ],
+    "name", ["two ports", *(pytest.param(name, marks=pytest.mark.long) for name in list(SPECS)[1:])]
 )
 def test_text_depends_on_the_specification_alone(name: str) -> None:
     assert generate(SPECS[name], level="switch").files() == design_of(name).files()

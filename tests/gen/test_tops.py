@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
@@ -31,7 +32,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER, NARROW = (load_wafer(str(EXAMPLES / f"wafer-20{one}.yaml")) for one in ("", "-narrow"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
 SHARED = {"clk", "rst", "incarnation"}
-WIRES = ("tdata", "tvalid", "tready", "tlast", "tuser")
 
 Pins = Mapping[str, str]
 """What is at each port of an instance."""
@@ -90,7 +90,7 @@ def joints_of(
 
 
 def stream(begin: str) -> tuple[str, ...]:
-    return tuple(f"{begin}_{wire}" for wire in WIRES)
+    return tuple(f"{begin}_{wire}" for wire in AXIS_WIRES)
 
 
 def connections(units: Sequence[tuple[Pins, Sequence[str]]]) -> Iterator[Joint]:

@@ -35,9 +35,7 @@ def test_areas_are_sums_over_all_instances(tmp_path: Path) -> None:
 def test_what_is_not_ours_has_no_class(tmp_path: Path) -> None:
     libraries, mapped = tiny_libraries(tmp_path), two_lanes()
     modules = read_netlist(mapped.verilog, libraries)
-    assert areas(modules, mapped, libraries, {}).classes == [
-        AreaByClass(UNKNOWN, 38.0, 1.0, 5, 8),
-    ]
+    assert areas(modules, mapped, libraries, {}).classes == [AreaByClass(UNKNOWN, 38.0, 1.0, 5, 8)]
 
 
 def test_a_unit_may_give_its_class_to_all_in_it(tmp_path: Path) -> None:

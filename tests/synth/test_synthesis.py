@@ -113,10 +113,7 @@ def near(
         for flat in (False, True)
     )
     assert parts.area.flip_flops == flat.area.flip_flops
-    return (
-        parts.timing.clock_ns / flat.timing.clock_ns,
-        parts.area.area_um2 / flat.area.area_um2,
-    )
+    return (parts.timing.clock_ns / flat.timing.clock_ns, parts.area.area_um2 / flat.area.area_um2)
 
 
 @pytest.mark.slow

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
 from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["payload_share", "slow_but_first", "small"]
+__all__ = ["ENGINE", "SHORT", "payload_share", "slow_but_first", "small"]
 
 # A window that lasts until acks come, though the switch and its neighbours take their time.
 _SIZES = ProtocolSpec(
@@ -27,6 +28,19 @@ _SIZES = ProtocolSpec(
     patience_cycles=32,
     stuck_cycles=2000,
 )
+
+SHORT = ProtocolSpec(
+    packet_flits=4,
+    buffer_packets=6,
+    round_trip_cycles=24,
+    ack_interval=4,
+    window_packets=32,
+    timeout_cycles=300,
+    idle_cycles=16,
+    patience_cycles=64,
+)
+"""Of endpoints with engines: small packets, and waits that soon end."""
+ENGINE = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
 
 
 def small(ports: int = 4, lanes: int = 1, form: str = "int16", **protocol: int) -> SwitchSpec:

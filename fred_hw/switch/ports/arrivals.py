@@ -7,18 +7,50 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort
 
+from fred_hw.datapath.flit import Flit
 from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.link.credits import Credits
 from fred_hw.link.deframer import Deframer
-from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.unit import place
+from fred_hw.link.flit import LinkFlit
+from fred_hw.link.message import Message
+from fred_hw.link.session import Hello
+from fred_hw.protocol import DATA_COUNT
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, place
 
 from .flit_queue import FlitQueue
 
-__all__ = ["join_queues", "store_payload"]
+__all__ = ["Arrivals", "join_queues", "store_payload"]
+
+
+class Arrivals(Unit):
+    """Take in what comes on a link; base of the ports that do, with what they share.
+
+    Attributes
+    ----------
+    spec : SwitchSpec
+        Sizes.
+    """
+
+    spec: SwitchSpec
+    i: LinkFlit
+    flit: Flit
+    credit: Credits
+    message: Message
+    hello: Hello
+    down: Signal
+    exit: Signal
+    came: Signal
+    dropped: Signal
+    length: Signal
+    kind: Signal
+    overflow: Signal
+    stuck: Signal
+    route: Signal
 
 
 def join_queues(
-    m: Module, port: Any, queues: Sequence[FlitQueue], astray: Value
+    m: Module, port: Arrivals, queues: Sequence[FlitQueue], astray: Value
 ) -> tuple[Deframer, list[Value]]:
     """Place the link layer of a port, and join its queues to it; what is astray is not kept.
 
@@ -28,9 +60,8 @@ def join_queues(
     ----------
     m : Module
         Where they are.
-    port : unit
-        What has ``i``, ``credit``, ``message``, ``hello``, ``down``, ``exit``, ``came``,
-        ``length``, ``kind``, ``overflow`` and ``route`` as ``InputPort`` has.
+    port : Arrivals
+        Its members are as those of ``InputPort``.
     queues : sequence of FlitQueue
         One for each data circuit.
     astray : Value
@@ -91,7 +122,7 @@ def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head:
     head : interface
         What has ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
     """
-    came, depth = Signal(len(DATA_CIRCUITS)), queues[0].spec.protocol.buffer_flits
+    came, depth = Signal(DATA_COUNT), queues[0].spec.protocol.buffer_flits
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
     write, read = memory.write_port(), memory.read_port()
     tails = [queue.tail + number * depth for number, queue in enumerate(queues)]

@@ -98,7 +98,6 @@ class CircuitQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    incoming: Signal
     enable: Signal
     serves: Signal
     asks: Signal
@@ -108,26 +107,16 @@ class CircuitQueue(FlitQueue):
     generation: Signal
     changed: Signal
     overtaken: Signal
-    waiting: Signal
-    descriptor: data.View
     exit: Signal
     served: Signal
     following: Signal
     load: Signal
     of_phase: Signal
     anew: Signal
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
     unknown: Signal
     late: Signal
     early: Signal
-    stuck: Signal
     stale: Signal
-    leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
@@ -164,8 +153,7 @@ class CircuitQueue(FlitQueue):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head = self.advance(m)
         here, mark, inside = head.here, head.mark, Signal()
         self._compare_phase(m, head)
@@ -180,7 +168,6 @@ class CircuitQueue(FlitQueue):
             m.d.sync += goes.eq(here & ~head.pop & ~mark.first & ~outside)
         m.d.comb += [self.exit.eq(mark.exit), self.valid.eq(goes | self.waiting)]
         self.give(m, head, inside, Cat(getattr(self, name) for name in THROWN).any())
-        return m
 
     def _compare_phase(self, m: Module, head: FlitHead) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.

@@ -45,6 +45,7 @@ class FlitQueue(Unit):
     used: Signal
     tail: Signal
     place: Signal
+    waiting: Signal
     descriptor: data.View
     start: Signal
     take: Signal
@@ -52,6 +53,7 @@ class FlitQueue(Unit):
     valid: Signal
     last: Signal
     broken: Signal
+    stuck: Signal
     enters: Signal
     leaves: Signal
 

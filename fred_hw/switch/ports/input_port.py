@@ -9,36 +9,26 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, selected
-from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.flit import LinkFlit, link_flit_signature
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, hello_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.link.credits import credit_signature
+from fred_hw.link.flit import link_flit_signature
+from fred_hw.link.message import message_signature
+from fred_hw.link.session import hello_signature
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
-from .arrivals import join_queues, store_payload
+from .arrivals import Arrivals, join_queues, store_payload
 from .circuit_queue import CircuitQueue
 from .next_unicast import NextUnicast
 from .occupancy import Occupancy
-from .signatures import (
-    Due,
-    Event,
-    Head,
-    due_signature,
-    event_signature,
-    head_signature,
-    port_bits,
-)
+from .signatures import Due, Event, Head, due_signature, event_signature, head_signature, port_bits
 
 __all__ = ["InputPort"]
 
-COUNT = len(DATA_CIRCUITS)
 
-
-class InputPort(Unit):
+class InputPort(Arrivals):
     """Keep packets apart by their circuits until their flow takes them.
 
     Parameters
@@ -94,31 +84,17 @@ class InputPort(Unit):
     Reset : forgets all packets, and keeps the numbers.
     """
 
-    i: LinkFlit
     enable: Signal
     serves: data.View
     served: Signal
     following: Signal
     load: Signal
     head: Head
-    flit: Flit
     changed: Signal
     routes: data.View
-    credit: Credits
-    message: Message
-    hello: Hello
-    down: Signal
-    exit: Signal
     due: Due
     event: Event
-    came: Signal
-    dropped: Signal
     unknown: Signal
-    length: Signal
-    kind: Signal
-    overflow: Signal
-    stuck: Signal
-    route: Signal
     queued: Signal
     unicasts: Signal
 
@@ -128,7 +104,7 @@ class InputPort(Unit):
         strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck", "route")
         members: dict[str, Any] = {
             "enable": In(1),
-            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
+            "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),
             **dict.fromkeys(("served", "following"), In(spec.protocol.fields["phase"])),
             "load": In(1),
             "head": Out(head_signature(spec)),
@@ -149,8 +125,7 @@ class InputPort(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         queues = [
             place(m, f"circuit_{name}", CircuitQueue(spec=self.spec)) for name in DATA_CIRCUITS
         ]
@@ -183,7 +158,6 @@ class InputPort(Unit):
         self._number(m, queues, word)
         self._events(m, queues)
         self._count(m, queues)
-        return m
 
     def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
         """Say where the next packet of a circuit goes if it is a unicast."""
@@ -215,10 +189,7 @@ class InputPort(Unit):
         nowhere = entry == 0
         if may_pass(entry, self.spec.ports):
             nowhere = nowhere | (entry > self.spec.ports)
-        m.d.sync += [
-            astray.eq(self.i.header.unicast & nowhere),
-            self.exit.eq(entry - 1),
-        ]
+        m.d.sync += [astray.eq(self.i.header.unicast & nowhere), self.exit.eq(entry - 1)]
         return astray
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
@@ -234,7 +205,7 @@ class InputPort(Unit):
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
         write, told, read = memory.write_port(), memory.read_port(), memory.read_port()
-        asks, answered = Cat(queue.asks for queue in queues), Signal(COUNT)
+        asks, answered = Cat(queue.asks for queue in queues), Signal(DATA_COUNT)
         comes = word.descriptor
         foretold = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
         phases = [queue.descriptor.phase for queue in queues]

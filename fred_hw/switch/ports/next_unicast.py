@@ -56,18 +56,16 @@ class NextUnicast(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("NextUnicast", spec)
         self.unit_name = f"next_unicast_p{spec.ports}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "enters": In(1),
-                "online": In(1),
-                "exit": In(port_bits(spec)),
-                "leaves": In(1),
-                "destination": Out(spec.ports),
-            }
-        )
+        members = {
+            "enters": In(1),
+            "online": In(1),
+            "exit": In(port_bits(spec)),
+            "leaves": In(1),
+            "destination": Out(spec.ports),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
         here, held = Signal(), Signal()
@@ -102,4 +100,3 @@ class NextUnicast(Unit):
         ]
         with m.If(~held):
             m.d.sync += second.eq(source)
-        return m

@@ -7,13 +7,11 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 __all__ = ["Occupancy"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Occupancy(Unit):
@@ -59,20 +57,18 @@ class Occupancy(Unit):
         self.spec = check_spec("Occupancy", spec)
         phase = spec.protocol.fields["phase"]
         self.unit_name = f"occupancy_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "enters": In(1),
-                "comes": In(phase),
-                "leaves": In(COUNT),
-                "goes": In(data.ArrayLayout(phase, COUNT)),
-                "queued": Out(spec.protocol.phases),
-                "unicasts": Out(1),
-            }
-        )
+        members = {
+            "enters": In(1),
+            "comes": In(phase),
+            "leaves": In(DATA_COUNT),
+            "goes": In(data.ArrayLayout(phase, DATA_COUNT)),
+            "queued": Out(spec.protocol.phases),
+            "unicasts": Out(1),
+        }
+        super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
-        most = COUNT * self.spec.protocol.buffer_flits
+    def build(self, m: Module) -> None:
+        most = DATA_COUNT * self.spec.protocol.buffer_flits
         # What comes and goes is known late in its cycle.
         enters, comes = Signal.like(self.enters), Signal.like(self.comes)
         leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
@@ -85,11 +81,10 @@ class Occupancy(Unit):
         indices = [*enumerate(self.queued), (self.spec.protocol.online, self.unicasts)]
         for number, queued in indices:
             count = Signal(range(most + 1), name=f"packets_{number}")
-            came, gone = Signal(name=f"came_{number}"), Signal(COUNT, name=f"gone_{number}")
+            came, gone = Signal(name=f"came_{number}"), Signal(DATA_COUNT, name=f"gone_{number}")
             m.d.comb += [
                 came.eq(enters & (comes == number)),
                 gone.eq(leaves & Cat(phase == number for phase in goes)),
                 queued.eq(count != 0),
             ]
-            m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(COUNT)]))
-        return m
+            m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(DATA_COUNT)]))

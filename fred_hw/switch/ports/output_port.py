@@ -17,15 +17,13 @@ from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import hello_layout
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .signatures import Injection, injection_signature
 
 __all__ = ["OutputPort"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class OutputPort(Unit):
@@ -101,7 +99,7 @@ class OutputPort(Unit):
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
             f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"
         )
-        kept = {"reserved": In(COUNT), **dict.fromkeys(("vacant", "granted"), Out(COUNT))}
+        kept = {"reserved": In(DATA_COUNT), **dict.fromkeys(("vacant", "granted"), Out(DATA_COUNT))}
         kept |= {"starts": Out(1), "started": Out(2)}
         members: dict[str, Any] = {
             "injection": In(injection_signature(spec)),
@@ -122,8 +120,7 @@ class OutputPort(Unit):
         """Flits that fit: inside the interconnect and around the queue, and two packets."""
         return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         # What goes in is known late in its cycle, and is looked at in the next.
         enters = injection_signature(self.spec).create()
         names = ("start", "fire", "last", "bad", "circuit")
@@ -148,10 +145,9 @@ class OutputPort(Unit):
         m.d.comb += self.injection.room.eq(sender.room & rooms)
         if self.guarded:
             m.d.comb += [
-                self.vacant.eq(sender.room & room.replicate(COUNT)),
+                self.vacant.eq(sender.room & room.replicate(DATA_COUNT)),
                 self.granted.eq(sender.room),
             ]
-        return m
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
         """Count flits that have room, come or not.
@@ -176,8 +172,8 @@ class OutputPort(Unit):
                 # A short packet gives back the room that it did not take.
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
-            return room, room.replicate(COUNT)
-        rooms, kept = Signal(COUNT, init=-1), self.reserved
+            return room, room.replicate(DATA_COUNT)
+        rooms, kept = Signal(DATA_COUNT, init=-1), self.reserved
         then = (gated(~kept, one) for one in (more, fits))
         m.d.sync += rooms.eq(choose_late(m, "rooms_then", self.injection.start, *then))
         return room, rooms
@@ -200,7 +196,7 @@ class OutputPort(Unit):
             sender.start.eq(
                 Cat(
                     self.injection.start & (self.injection.circuit == number)
-                    for number in range(COUNT)
+                    for number in range(DATA_COUNT)
                 )
             ),
             sender.length.eq(self.injection.descriptor.length),

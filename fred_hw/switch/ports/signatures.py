@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "mark_layout",
     "port_bits",
 ]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Head(wiring.PureInterface):
@@ -115,21 +113,20 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     broken : Out(3)
         The rest of the packet is not there and will not come.
     """
-    return wiring.Signature(
-        {
-            "waiting": Out(COUNT),
-            "anew": Out(COUNT),
-            "of_phase": Out(COUNT),
-            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
-            "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
-            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
-            "circuit": In(2),
-            "start": In(1),
-            "take": In(1),
-            "finish": In(1),
-            **dict.fromkeys(("valid", "last", "broken"), Out(COUNT)),
-        }
-    )
+    members = {
+        "waiting": Out(DATA_COUNT),
+        "anew": Out(DATA_COUNT),
+        "of_phase": Out(DATA_COUNT),
+        "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)),
+        "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
+        "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
+        "circuit": In(2),
+        "start": In(1),
+        "take": In(1),
+        "finish": In(1),
+        **dict.fromkeys(("valid", "last", "broken"), Out(DATA_COUNT)),
+    }
+    return wiring.Signature(members)
 
 
 def injection_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -148,17 +145,16 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
     circuit, descriptor : Out(2), Out(descriptor_layout(spec))
         What the packet is, with ``start``; the circuit stays until it ends.
     """
-    return wiring.Signature(
-        {
-            "room": In(COUNT),
-            "start": Out(1),
-            "fire": Out(1),
-            "last": Out(1),
-            "circuit": Out(2),
-            "descriptor": Out(descriptor_layout(spec)),
-            "bad": Out(1),
-        }
-    )
+    members = {
+        "room": In(DATA_COUNT),
+        "start": Out(1),
+        "fire": Out(1),
+        "last": Out(1),
+        "circuit": Out(2),
+        "descriptor": Out(descriptor_layout(spec)),
+        "bad": Out(1),
+    }
+    return wiring.Signature(members)
 
 
 def due_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -173,16 +169,15 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
         may start in this cycle.
     """
     fields = spec.protocol.fields
-    return wiring.Signature(
-        {
-            "key": In(number_bits(spec)),
-            "due": Out(fields["sequence"]),
-            "write": In(1),
-            "at": In(number_bits(spec)),
-            "number": In(fields["sequence"]),
-            "generation": In(fields["generation"]),
-        }
-    )
+    members = {
+        "key": In(number_bits(spec)),
+        "due": Out(fields["sequence"]),
+        "write": In(1),
+        "at": In(number_bits(spec)),
+        "number": In(fields["sequence"]),
+        "generation": In(fields["generation"]),
+    }
+    return wiring.Signature(members)
 
 
 def event_signature(spec: SwitchSpec) -> wiring.Signature:

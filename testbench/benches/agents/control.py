@@ -2,24 +2,20 @@
 
 import logging
 import random
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+from cocotbext.axi import AxiResp
 
-from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
+from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.spec import SwitchSpec
+from testbench.benches.agents.registers import Registers
 
 __all__ = ["COUNTED", "ERRORS", "ControlBench", "Core", "Events"]
-
-# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
-warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 ERRORS = tuple(f"errors__{cause}" for cause in PORT_CAUSES)
 COUNTED = tuple(f"counts__{name}" for name in (*COUNTERS, *PORT_COUNTERS) if name != "cycles")
@@ -69,17 +65,15 @@ class Core:
             before = number
 
 
-class ControlBench:
+class ControlBench(Registers):
     """A bus master with pauses on all channels, and the core."""
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float) -> None:
+        super().__init__(spec)
         self.dut, self.spec, self.stall = dut, spec, stall
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.core = Core(dut, spec, self.rng)
-        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
         self.errors = dict.fromkeys(CAUSES, 0)
-        self.master: Any = None
-        self.channels: dict[str, Any] = {}
 
     async def start(self) -> None:
         """Reset, then let pauses, checks and the core run."""
@@ -93,17 +87,7 @@ class ControlBench:
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         await self.cycles(2)
-        # The master samples the bus at once, which has no values before the first cycle of reset.
-        bus = AxiLiteBus.from_prefix(dut, "s_axil")
-        self.master = AxiLiteMaster(bus, dut.clk, dut.rst)
-        writes, reads = self.master.write_if, self.master.read_if
-        self.channels = {
-            "aw": writes.aw_channel,
-            "w": writes.w_channel,
-            "b": writes.b_channel,
-            "ar": reads.ar_channel,
-            "r": reads.r_channel,
-        }
+        self.attach(dut, dut.rst)
         await self.cycles(2)
         dut.rst.value = 0
         for channel in self.channels.values() if self.stall else ():
@@ -129,41 +113,19 @@ class ControlBench:
             assert held in (None, now), f"{channel}: {held} became {now}"
             held = now if valid and not ready else None
 
-    async def read(self, address: int) -> int:
-        """Read a word that is there."""
-        answer = await self.master.read(address, 4)
-        assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
-        return int.from_bytes(answer.data, "little")
-
-    async def write(self, address: int, value: int) -> None:
-        """Write a word that can be written."""
-        answer = await self.master.write(address, value.to_bytes(4, "little"))
-        assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
-
-    async def read_raw(self, address: int) -> tuple[int, AxiResp]:
-        """Read any address as it is, which the master itself would align."""
-        channel = self.channels["ar"]
-        await channel.send(channel._transaction_obj(araddr=address, arprot=self.rng.randrange(8)))
-        answer = await self.channels["r"].recv()
-        return int(answer.rdata), AxiResp(int(answer.rresp))
+    def protection(self) -> int:
+        return self.rng.randrange(8)
 
     async def write_raw(
         self, address: int, value: int, strobe: int = 15, data_first: bool | None = None
     ) -> AxiResp:
         """Write to any address as it is, any bytes, and one part some cycles before the other."""
-        aw, w = self.channels["aw"], self.channels["w"]
-        sends = [
-            (aw, aw._transaction_obj(awaddr=address, awprot=self.rng.randrange(8))),
-            (w, w._transaction_obj(wdata=value, wstrb=strobe)),
-        ]
-        if data_first is not None:
-            for channel, transaction in sends[:: -1 if data_first else 1]:
-                await channel.send(transaction)
+        parts = self.write_parts(address, value, strobe)
+        for channel, transaction in parts[:: -1 if data_first else 1]:
+            await channel.send(transaction)
+            if data_first is not None:
                 await self.cycles(self.rng.randrange(8))
-        else:
-            for channel, transaction in sends:
-                await channel.send(transaction)
-        return AxiResp(int((await self.channels["b"].recv()).bresp))
+        return await self.answer()
 
     async def cycles(self, count: int) -> None:
         """Let cycles pass."""
@@ -185,6 +147,11 @@ class ControlBench:
         assert all(channel.empty() for channel in self.channels.values())
         for name in ("bvalid", "rvalid"):
             assert int(self.dut[f"s_axil_{name}"].value) == 0
+
+    async def finish(self) -> None:
+        """Check at the end of a test all but the first of its errors, and that nothing is left."""
+        await self.check_errors()
+        await self.nothing_left()
 
 
 class Events:

@@ -7,7 +7,6 @@ neighbour takes a flit in one cycle and answers in the next but one.
 import gc
 import logging
 import random
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,32 +15,22 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from cocotbext.axi import (
-    AxiLiteBus,
-    AxiLiteMaster,
-    AxiResp,
-    AxiStreamBus,
-    AxiStreamFrame,
-    AxiStreamSink,
-    AxiStreamSource,
-)
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
-from fred_hw.control.switch_map import switch_map
-from fred_hw.link.axis import USER_BITS
+from fred_hw.link.axis import AXIS_FORTH, USER_BITS
 from fred_hw.protocol import CONTROL, GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.line import Line
+from testbench.benches.agents.registers import Registers
+from testbench.benches.measurements import record
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, Turn
 from testbench.stimulus.traffic import random_flit
 
 __all__ = ["Beat", "SwitchBench", "Watch"]
-
-# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
-warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 # What benches hold lives for long: a twentieth of the time went to looking for garbage in it.
 gc.set_threshold(100_000, 20, 20)
@@ -118,14 +107,18 @@ class LinkPort:
 
     Attributes
     ----------
+    address : int
+        Its own.
     endpoint : Endpoint
         What it keeps.
     to_switch, from_switch : Line
         Its link.
+    dead : bool
+        Whether it does nothing at all, not even take a flit.
     """
 
-    def __init__(self, dut: Any, spec: SwitchSpec, port: int, delay: int) -> None:
-        self.spec, self.port, self._incarnation = spec, port, 0
+    def __init__(self, dut: Any, spec: SwitchSpec, port: int, address: int, delay: int) -> None:
+        self.spec, self.address, self.dead, self._incarnation = spec, address, False, 0
         self.endpoint = self.reboot()
         self.to_switch, self.from_switch = Line(delay), Line(delay)
         self._last = dut[f"s{port}_axis_tlast"]
@@ -137,8 +130,7 @@ class LinkPort:
     def reboot(self, spec: SwitchSpec | None = None) -> Endpoint:
         """Forget all, as after a reset, and begin the next incarnation, or that of another end."""
         self._incarnation += 1
-        address = address_of(self.port)
-        self.endpoint = Endpoint(spec or self.spec, address, incarnation=self._incarnation)
+        self.endpoint = Endpoint(spec or self.spec, self.address, incarnation=self._incarnation)
         return self.endpoint
 
     @property
@@ -161,6 +153,8 @@ class LinkPort:
 
     def step(self) -> None:
         """Take the flit that has come, and offer the next one."""
+        if self.dead:
+            return
         came = None
         if not self.sink.empty():
             frame = self.sink.recv_nowait(compact=False)
@@ -178,43 +172,6 @@ class LinkPort:
         # A beat is a whole flit, as the agents have one lane.
         beat: Any = [flit.data]
         self.source.send_nowait(AxiStreamFrame(beat, tuser=[flit.user], tx_complete=show_last))
-
-
-class Registers:
-    """Software on AXI4-Lite; ``channels`` may pause."""
-
-    def __init__(self, dut: Any, spec: SwitchSpec) -> None:
-        self.master: Any = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk)
-        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
-        writes, reads = self.master.write_if, self.master.read_if
-        self._writes = writes.aw_channel, writes.w_channel, writes.b_channel
-        self._reads = reads.ar_channel, reads.r_channel
-        self.channels = (*self._writes, *self._reads)
-
-    async def read(self, address: int) -> int:
-        """Read a word that is there."""
-        answer = await self.master.read(address, 4)
-        assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
-        return int.from_bytes(answer.data, "little")
-
-    async def write(self, address: int, value: int) -> None:
-        """Write a word that can be written."""
-        answer = await self.master.write(address, value.to_bytes(4, "little"))
-        assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
-
-    async def read_raw(self, address: int) -> tuple[int, AxiResp]:
-        """Read any address as it is, which the master itself would align."""
-        ar, r = self._reads
-        await ar.send(ar._transaction_obj(araddr=address, arprot=0))
-        answer = await r.recv()
-        return int(answer.rdata), AxiResp(int(answer.rresp))
-
-    async def write_raw(self, address: int, value: int, strobe: int = 15) -> AxiResp:
-        """Write to any address as it is, and any bytes."""
-        aw, w, b = self._writes
-        await aw.send(aw._transaction_obj(awaddr=address, awprot=0))
-        await w.send(w._transaction_obj(wdata=value, wstrb=strobe))
-        return AxiResp(int((await b.recv()).bresp))
 
 
 class SwitchBench:
@@ -247,8 +204,9 @@ class SwitchBench:
         self.dut, self.spec, self.stall, self.delay = dut, spec, stall, delay
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.codec = FlitCodec(spec)
-        self.cycle = self.flits = 0
+        self.cycle = 0
         self.incarnation = 77
+        self.registers = Registers(spec)
         self.ports: list[LinkPort] = []
         self.inputs: list[Watch] = []
         self.outputs: list[Watch] = []
@@ -259,37 +217,47 @@ class SwitchBench:
 
     async def start(self, phases: Iterable[Phase] = ()) -> None:
         """Reset, let the agents run, and write the routes of the NPUs, and phases."""
-        dut, spec = self.dut, self.spec
+        await self._reset()
+        self.registers.attach(self.dut)
+        streams = self._attach(address_of)
+        # Registers draw even if nothing pauses, so that a seed means the same stimulus as ever.
+        self.pause([*self.registers.channels.values(), *(streams if self.stall else ())])
+        await self._run()
+        while not all(self.told(watch) for watch in (*self.inputs, *self.outputs)):
+            await RisingEdge(self.dut.clk)
+        await self.cycles(self.delay + 8)
+        await self.write_routes()
+        for phase in phases:
+            await self.write(phase)
+
+    async def _reset(self) -> None:
+        """Begin the clock in reset; agents sample streams at once, which have values from then."""
+        dut = self.dut
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         dut.rst.value = 1
         dut.incarnation.value = self.incarnation
-        for port in range(spec.ports):
-            for name in ("tvalid", "tdata", "tlast", "tuser"):
+        for port in range(self.spec.ports):
+            for name in AXIS_FORTH:
                 dut[f"s{port}_axis_{name}"].value = 0
             dut[f"m{port}_axis_tready"].value = 0
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
-        # Agents sample the streams at once, which have no values before the first cycle of reset.
         await self._edges(2)
-        self.registers = Registers(dut, spec)
-        for port in range(spec.ports):
-            new = LinkPort(dut, spec, port, self.delay)
-            self.ports.append(new)
+
+    def _attach(self, address: Callable[[int], int]) -> list[Any]:
+        """Put a neighbour to each port, of the ``address`` of it, and return their streams."""
+        dut = self.dut
+        for port in range(self.spec.ports):
+            self.ports.append(LinkPort(dut, self.spec, port, address(port), self.delay))
             self.inputs.append(Watch(dut, f"s{port}_axis"))
             self.outputs.append(Watch(dut, f"m{port}_axis"))
             assert len(dut[f"m{port}_axis_tuser"]) == USER_BITS
-        streams = [one for port in self.ports for one in (port.source, port.sink)]
-        # Registers draw even if nothing pauses, so that a seed means the same stimulus as ever.
-        self.pause([*self.registers.channels, *(streams if self.stall else ())])
+        return [one for port in self.ports for one in (port.source, port.sink)]
+
+    async def _run(self) -> None:
+        """End the reset, and let neighbours and checks run."""
         await self._edges(2)
-        dut.rst.value = 0
-        cocotb.start_soon(self._run())
-        while not all(self.told(watch) for watch in (*self.inputs, *self.outputs)):
-            await RisingEdge(dut.clk)
-        await self.cycles(self.delay + 8)
-        for port in range(spec.ports):
-            await self.access.write_route(address_of(port), port)
-        for phase in phases:
-            await self.write(phase)
+        self.dut.rst.value = 0
+        cocotb.start_soon(self._step())
 
     async def restart(self) -> None:
         """Reset the switch alone, and let its next incarnation begin."""
@@ -325,7 +293,7 @@ class SwitchBench:
 
         cocotb.start_soon(run())
 
-    async def _run(self) -> None:
+    async def _step(self) -> None:
         """Watch and serve all ports, cycle by cycle."""
         while True:
             await FallingEdge(self.dut.clk)
@@ -397,15 +365,41 @@ class SwitchBench:
         self.offer(turns)
         self.expect(turns)
 
-    def unicast(self, source: int, destination: int, packets: int = 1) -> None:
-        """Send and expect packets at the default index, those of a pair on one circuit."""
+    def unicast(
+        self, source: int, destination: int, packets: int = 1, flits: int = 0, circuit: int = -1
+    ) -> None:
+        """Send and expect packets of random payload at the default index.
+
+        Parameters
+        ----------
+        source, destination : int
+            Ports.
+        packets, flits : int
+            How many, and how long each is; 0 for any length.
+        circuit : int
+            Which, -1 for the one that follows from the ports.
+        """
         most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
         new = [
-            tuple(random_flit(self.rng, self.spec) for _ in range(self.rng.randint(1, most)))
+            tuple(
+                random_flit(self.rng, self.spec) for _ in range(flits or self.rng.randint(1, most))
+            )
             for _ in range(packets)
         ]
-        self.ports[source].send(online, (source + destination) % 3, new, address_of(destination))
-        self.want(destination, online, address_of(source), new)
+        used = (source + destination) % 3 if circuit < 0 else circuit
+        self.ports[source].send(online, used, new, self.ports[destination].address)
+        self.want(destination, online, self.ports[source].address, new)
+
+    async def write_routes(self) -> None:
+        """Write by which ports unicasts to the neighbours leave."""
+        for number, port in enumerate(self.ports):
+            await self.access.write_route(port.address, number)
+
+    def forget_unicasts(self) -> None:
+        """Start the numbers of unicasts at 0 at all neighbours, and expect nothing any more."""
+        for port, wanted in zip(self.ports, self.wanted, strict=True):
+            port.forget(self.spec.protocol.online, 0)
+            wanted.clear()
 
     def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, FlowKey, Packets]]:
         """Yield port, flow and packets of what was to come, of some phases or of all."""
@@ -463,6 +457,20 @@ class SwitchBench:
         await self.cycles(30)
         assert not self.missing()
         self.check()
+
+    def finish(self) -> None:
+        """Check at the end of a test that something came, and keep how much."""
+        self.check()
+        packets = [one for wanted in self.wanted for own in wanted.values() for one in own]
+        flits = sum(len(packet) for packet in packets)
+        assert flits
+        record(flits=flits)
+
+    async def finish_clean(self) -> None:
+        """Likewise when all is over, and no error is told."""
+        await self.drain()
+        assert (await self.access.errors()).raised == ()
+        self.finish()
 
     @property
     def patience(self) -> int:

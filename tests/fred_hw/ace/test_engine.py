@@ -6,28 +6,27 @@ from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.ace.engine import AceEngine
 from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.protocol import DATA_CIRCUITS
-from tests.fred_hw.simulation import RST, known, simulate
+from tests.fred_hw.simulation import played
 
-from .works import SPEC, read_register, write_register
+from .works import SPEC, MemoryBench
 
 SIZE = 24
 PP = DATA_CIRCUITS.index("pp")
 
 
-class Bench:
+class Bench(MemoryBench):
     """Memory, registers and streams of an engine, a cycle at a time."""
 
     def __init__(self) -> None:
-        self.unit = known(AceEngine(spec=SPEC))
-        self.memory = {place: 1000 + place for place in range(SIZE)}
-        self.reads: list[int] = []
-        self.times: dict[str, list[int]] = {"read": [], "send": [], "write": []}
+        memory = {place: 1000 + place for place in range(SIZE)}
+        super().__init__(AceEngine(spec=SPEC), memory)
+        self.times["send"] = []
         self.now = 0
         self.room: int | None = None  # whether the link takes a flit, if it does not loop it
 
     async def cycle(self, ctx: Any) -> None:
         """Serve memory, loop what circuit PP sends back to it, and tick."""
-        unit = self.unit
+        unit = self.dut
         memory, send, receive = unit.memory, unit.send[PP], unit.receive[PP]
         for name, value in ((memory.read.ready, 1), (memory.write.ready, 1), (unit.idle, 7)):
             ctx.set(name, value)
@@ -53,21 +52,8 @@ class Bench:
         """Queue a copy of the buffer, by way of the streams, to a place in memory [flits]."""
         send = Buffer(0, 2 * SIZE), FlowId(1)
         receive = Buffer(2 * to, 2 * SIZE), FlowId(2)
-        for word in exchange("pp", send, receive).writes(2):
-            await write_register(ctx, self.unit, self.cycle, word)
+        await self.write(ctx, *exchange("pp", send, receive).writes(2))
         self.times["command"] = [self.now - 1]
-
-    async def run(self, ctx: Any, cycles: int) -> None:
-        """Go on for so many cycles."""
-        for _ in range(cycles):
-            await self.cycle(ctx)
-
-    async def reset(self, ctx: Any) -> None:
-        """Reset the engine for a cycle; memory forgets what it was asked for."""
-        ctx.set(RST, 1)
-        await self.cycle(ctx)
-        ctx.set(RST, 0)
-        self.reads.clear()
 
     def copied(self, to: int) -> list[int | None]:
         """Return what is in memory where a copy goes."""
@@ -77,14 +63,12 @@ class Bench:
 ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
-def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
-    bench = Bench()
-
-    async def play(ctx: Any) -> None:
-        await bench.copy(ctx, 100)
-        await bench.run(ctx, 110)
-
-    simulate(bench.unit, play)
+@played(Bench)
+async def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received(
+    bench: Bench, ctx: Any
+) -> None:
+    await bench.copy(ctx, 100)
+    await bench.run(ctx, 110)
     assert bench.copied(100) == ORIGINAL
     assert bench.times["read"][0] - bench.times["command"][0] == 14
     assert len(bench.times["read"]) == len(bench.times["write"]) == SIZE
@@ -92,66 +76,53 @@ def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
     assert bench.times["send"][7] - bench.times["send"][0] == 7
 
 
-def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles() -> None:
-    bench, seen, link_error = Bench(), [], 1 << list(CAUSES).index("link")
-
-    async def play(ctx: Any) -> None:
-        for enabled in (0, link_error):
-            await write_register(ctx, bench.unit, bench.cycle, ("IRQ_ENABLE", 0, enabled))
-            for link in (1, 0, 0, 0):
-                ctx.set(bench.unit.link, link)
-                seen.append(ctx.get(bench.unit.irq))
-                await bench.cycle(ctx)
-            await write_register(ctx, bench.unit, bench.cycle, ("ERROR", 0, link_error))
-
-    simulate(bench.unit, play)
+@played(Bench)
+async def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles(
+    bench: Bench, ctx: Any
+) -> None:
+    seen, link_error = [], 1 << list(CAUSES).index("link")
+    for enabled in (0, link_error):
+        await bench.write(ctx, ("IRQ_ENABLE", 0, enabled))
+        for link in (1, 0, 0, 0):
+            ctx.set(bench.dut.link, link)
+            seen.append(ctx.get(bench.dut.irq))
+            await bench.cycle(ctx)
+        await bench.write(ctx, ("ERROR", 0, link_error))
     assert seen == [0, 0, 0, 0, 0, 0, 1, 1]
 
 
-def test_flow_stays_while_flits_wait_for_the_link() -> None:
+@played(Bench)
+async def test_flow_stays_while_flits_wait_for_the_link(bench: Bench, ctx: Any) -> None:
     """A full window hides them from the link: acks of all before come, and it is idle."""
-    bench, seen = Bench(), []
-
-    async def play(ctx: Any) -> None:
-        unit = bench.unit
-        for flow in (1, 2):
-            words = exchange("pp", (Buffer(0, 6), FlowId(flow))).writes(2)
-            for word in words:
-                await write_register(ctx, unit, bench.cycle, word)
-        await bench.run(ctx, 60)
-        status = await read_register(ctx, unit, bench.cycle, "STATUS")
-        seen.append((ctx.get(unit.send_flow[PP].phase), status >> 8 & 7))
-        bench.room = 1
-        await bench.run(ctx, 60)
-        seen.append((ctx.get(unit.send_flow[PP].phase), len(bench.times["send"])))
-
+    unit, seen = bench.dut, []
     bench.room = 0
-    simulate(bench.unit, play)
+    for flow in (1, 2):
+        await bench.write(ctx, *exchange("pp", (Buffer(0, 6), FlowId(flow))).writes(2))
+    await bench.run(ctx, 60)
+    status = await bench.read(ctx, "STATUS")
+    seen.append((ctx.get(unit.send_flow[PP].phase), status >> 8 & 7))
+    bench.room = 1
+    await bench.run(ctx, 60)
+    seen.append((ctx.get(unit.send_flow[PP].phase), len(bench.times["send"])))
     assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
 
 
-def test_reset_forgets_descriptors() -> None:
+@played(Bench)
+async def test_reset_forgets_descriptors(bench: Bench, ctx: Any) -> None:
     """A reset in the middle of one, with another waiting: neither goes on, a new one is done."""
-    bench, busy = Bench(), []
-
-    async def play(ctx: Any) -> None:
-        await bench.copy(ctx, 100)
-        await bench.copy(ctx, 200)
-        while len(bench.times["write"]) < 3:
-            await bench.cycle(ctx)
-        busy.append(await read_register(ctx, bench.unit, bench.cycle, "STATUS") >> 4 & 7)
-        await bench.reset(ctx)
-        before = {name: len(times) for name, times in bench.times.items()}
-        assert 3 <= before["write"] < before["send"] < SIZE
-        await bench.run(ctx, 150)
-        assert {name: len(times) for name, times in bench.times.items()} == before
-        busy.append(await read_register(ctx, bench.unit, bench.cycle, "STATUS") >> 4 & 7)
-        await bench.copy(ctx, 300)
-        await bench.run(ctx, 110)
-        busy.append(await read_register(ctx, bench.unit, bench.cycle, "COMPLETED", PP))
-
-    simulate(bench.unit, play)
-    assert busy == [1 << PP, 0, 1]
+    await bench.copy(ctx, 100)
+    await bench.copy(ctx, 200)
+    await bench.until_written(ctx, 3)
+    assert await bench.read(ctx, "STATUS") >> 4 & 7 == 1 << PP
+    await bench.reset(ctx)
+    before = bench.counts()
+    assert 3 <= before["write"] < before["send"] < SIZE
+    await bench.run(ctx, 150)
+    assert bench.counts() == before
+    assert await bench.read(ctx, "STATUS") >> 4 & 7 == 0
+    await bench.copy(ctx, 300)
+    await bench.run(ctx, 110)
+    assert await bench.read(ctx, "COMPLETED", PP) == 1
     assert None in bench.copied(100)
     assert bench.copied(200) == SIZE * [None]
     assert bench.copied(300) == ORIGINAL

@@ -14,8 +14,7 @@ CAME = [{"receive_taken": 1}, {"receive_done": 1}, *[{}] * 6]
 
 def test_latency_of_messages_and_of_the_end() -> None:
     """What is sent next was received before, and nothing comes before that has."""
-    unit = AceFsm(spec=SPEC)
-    seen = trace(unit, [*FIRST, *GONE, *CAME, *GONE, *CAME], WATCH, work=WORK)
+    seen = trace(AceFsm(spec=SPEC), [*FIRST, *GONE, *CAME, *GONE, *CAME], WATCH, work=WORK)
     sends = [k for k, one in enumerate(seen) if one[0]]
     assert sends[:4] == [2, 3, 4, 5]
     came = len(FIRST) + len(GONE) + 1
@@ -28,19 +27,18 @@ def test_latency_of_messages_and_of_the_end() -> None:
 
 def test_throughput_of_messages_that_wait_for_nothing() -> None:
     """A message goes every 2 cycles if what came before it is there."""
-    unit = AceFsm(spec=SPEC)
-    seen = trace(unit, [*FIRST, *CAME, {"send_taken": 1}, *[{}] * 6], WATCH, work=WORK)
+    seen = trace(AceFsm(spec=SPEC), [*FIRST, *CAME, {"send_taken": 1}, *[{}] * 6], WATCH, work=WORK)
     taken = len(FIRST) + len(CAME)
     assert [one[0] for one in seen[taken : taken + 3]] == [1, 0, 1]
 
 
 def test_nothing_goes_or_comes_behind_the_last_step() -> None:
-    unit = AceFsm(spec=SPEC)
-    seen = trace(unit, [*FIRST, *CAME, *CAME, *GONE, *GONE, *[{}] * 4], WATCH, work=WORK)
+    seen = trace(
+        AceFsm(spec=SPEC), [*FIRST, *CAME, *CAME, *GONE, *GONE, *[{}] * 4], WATCH, work=WORK
+    )
     assert [one[:2] for one in seen[-4:]] == [(0, 0)] * 4
 
 
 def test_reset_gives_up_the_chunk() -> None:
-    unit = AceFsm(spec=SPEC)
-    seen = trace(unit, [*FIRST, {"rst": 1}, *[{}] * 3], WATCH, work=WORK)
+    seen = trace(AceFsm(spec=SPEC), [*FIRST, {"rst": 1}, *[{}] * 3], WATCH, work=WORK)
     assert [one[:3] for one in seen[-2:]] == [(0, 0, 0)] * 2

@@ -10,10 +10,10 @@ from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.work import ADDRESS_BITS
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
-from testbench.models.endpoint import Endpoint, Flit
-from tests.fred_hw.simulation import RST, known, simulate
+from tests.fred_hw.endpoint.simulated import greet
+from tests.fred_hw.simulation import played, simulate
 
-from .works import SPEC, read_register, write_register
+from .works import SPEC, MemoryBench
 
 SIZE = 48  # flits of a buffer
 AHEAD = SPEC.with_changes(
@@ -23,20 +23,18 @@ ADDRESS = 5
 DATA = int(Kind.DATA)
 
 
-class Loop:
+class Loop(MemoryBench):
     """An endpoint whose link out is its link in, and its memory, a cycle at a time."""
 
     def __init__(self) -> None:
-        self.unit = known(NpuEndpoint(spec=AHEAD))
-        self.memory = {2 * place: 1000 + place for place in range(SIZE)}
-        self.reads: list[int] = []
+        memory = {2 * place: 1000 + place for place in range(SIZE)}
+        super().__init__(NpuEndpoint(spec=AHEAD), memory)
         self.kinds: list[int | None] = []
         self.interrupts: list[int] = []
-        self.times: dict[str, list[int]] = {"read": [], "write": []}
 
     async def cycle(self, ctx: Any) -> None:
         """Serve memory, give the endpoint what it sends, and tick."""
-        unit = self.unit
+        unit = self.dut
         for name in ("m_axis", "m_axis_read", "m_axis_write"):
             ctx.set(getattr(unit, f"{name}_tready"), 1)
         for name in ("tvalid", "tdata", "tuser"):
@@ -59,9 +57,9 @@ class Loop:
 
     async def begin(self, ctx: Any) -> None:
         """Write the address and wait for the link."""
-        await write_register(ctx, self.unit, self.cycle, ("ADDRESS", 0, ADDRESS))
+        await self.write(ctx, ("ADDRESS", 0, ADDRESS))
         for _ in range(9):
-            if await read_register(ctx, self.unit, self.cycle, "STATUS") & 1:
+            if await self.read(ctx, "STATUS") & 1:
                 return
         raise AssertionError("the link does not come up")
 
@@ -70,11 +68,9 @@ class Loop:
         send, receive = FlowId(ADDRESS, unicast=True), FlowId(ADDRESS, unicast=True)
         whole = 2 * SIZE
         copy = exchange("pp", (Buffer(0, whole), send), (Buffer(to, whole), receive))
-        for word in copy.writes(2):
-            await write_register(ctx, self.unit, self.cycle, word)
+        await self.write(ctx, *copy.writes(2))
         taken = len(self.kinds) - 1
-        for _ in range(cycles):
-            await self.cycle(ctx)
+        await self.run(ctx, cycles)
         return taken
 
     def copied(self, to: int) -> list[int | None]:
@@ -85,49 +81,25 @@ class Loop:
 ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
-def greeted(unit: Any, cycles: int) -> tuple[Endpoint, list[int]]:
-    """Let a neighbour's model greet an endpoint; return it, and the kinds of what it was sent."""
-    neighbour, kinds = Endpoint(SPEC, incarnation=9), []
-
-    async def bench(ctx: Any) -> None:
-        ctx.set(unit.m_axis_tready, 1)
-        for _ in range(cycles):
-            said = None
-            if ctx.get(unit.m_axis_tvalid):
-                user = ctx.get(unit.m_axis_tuser)
-                header, crc = user & ((1 << 56) - 1), user >> 56
-                said = Flit(header, ctx.get(unit.m_axis_tdata), crc)
-                kinds.append(header & 7)
-            flit = neighbour.step(said)
-            ctx.set(unit.s_axis_tvalid, flit is not None)
-            if flit is not None:
-                ctx.set(unit.s_axis_tdata, flit.data)
-                ctx.set(unit.s_axis_tuser, flit.user)
-            await ctx.tick()
-
-    simulate(unit, bench)
-    return neighbour, kinds
-
-
 @pytest.mark.slow
 def test_link_of_a_neighbour_comes_up_after_reset() -> None:
-    neighbour, kinds = greeted(NpuEndpoint(spec=SPEC), 25)
-    assert neighbour.up
+    unit, kinds = NpuEndpoint(spec=SPEC), list[int]()
+
+    async def play(ctx: Any) -> None:
+        kinds.extend(await greet(ctx, unit, 25))
+
+    simulate(unit, play)
     assert kinds[0] == Kind.HELLO
 
 
 @pytest.mark.slow
-def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
-    bench, taken = Loop(), []
-
-    async def play(ctx: Any) -> None:
-        await bench.begin(ctx)
-        await write_register(ctx, bench.unit, bench.cycle, ("DONE_ENABLE", 0, 7))
-        taken.append(await bench.copy(ctx, 200, 150))
-
-    simulate(bench.unit, play)
+@played(Loop)
+async def test_latency_and_throughput_of_a_buffer_sent_to_itself(bench: Loop, ctx: Any) -> None:
+    await bench.begin(ctx)
+    await bench.write(ctx, ("DONE_ENABLE", 0, 7))
+    taken = await bench.copy(ctx, 200, 150)
     assert bench.copied(200) == ORIGINAL
-    assert bench.times["read"][0] - taken[0] == BEGIN_CYCLES == 14
+    assert bench.times["read"][0] - taken == BEGIN_CYCLES == 14
     assert bench.interrupts[0] - bench.times["write"][-1] == END_CYCLES == 4
     # A flit per cycle, chunk after chunk; on the link messages go between them, and twice there is
     # nothing behind one that held up the flits.
@@ -141,30 +113,21 @@ def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
 
 
 @pytest.mark.slow
-def test_reset_forgets_all_and_begins_the_link_anew() -> None:
-    bench = Loop()
-
-    async def play(ctx: Any) -> None:
-        await bench.begin(ctx)
-        await bench.copy(ctx, 200, 0)
-        while len(bench.times["write"]) < 3:
-            await bench.cycle(ctx)
-        ctx.set(RST, 1)
-        await bench.cycle(ctx)
-        ctx.set(RST, 0)
-        bench.reads.clear()
-        bench.kinds.clear()
-        before = {name: len(times) for name, times in bench.times.items()}
-        assert before["write"] < SIZE
-        await bench.begin(ctx)
-        for _ in range(150):
-            await bench.cycle(ctx)
-        assert {name: len(times) for name, times in bench.times.items()} == before
-        assert next(kind for kind in bench.kinds if kind is not None) == Kind.HELLO
-        assert DATA not in bench.kinds
-        await bench.copy(ctx, 300, 150)
-
-    simulate(bench.unit, play)
+@played(Loop)
+async def test_reset_forgets_all_and_begins_the_link_anew(bench: Loop, ctx: Any) -> None:
+    await bench.begin(ctx)
+    await bench.copy(ctx, 200, 0)
+    await bench.until_written(ctx, 3)
+    await bench.reset(ctx)
+    bench.kinds.clear()
+    before = bench.counts()
+    assert before["write"] < SIZE
+    await bench.begin(ctx)
+    await bench.run(ctx, 150)
+    assert bench.counts() == before
+    assert next(kind for kind in bench.kinds if kind is not None) == Kind.HELLO
+    assert DATA not in bench.kinds
+    await bench.copy(ctx, 300, 150)
     assert None in bench.copied(200)
     assert bench.copied(300) == ORIGINAL
 
@@ -176,18 +139,13 @@ def test_addresses_are_in_bytes_and_whole_bytes_wide() -> None:
 
 
 @pytest.mark.slow
-def test_buffer_without_a_flow_is_refused_and_not_sent_for_good() -> None:
-    bench, errors = Loop(), []
-
-    async def play(ctx: Any) -> None:
-        await bench.begin(ctx)
-        lost = Descriptor(operation="exchange", circuit="pp", source=Buffer(0, 4))
-        for word in lost.writes(2):
-            await write_register(ctx, bench.unit, bench.cycle, word)
-        for _ in range(40):
-            await bench.cycle(ctx)
-        errors.append(await read_register(ctx, bench.unit, bench.cycle, "ERROR"))
-
-    simulate(bench.unit, play)
-    assert errors == [1 << list(CAUSES).index("flow")]
+@played(Loop)
+async def test_buffer_without_a_flow_is_refused_and_not_sent_for_good(
+    bench: Loop, ctx: Any
+) -> None:
+    await bench.begin(ctx)
+    lost = Descriptor(operation="exchange", circuit="pp", source=Buffer(0, 4))
+    await bench.write(ctx, *lost.writes(2))
+    await bench.run(ctx, 40)
+    assert await bench.read(ctx, "ERROR") == 1 << list(CAUSES).index("flow")
     assert DATA not in bench.kinds

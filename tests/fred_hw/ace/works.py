@@ -1,6 +1,5 @@
 """A small engine, and work for it, shared by the tests of fred_hw.ace."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from amaranth.hdl import Const
@@ -9,9 +8,11 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.work import work_layout
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+from tests.fred_hw.simulation import RST, known
 from tests.fred_hw.specs import LINK
 
-__all__ = ["SPEC", "packed", "read_register", "ring_work", "write_register"]
+__all__ = ["SPEC", "MemoryBench", "packed", "ring_work"]
 
 SPEC: SwitchSpec = LINK.with_changes(
     endpoint=EndpointSpec(fsms=2, slots=2, chunk_flits=8, memory_reads=4)
@@ -52,34 +53,70 @@ def ring_work(operation: str, rank: int, total: int, message: int, members: int 
     )
 
 
+class MemoryBench:
+    """Memory and registers of an engine, a cycle at a time; base of benches, which say what one is.
+
+    Attributes
+    ----------
+    reads : list of int
+        Words on their way from memory.
+    times : dict
+        Cycles in which memory was read and written, and others of the bench.
+    """
+
+    def __init__(self, unit: Unit, memory: dict[int, int]) -> None:
+        self.dut: Any = known(unit)
+        self.memory, self.reads = memory, list[int]()
+        self.times: dict[str, list[int]] = {"read": [], "write": []}
+
+    async def cycle(self, ctx: Any) -> None:
+        """Serve memory, and tick."""
+        raise NotImplementedError
+
+    async def run(self, ctx: Any, cycles: int) -> None:
+        """Go on for so many cycles."""
+        for _ in range(cycles):
+            await self.cycle(ctx)
+
+    async def until_written(self, ctx: Any, count: int) -> None:
+        """Go on until memory has been written so often."""
+        while len(self.times["write"]) < count:
+            await self.cycle(ctx)
+
+    async def reset(self, ctx: Any) -> None:
+        """Reset the unit for a cycle; memory forgets what it was asked for."""
+        ctx.set(RST, 1)
+        await self.cycle(ctx)
+        ctx.set(RST, 0)
+        self.reads.clear()
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each thing was done whose times are kept."""
+        return {name: len(times) for name, times in self.times.items()}
+
+    async def write(self, ctx: Any, *words: tuple[str, int, int]) -> None:
+        """Write words, (register, index, value), in three cycles: taken in the last of them."""
+        for register, index, value in words:
+            pins = {"awaddr": _address(register, index), "wdata": value, "wstrb": 15, "bready": 1}
+            for name, one in pins.items():
+                ctx.set(getattr(self.dut, f"s_axil_{name}"), one)
+            for valid in (1, 0, 0):
+                for name in ("awvalid", "wvalid"):
+                    ctx.set(getattr(self.dut, f"s_axil_{name}"), valid)
+                await self.cycle(ctx)
+
+    async def read(self, ctx: Any, register: str, index: int = 0) -> int:
+        """Return what a register holds."""
+        ctx.set(self.dut.s_axil_araddr, _address(register, index))
+        ctx.set(self.dut.s_axil_arvalid, 1)
+        ctx.set(self.dut.s_axil_rready, 1)
+        for _ in range(9):
+            await self.cycle(ctx)
+            ctx.set(self.dut.s_axil_arvalid, 0)
+            if ctx.get(self.dut.s_axil_rvalid):
+                return ctx.get(self.dut.s_axil_rdata)
+        raise AssertionError(f"no answer of {register}")
+
+
 def _address(register: str, index: int = 0) -> int:
     return endpoint_map(SPEC).register(register).address + 4 * index
-
-
-async def write_register(
-    ctx: Any, unit: Any, cycle: Callable[[Any], Awaitable[None]], word: tuple[str, int, int]
-) -> None:
-    """Write a word, (register, index, value), in three cycles: it is taken in the last of them."""
-    register, index, value = word
-    pins = {"awaddr": _address(register, index), "wdata": value, "wstrb": 15, "bready": 1}
-    for name, one in pins.items():
-        ctx.set(getattr(unit, f"s_axil_{name}"), one)
-    for valid in (1, 0, 0):
-        for name in ("awvalid", "wvalid"):
-            ctx.set(getattr(unit, f"s_axil_{name}"), valid)
-        await cycle(ctx)
-
-
-async def read_register(
-    ctx: Any, unit: Any, cycle: Callable[[Any], Awaitable[None]], register: str, index: int = 0
-) -> int:
-    """Return what a register holds."""
-    ctx.set(unit.s_axil_araddr, _address(register, index))
-    ctx.set(unit.s_axil_arvalid, 1)
-    ctx.set(unit.s_axil_rready, 1)
-    for _ in range(9):
-        await cycle(ctx)
-        ctx.set(unit.s_axil_arvalid, 0)
-        if ctx.get(unit.s_axil_rvalid):
-            return ctx.get(unit.s_axil_rdata)
-    raise AssertionError(f"no answer of {register}")

@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.configuration import Configuration
-from fred_hw.compiler.shape import (
-    code_width,
-    layout,
-    microswitch_counts,
-)
+from fred_hw.compiler.shape import code_width, layout, microswitch_counts
 
 
 def random_word(ports: int, middle: int, rng: random.Random) -> int:

@@ -54,11 +54,7 @@ def test_line_is_followed_there_and_straight_back(group: tuple[int, ...]) -> Non
 
 
 @examples(100)
-@given(
-    columns=st.integers(1, 7),
-    rows=st.integers(1, 7),
-    data=st.data(),
-)
+@given(columns=st.integers(1, 7), rows=st.integers(1, 7), data=st.data())
 def test_ring_never_loads_a_link_more_than_the_order_given(
     columns: int, rows: int, data: st.DataObject
 ) -> None:

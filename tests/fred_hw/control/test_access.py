@@ -81,13 +81,7 @@ def opened() -> tuple[Model, Access]:
 def test_identity_is_that_of_the_switch() -> None:
     _, access = opened()
     assert access.identify() == Identity(
-        version=VERSION,
-        ports=4,
-        middle=3,
-        phases=16,
-        packet_flits=8,
-        data_bytes=4,
-        entry_words=2,
+        version=VERSION, ports=4, middle=3, phases=16, packet_flits=8, data_bytes=4, entry_words=2
     )
 
 
@@ -165,10 +159,7 @@ def test_counters_are_read_cleared_and_frozen() -> None:
     found = access.counters()
     assert found["preemptions"] == (7,)
     assert found["flits_out"] == (0, 0, 11, 0)
-    assert list(found) == [
-        *COUNTERS,
-        *PORT_COUNTERS,
-    ]
+    assert list(found) == [*COUNTERS, *PORT_COUNTERS]
     access.clear_counters()
     access.freeze_counters()
     access.freeze_counters(False)

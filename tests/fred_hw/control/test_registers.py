@@ -97,14 +97,8 @@ def test_impossible_register_is_refused(changes: dict[str, Any], message: str) -
     ("registers", "message"),
     [
         ((), "registers must be 1 or more, not 0"),
-        (
-            (register(), register(address=4)),
-            "registers must have different names, not ['A', 'A']",
-        ),
-        (
-            (register(), register(name="B")),
-            "address of B must be 0x4 or more, behind A, not 0x0",
-        ),
+        ((register(), register(address=4)), "registers must have different names, not ['A', 'A']"),
+        ((register(), register(name="B")), "address of B must be 0x4 or more, behind A, not 0x0"),
         (
             (register(count=4), register(name="B", address=12)),
             "address of B must be 0x10 or more, behind A, not 0xc",

@@ -1,6 +1,5 @@
 """Contract of fred_hw.control.unit, cycle by cycle, in Amaranth's simulator."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from fred_hw.control.switch_map import CAUSES, COMMANDS, switch_map
 from fred_hw.control.unit import ControlUnit
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.simulation import known, port, simulate, trace
+from tests.fred_hw.simulation import known, played, port, trace
 
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
 
@@ -20,9 +19,6 @@ class ControlUnitBench:
     def __init__(self, spec: SwitchSpec = SPEC) -> None:
         self.dut: Any = known(ControlUnit(spec=spec))
         self.registers = self.dut.registers
-
-    def run(self, test: Callable[[Any], Awaitable[None]]) -> None:
-        simulate(self.dut, test)
 
     async def write(self, ctx: Any, name: str, value: int, index: int = 0) -> int:
         """Write a register; this ends in the first cycle of ``bvalid``, which is taken."""
@@ -57,98 +53,80 @@ class ControlUnitBench:
         await self.write(ctx, "COMMAND", COMMANDS.index(command))
 
 
-@pytest.mark.parametrize("wait", [0, 1, 9])
-@pytest.mark.parametrize("accepted", [0, 1])
-def test_write_is_high_until_and_with_done(wait: int, accepted: int) -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        dut = bench.dut
-        await bench.write(ctx, "ENTRY", 0xABCD)
-        await ctx.tick()
-        await bench.command(ctx, "commit", 4)
-        for _ in range(wait):
-            assert (ctx.get(dut.table.write), ctx.get(dut.table.number)) == (1, 4)
-            assert ctx.get(dut.table.entry.as_value()) == 0xABCD
-            await ctx.tick()
-        assert (
-            ctx.get(dut.table.write),
-            ctx.get(dut.table.number),
-            ctx.get(dut.table.entry.as_value()),
-        ) == (1, 4, 0xABCD)
-        ctx.set(dut.table.done, 1)
-        ctx.set(dut.table.accepted, accepted)
-        await ctx.tick()
-        ctx.set(dut.table.done, 0)
-        assert ctx.get(dut.table.write) == 0
-        assert await bench.read(ctx, "COMMAND_STATUS") == (0 if accepted else 2)
-
-    bench.run(test)
-
-
-def test_erase_writes_zeros_and_leaves_staging() -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        await bench.write(ctx, "ENTRY", 0xFFFF)
-        await ctx.tick()
-        await bench.command(ctx, "erase", 2)
-        assert (ctx.get(bench.dut.table.write), ctx.get(bench.dut.table.entry.as_value())) == (1, 0)
-        ctx.set(bench.dut.table.done, 1)
-        ctx.set(bench.dut.table.accepted, 1)
-        await ctx.tick()
-        assert await bench.read(ctx, "ENTRY") == 0xFFFF
-
-    bench.run(test)
-
-
-def test_latency_of_a_load_is_two_cycles_from_the_number() -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        dut = bench.dut
-        await bench.write(ctx, "PHASE", 3)
-        await ctx.tick()
-        assert ctx.get(dut.table.number) == 0
-        await bench.write(ctx, "COMMAND", COMMANDS.index("load"))
-        # With the answer the number changes: cycle 0. Each cycle shows another entry.
-        for cycle in range(5):
-            assert ctx.get(dut.table.number) == 3
-            assert ctx.get(dut.table.write) == 0
-            ctx.set(dut.table.stored.as_value(), 0x100 + cycle)
-            await ctx.tick()
-            want = 0x102 if cycle >= 2 else 0
-            assert ctx.get(dut.table.entry.as_value()) == want
-
-    bench.run(test)
-
-
-@pytest.mark.parametrize("phase", [5, 8, 13, 1 << 31])
-@pytest.mark.parametrize("command", COMMANDS[1:])
-def test_phase_out_of_range_changes_nothing(command: str, phase: int) -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        dut = bench.dut
-        ctx.set(dut.table.stored.as_value(), 0x55)
-        await bench.command(ctx, command, phase)
-        for _ in range(6):
-            assert (
-                ctx.get(dut.table.write),
-                ctx.get(dut.table.number),
-                ctx.get(dut.table.entry.as_value()),
-            ) == (0, 0, 0)
-            await ctx.tick()
-        assert await bench.read(ctx, "COMMAND_STATUS") == 2
-        assert await bench.read(ctx, "ERROR") == 1 << list(CAUSES).index("configuration")
-
-    bench.run(test)
-
-
 def shown(ctx: Any, dut: Any) -> tuple[int, int, int]:
     """Return what is to be written."""
     table = dut.table
     return ctx.get(table.write), ctx.get(table.number), ctx.get(table.entry.as_value())
+
+
+@pytest.mark.parametrize("wait", [0, 1, 9])
+@pytest.mark.parametrize("accepted", [0, 1])
+@played(ControlUnitBench)
+async def test_write_is_high_until_and_with_done(
+    bench: ControlUnitBench, ctx: Any, wait: int, accepted: int
+) -> None:
+    dut = bench.dut
+    await bench.write(ctx, "ENTRY", 0xABCD)
+    await ctx.tick()
+    await bench.command(ctx, "commit", 4)
+    for _ in range(wait):
+        assert (ctx.get(dut.table.write), ctx.get(dut.table.number)) == (1, 4)
+        assert ctx.get(dut.table.entry.as_value()) == 0xABCD
+        await ctx.tick()
+    assert shown(ctx, dut) == (1, 4, 0xABCD)
+    ctx.set(dut.table.done, 1)
+    ctx.set(dut.table.accepted, accepted)
+    await ctx.tick()
+    ctx.set(dut.table.done, 0)
+    assert ctx.get(dut.table.write) == 0
+    assert await bench.read(ctx, "COMMAND_STATUS") == (0 if accepted else 2)
+
+
+@played(ControlUnitBench)
+async def test_erase_writes_zeros_and_leaves_staging(bench: ControlUnitBench, ctx: Any) -> None:
+    await bench.write(ctx, "ENTRY", 0xFFFF)
+    await ctx.tick()
+    await bench.command(ctx, "erase", 2)
+    assert (ctx.get(bench.dut.table.write), ctx.get(bench.dut.table.entry.as_value())) == (1, 0)
+    ctx.set(bench.dut.table.done, 1)
+    ctx.set(bench.dut.table.accepted, 1)
+    await ctx.tick()
+    assert await bench.read(ctx, "ENTRY") == 0xFFFF
+
+
+@played(ControlUnitBench)
+async def test_latency_of_a_load_is_two_cycles_from_the_number(
+    bench: ControlUnitBench, ctx: Any
+) -> None:
+    dut = bench.dut
+    await bench.write(ctx, "PHASE", 3)
+    await ctx.tick()
+    assert ctx.get(dut.table.number) == 0
+    await bench.write(ctx, "COMMAND", COMMANDS.index("load"))
+    # With the answer the number changes: cycle 0. Each cycle shows another entry.
+    for cycle in range(5):
+        assert ctx.get(dut.table.number) == 3
+        assert ctx.get(dut.table.write) == 0
+        ctx.set(dut.table.stored.as_value(), 0x100 + cycle)
+        await ctx.tick()
+        want = 0x102 if cycle >= 2 else 0
+        assert ctx.get(dut.table.entry.as_value()) == want
+
+
+@pytest.mark.parametrize("phase", [5, 8, 13, 1 << 31])
+@pytest.mark.parametrize("command", COMMANDS[1:])
+@played(ControlUnitBench)
+async def test_phase_out_of_range_changes_nothing(
+    bench: ControlUnitBench, ctx: Any, command: str, phase: int
+) -> None:
+    dut = bench.dut
+    ctx.set(dut.table.stored.as_value(), 0x55)
+    await bench.command(ctx, command, phase)
+    for _ in range(6):
+        assert shown(ctx, dut) == (0, 0, 0)
+        await ctx.tick()
+    assert await bench.read(ctx, "COMMAND_STATUS") == 2
+    assert await bench.read(ctx, "ERROR") == 1 << list(CAUSES).index("configuration")
 
 
 async def sampled(
@@ -184,42 +162,43 @@ KIND = list(CAUSES).index("kind")
         ({"counts.rewinds": 0b010}, "REWINDS", 1, 1, 1),
     ],
 )
-def test_latency_from_an_event_to_its_register(
-    events: dict[str, int], name: str, index: int, latency: int, want: int
+@played(ControlUnitBench)
+async def test_latency_from_an_event_to_its_register(
+    bench: ControlUnitBench,
+    ctx: Any,
+    events: dict[str, int],
+    name: str,
+    index: int,
+    latency: int,
+    want: int,
 ) -> None:
-    async def test(ctx: Any) -> None:
-        for cycle in range(latency + 1):
-            for clear in (4, 2):
-                await bench.write(ctx, "CONTROL", clear)
-                await ctx.tick()
-            found = await sampled(bench, ctx, name, index, cycle, events)
-            assert found == (want if cycle >= latency else 0)
-
-    bench = ControlUnitBench()
-    bench.run(test)
-
-
-def test_latency_from_an_error_that_is_enabled_to_the_interrupt() -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        dut = bench.dut
-        await bench.write(ctx, "IRQ_ENABLE", 1 << KIND)
-        await ctx.tick()
-        ctx.set(dut.errors.length, 1)
-        await ctx.tick()
-        ctx.set(dut.errors.length, 0)
-        for _ in range(3):
-            assert ctx.get(dut.irq) == 0
+    for cycle in range(latency + 1):
+        for clear in (4, 2):
+            await bench.write(ctx, "CONTROL", clear)
             await ctx.tick()
-        ctx.set(dut.errors.kind, 1)
-        await ctx.tick()
-        ctx.set(dut.errors.kind, 0)
+        found = await sampled(bench, ctx, name, index, cycle, events)
+        assert found == (want if cycle >= latency else 0)
+
+
+@played(ControlUnitBench)
+async def test_latency_from_an_error_that_is_enabled_to_the_interrupt(
+    bench: ControlUnitBench, ctx: Any
+) -> None:
+    dut = bench.dut
+    await bench.write(ctx, "IRQ_ENABLE", 1 << KIND)
+    await ctx.tick()
+    ctx.set(dut.errors.length, 1)
+    await ctx.tick()
+    ctx.set(dut.errors.length, 0)
+    for _ in range(3):
         assert ctx.get(dut.irq) == 0
         await ctx.tick()
-        assert ctx.get(dut.irq) == 1
-
-    bench.run(test)
+    ctx.set(dut.errors.kind, 1)
+    await ctx.tick()
+    ctx.set(dut.errors.kind, 0)
+    assert ctx.get(dut.irq) == 0
+    await ctx.tick()
+    assert ctx.get(dut.irq) == 1
 
 
 @pytest.mark.parametrize(
@@ -230,44 +209,38 @@ def test_latency_from_an_error_that_is_enabled_to_the_interrupt() -> None:
         ({"errors.length": 0b111, "errors.kind": 0b111}, "length", 0),
     ],
 )
-def test_first_error_is_that_of_the_lowest_cause_and_port(
-    events: dict[str, int], cause: str, port: int
+@played(ControlUnitBench)
+async def test_first_error_is_that_of_the_lowest_cause_and_port(
+    bench: ControlUnitBench, ctx: Any, events: dict[str, int], cause: str, port: int
 ) -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        want = 1 | list(CAUSES).index(cause) << 8 | port << 16
-        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, events) == want
-        # Others do not replace it.
-        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, {"errors.phase": 0b010}) == want
-
-    bench.run(test)
+    want = 1 | list(CAUSES).index(cause) << 8 | port << 16
+    assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, events) == want
+    # Others do not replace it.
+    assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, {"errors.phase": 0b010}) == want
 
 
 @pytest.mark.parametrize("by_control", [True, False])
-def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        dut = bench.dut
-        await sampled(bench, ctx, "ERROR_FIRST", 0, 1, {"errors.phase": 0b001})
-        name, value = ("CONTROL", 4) if by_control else ("ERROR_FIRST", 1)
-        ctx.set(dut.s_axil_awaddr, bench.registers.register(name).address)
-        ctx.set(dut.s_axil_wdata, value)
-        ctx.set(dut.s_axil_wstrb, 15)
-        ctx.set(dut.s_axil_bready, 1)
-        for cycle in range(3):
-            ctx.set(dut.s_axil_awvalid, cycle == 0)
-            ctx.set(dut.s_axil_wvalid, cycle == 0)
-            ctx.set(dut.errors.stuck, 0b100 * (cycle == 1))
-            await ctx.tick()
-        stuck = list(CAUSES).index("stuck")
-        assert await bench.read(ctx, "ERROR_FIRST") == 1 | stuck << 8 | 2 << 16
-        assert await bench.read(ctx, "ERROR_COUNT", stuck) == 1
-        bits = 1 << stuck | (0 if by_control else 1)
-        assert await bench.read(ctx, "ERROR") == bits
-
-    bench.run(test)
+@played(ControlUnitBench)
+async def test_error_in_the_cycle_of_clearing_is_the_first_one(
+    bench: ControlUnitBench, ctx: Any, by_control: bool
+) -> None:
+    dut = bench.dut
+    await sampled(bench, ctx, "ERROR_FIRST", 0, 1, {"errors.phase": 0b001})
+    name, value = ("CONTROL", 4) if by_control else ("ERROR_FIRST", 1)
+    ctx.set(dut.s_axil_awaddr, bench.registers.register(name).address)
+    ctx.set(dut.s_axil_wdata, value)
+    ctx.set(dut.s_axil_wstrb, 15)
+    ctx.set(dut.s_axil_bready, 1)
+    for cycle in range(3):
+        ctx.set(dut.s_axil_awvalid, cycle == 0)
+        ctx.set(dut.s_axil_wvalid, cycle == 0)
+        ctx.set(dut.errors.stuck, 0b100 * (cycle == 1))
+        await ctx.tick()
+    stuck = list(CAUSES).index("stuck")
+    assert await bench.read(ctx, "ERROR_FIRST") == 1 | stuck << 8 | 2 << 16
+    assert await bench.read(ctx, "ERROR_COUNT", stuck) == 1
+    bits = 1 << stuck | (0 if by_control else 1)
+    assert await bench.read(ctx, "ERROR") == bits
 
 
 def test_each_spec_has_ports_of_its_size() -> None:
@@ -282,30 +255,26 @@ def test_each_spec_has_ports_of_its_size() -> None:
     assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 18
 
 
-def test_queued_shows_which_phases_have_packets_and_unicasts_which_ports_have_some() -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        ctx.set(bench.dut.queued, 0b10110)
-        ctx.set(bench.dut.unicasts, 0b101)
-        assert await bench.read(ctx, "QUEUED") == 0b10110
-        assert await bench.read(ctx, "UNICASTS") == 0b101
-
-    bench.run(test)
+@played(ControlUnitBench)
+async def test_queued_shows_which_phases_have_packets_and_unicasts_which_ports_have_some(
+    bench: ControlUnitBench, ctx: Any
+) -> None:
+    ctx.set(bench.dut.queued, 0b10110)
+    ctx.set(bench.dut.unicasts, 0b101)
+    assert await bench.read(ctx, "QUEUED") == 0b10110
+    assert await bench.read(ctx, "UNICASTS") == 0b101
 
 
-def test_throughput_is_an_event_of_every_port_per_cycle() -> None:
-    bench = ControlUnitBench()
-
-    async def test(ctx: Any) -> None:
-        for cycle in range(4):
-            ctx.set(bench.dut.counts.flits_in, 0b111 if cycle < 3 else 0)
-            ctx.set(bench.dut.errors.kind, 0b111 if cycle < 3 else 0)
-            await ctx.tick()
-        assert [await bench.read(ctx, "FLITS_IN", port) for port in range(3)] == [3, 3, 3]
-        assert await bench.read(ctx, "ERROR_COUNT", KIND) == 9
-
-    bench.run(test)
+@played(ControlUnitBench)
+async def test_throughput_is_an_event_of_every_port_per_cycle(
+    bench: ControlUnitBench, ctx: Any
+) -> None:
+    for cycle in range(4):
+        ctx.set(bench.dut.counts.flits_in, 0b111 if cycle < 3 else 0)
+        ctx.set(bench.dut.errors.kind, 0b111 if cycle < 3 else 0)
+        await ctx.tick()
+    assert [await bench.read(ctx, "FLITS_IN", port) for port in range(3)] == [3, 3, 3]
+    assert await bench.read(ctx, "ERROR_COUNT", KIND) == 9
 
 
 def test_reset_gives_up_a_command() -> None:
@@ -315,8 +284,3 @@ def test_reset_gives_up_a_command() -> None:
     cycles = [command, {}, {}, {}, {"rst": 1}, {}]
     seen = trace(ControlUnit(spec=SPEC), cycles, ["table.write", "s_axil_bvalid"])
     assert seen == [(0, 0), (0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^ControlUnit spec must be a SwitchSpec, not 4$"):
-        ControlUnit(spec=4)

@@ -33,8 +33,3 @@ def test_throughput_is_a_flit_per_cycle_whatever_the_configuration_was(ports: in
 @SPECS
 def test_reset_loses_the_flits_inside(ports: int) -> None:
     check_reset(*made(ports))
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^Interconnect spec must be a SwitchSpec, not 3$"):
-        Interconnect(spec=3)

@@ -58,12 +58,6 @@ def test_reset_loses_the_flits_inside(kind: Any, latency: int) -> None:
     check_reset(kind(spec=SPEC), 1, "i[0]", "o[0]", latency)
 
 
-@UNITS
-def test_what_is_no_specification_is_refused(kind: Any, latency: int) -> None:
-    with pytest.raises(TypeError, match=f"^{kind.__name__} spec must be a SwitchSpec, not 3$"):
-        kind(spec=3)
-
-
 @pytest.mark.parametrize("to0", range(4))
 @pytest.mark.parametrize("to1", range(4))
 def test_r_routes_to_destinations_and_reduces_where_they_meet(to0: int, to1: int) -> None:

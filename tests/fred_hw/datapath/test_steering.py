@@ -29,9 +29,3 @@ def test_throughput_is_a_flit_per_cycle(kind: Any, i: str, o: str, latency: int)
 @UNITS
 def test_reset_loses_the_flits_inside(kind: Any, i: str, o: str, latency: int) -> None:
     check_reset(kind(spec=SPEC), 1, i, o, latency)
-
-
-@UNITS
-def test_what_is_no_specification_is_refused(kind: Any, i: str, o: str, latency: int) -> None:
-    with pytest.raises(TypeError, match=f"^{kind.__name__} spec must be a SwitchSpec, not 3$"):
-        kind(spec=3)

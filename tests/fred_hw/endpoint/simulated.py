@@ -30,22 +30,26 @@ def simulation(spec: SwitchSpec) -> tuple[Any, Simulator, dict[str, Any]]:
     return dut, simulator, what
 
 
-async def greet(ctx: Any, dut: Any) -> None:
-    """Greet an endpoint as a neighbour with room does, and take what it says until it is up."""
-    neighbour = Endpoint(dut.spec, incarnation=9)
+async def greet(ctx: Any, dut: Any, cycles: int = CYCLES) -> list[int]:
+    """Greet an endpoint as a neighbour with room does, and take what it says until it is up.
+
+    Kinds of what it says are returned.
+    """
+    neighbour, kinds = Endpoint(dut.spec, incarnation=9), list[int]()
     ctx.set(dut.m_axis_tready, 1)
-    for _ in range(CYCLES):
+    for _ in range(cycles):
         said = None
         if ctx.get(dut.m_axis_tvalid):
             user = ctx.get(dut.m_axis_tuser)
             header, crc = user & ((1 << HEADER_BITS) - 1), user >> HEADER_BITS
             said = Flit(header, ctx.get(dut.m_axis_tdata), crc)
+            kinds.append(header & 7)
         flit = neighbour.step(said)
         ctx.set(dut.s_axis_tvalid, flit is not None)
         if flit is not None:
             ctx.set(dut.s_axis_tdata, flit.data)
             ctx.set(dut.s_axis_tuser, flit.user)
         await ctx.tick()
-    assert ctx.get(dut.up)
     assert neighbour.up
     ctx.set(dut.s_axis_tvalid, 0)
+    return kinds

@@ -88,6 +88,7 @@ def run(**options: Any) -> Run:
 
     async def bench(ctx: Any) -> None:
         await greet(ctx, dut)
+        assert ctx.get(dut.up)
         for cycle in range(one.cycles):
             drive(ctx, dut, one, cycle)
             look(ctx, dut, one, cycle)

@@ -38,11 +38,7 @@ def test_formats_stand_in_the_order_of_their_ranks() -> None:
             ValueError,
             "IntFormat width must be one of (8, 16, 32), not 12",
         ),
-        (
-            lambda: IntFormat("x", True),
-            TypeError,
-            "IntFormat width must be an integer, not True",
-        ),
+        (lambda: IntFormat("x", True), TypeError, "IntFormat width must be an integer, not True"),
     ],
 )
 def test_bad_parameter_is_refused(

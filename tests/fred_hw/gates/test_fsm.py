@@ -17,14 +17,12 @@ class Walk(Unit):
     def __init__(self) -> None:
         super().__init__({"go": In(1), "at": Out(3)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         fsm = Fsm(m, "a", "b", "c")
         for name, following in (("a", "b"), ("b", "c")):
             with fsm.state(name), m.If(self.go):
                 fsm.go(following)
         m.d.comb += [self.at[n].eq(fsm.ongoing(name)) for n, name in enumerate("abc")]
-        return m
 
 
 def test_one_state_at_a_time_from_the_first_one_on() -> None:

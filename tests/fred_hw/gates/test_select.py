@@ -34,10 +34,8 @@ class Gates(Unit):
         self.function, self.unit_name = function, f"gates_{id(function)}"
         super().__init__({"a": In(WIDTH), "b": In(WIDTH), "o": Out(8)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(self.function(m, self.a, self.b))
-        return m
 
 
 def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int, int], int]:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from fred_hw.mesh.message_crossing import MessageCrossing
 from fred_hw.protocol import Kind
 from fred_hw.switch.message_queue import QUEUED
@@ -63,8 +61,3 @@ def test_the_newest_number_takes_the_place_of_one_that_waits() -> None:
 def test_reset_forgets_all_messages() -> None:
     found = run([says(0, 3, 5), {}, {"rst": 1}, READY, READY], shown(3))
     assert found[-2:] == [0, 0]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^MessageCrossing spec must be a SwitchSpec, not 3$"):
-        MessageCrossing(spec=3)

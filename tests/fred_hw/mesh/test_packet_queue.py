@@ -105,8 +105,3 @@ def test_a_packet_that_starts_in_time_is_not_thrown_away(between: dict[str, int]
 def test_reset_forgets_all_packets() -> None:
     found = seen([flit(0, 1), flit(1, 1), {"rst": 1}, {}, {}], ["valid", "used"])
     assert found[3:] == [(0, 0)] * 2
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^PacketQueue spec must be a SwitchSpec, not 3$"):
-        PacketQueue(spec=3)

@@ -1,6 +1,7 @@
 """Contract of fred_hw.switch.core, cycle by cycle."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -113,8 +114,9 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.slow
-def test_latency_and_throughput_from_port_to_port() -> None:
-    cycles, data = run([*packet(0), *packet(1)])
+@pytest.mark.parametrize("make", [packet, unicast])
+def test_latency_and_throughput_from_port_to_port(make: Callable[..., Any]) -> None:
+    cycles, data = run([*make(0), *make(1)])
     start = latency_cycles(PAIR) + ADDED
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
@@ -140,14 +142,6 @@ def test_what_is_in_queues_and_what_is_served_is_told_three_and_eight_cycles_beh
         *[(1, phase, queued, unicasts)] * 2,
         *[(1, phase, 0, 0)] * 2,
     ]
-
-
-@pytest.mark.slow
-def test_latency_and_throughput_of_unicasts() -> None:
-    cycles, data = run([*unicast(0), *unicast(1)])
-    start = latency_cycles(PAIR) + ADDED
-    assert cycles == list(range(start, start + 2 * FLITS))
-    assert data == [1, 2, 3, 4] * 2
 
 
 @pytest.mark.slow
@@ -225,8 +219,3 @@ def test_phases_are_counted_as_they_start_and_as_they_give_way(
     seen = trace(SwitchCore(spec=PAIR), inputs, [f"counts.{name}" for name in COUNTED])
     high = [sum(word.bit_count() for word in words) for words in zip(*seen, strict=True)]
     assert dict(zip(COUNTED, high, strict=True)) == dict(zip(COUNTED, counts, strict=True))
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^SwitchCore spec must be a SwitchSpec, not None$"):
-        SwitchCore(spec=None)

@@ -94,8 +94,3 @@ def test_the_descriptor_is_that_of_the_first_input() -> None:
 
 def test_reset_forgets_the_packet() -> None:
     assert states([READY, {"rst": 1}, {}], ["inside"]) == [0, 1, 0]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^FlowSequencer spec must be a SwitchSpec, not 3$"):
-        FlowSequencer(spec=3)

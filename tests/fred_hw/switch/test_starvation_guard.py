@@ -145,8 +145,7 @@ def test_soon_is_for_less_urgent_packets_to_all_outputs_that_are_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "kept"),
-    [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)],
+    ("before", "kept"), [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)]
 )
 def test_a_packet_before_the_watch_counts_for_a_time(before: int, kept: bool) -> None:
     # As from a receiver that makes room at fixed times, each time while another queue is watched.
@@ -239,8 +238,3 @@ def test_each_queue_has_its_round_however_long_others_take() -> None:
 
 def test_reset_watches_anew() -> None:
     assert seen([*PASSING, {"rst": 1}, {}])[-2:] == [reserved(2), NOTHING]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^StarvationGuard spec must be a SwitchSpec, not 4$"):
-        StarvationGuard(spec=4)  # pyright: ignore[reportArgumentType]

@@ -69,8 +69,3 @@ def test_latency_and_throughput_from_port_to_port() -> None:
 @pytest.mark.slow
 def test_reset_forgets_all_packets_and_phases() -> None:
     assert run([*packet(0), {"rst": 1}, *greeting(), *packet(0)]) == []
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^Switch spec must be a SwitchSpec, not 'small-4'$"):
-        Switch(spec="small-4")

@@ -60,8 +60,3 @@ def test_that_the_next_flit_is_the_last_is_told_while_it_does_not_come(flits: in
 
 def test_reset_forgets_the_packet() -> None:
     assert states([READY, {"rst": 1}, {}], ["inside"]) == [0, 1, 0]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^UnicastSequencer spec must be a SwitchSpec, not 3$"):
-        UnicastSequencer(spec=3)

@@ -55,10 +55,7 @@ def test_endpoints_acknowledge_as_often_as_the_largest_switch_can_take() -> None
     npus = list(range(24))
     small = {"name": "small", "above": "large", "chiplets": 1, "ports": 2, "uplinks": 1}
     large = {"name": "large", "chiplets": 1, "ports": 24, "uplinks": 0, "controllers": 0}
-    switches = [
-        {**small, "npus": npus[:1], "controllers": 0},
-        {**large, "npus": npus[1:]},
-    ]
+    switches = [{**small, "npus": npus[:1], "controllers": 0}, {**large, "npus": npus[1:]}]
     wafer = WaferSpec.model_validate({"npus": 24, "switches": switches})
     assert [wafer.chiplet(n).protocol.ack_interval for n in range(2)] == [19, 19]
     assert wafer.link.ports == 2 and wafer.link.protocol.ack_interval == 19
@@ -138,10 +135,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"switches.1.uplinks": 1, "switches.1.ports": 4},
         "switches.0.ports: must be 3, its links: 0 to NPUs, 0 to controllers, 3 down, 0 up; not 4",
     ),
-    "planes": (
-        {"planes": 2},
-        "switches.0.chiplets: must be a multiple of the 2 planes, not 1",
-    ),
+    "planes": ({"planes": 2}, "switches.0.chiplets: must be a multiple of the 2 planes, not 1"),
     "chiplets with NPUs": (
         {"switches.1.chiplets": 2},
         "switches.1.chiplets: must be 1 with NPUs or controllers, one in each plane, not 2",

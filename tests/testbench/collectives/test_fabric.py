@@ -23,8 +23,6 @@ from fred_hw.ace.operations import (
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
-from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.collectives.fabric import (
     ADDRESSES,
@@ -37,24 +35,14 @@ from testbench.collectives.fabric import (
 )
 from testbench.models.arithmetic import combine
 from testbench.models.golden import deliver
+from tests.testbench.cases import ENGINE, SHORT
 
-PROTOCOL = ProtocolSpec(
-    phases=12,
-    packet_flits=4,
-    buffer_packets=6,
-    round_trip_cycles=24,
-    ack_interval=4,
-    window_packets=32,
-    timeout_cycles=300,
-    idle_cycles=16,
-    patience_cycles=64,
-)
 SPEC = SwitchSpec(
     ports=4,
     format="int16",
     lanes=2,
-    protocol=PROTOCOL,
-    endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+    protocol=SHORT.model_copy(update={"phases": 12}),
+    endpoint=ENGINE,
 )
 N, BYTES = 4, 4
 pytestmark = [pytest.mark.sim, pytest.mark.slow]

@@ -79,10 +79,7 @@ def pipeline() -> list[list[Task]]:
 
 @pytest.mark.parametrize(("made", "most"), [(program, 1_400), (mesh_program, 2_000)])
 def test_tasks_run_in_their_order_and_compute_takes_its_time(
-    made: Callable[[], EndpointProgram],
-    most: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    made: Callable[[], EndpointProgram], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Phases of the plane take as many cycles in Icarus (test_phase_cycles), which is slower.
     monkeypatch.setattr(PlaneJobs, "simulator", "verilator")

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from fred_hw.compiler.placement import Strategy
-from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import ProtocolSpec
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.mesh import build_mesh_with_ends
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, npu_steps, run_plane
 from testbench.models.golden_phase import wrong_npus
+from tests.testbench.cases import ENGINE, SHORT
 
 FLIT, SIZE = 2, 13  # bytes of a flit, flits of a buffer
 FAULTS = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
@@ -24,17 +23,8 @@ MESH = MeshSpec(
     height=2,
     controllers=False,
     lanes=1,
-    protocol=ProtocolSpec(
-        packet_flits=4,
-        buffer_packets=6,
-        round_trip_cycles=24,
-        ack_interval=4,
-        window_packets=32,
-        timeout_cycles=300,
-        idle_cycles=16,
-        patience_cycles=64,
-    ),
-    endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+    protocol=SHORT,
+    endpoint=ENGINE,
 )
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("mesh_with_ends")]
 

@@ -57,8 +57,7 @@ AGAIN = {*(fields["ports"] for fields in SPECS), 16}
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "ports",
-    [pytest.param(n, marks=[pytest.mark.long] if n in AGAIN else []) for n in range(2, 17)],
+    "ports", [pytest.param(n, marks=[pytest.mark.long] if n in AGAIN else []) for n in range(2, 17)]
 )
 def test_every_size_to_16_delivers(ports: int, tmp_path: Path) -> None:
     middle = (3, 2, 4, 3, 8)[ports % 5] if ports < 9 else (3, 2)[ports % 2]

@@ -31,11 +31,7 @@ OTHERS = [
 ]
 COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
-TRAFFIC = [
-    *QUICK,
-    "pattern_goes_through_on_all_circuits",
-    "all_send_to_one_and_each_has_its_share",
-]
+TRAFFIC = [*QUICK, "pattern_goes_through_on_all_circuits", "all_send_to_one_and_each_has_its_share"]
 
 
 @pytest.mark.slow

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fred_hw.protocol import ProtocolSpec
+from fred_hw.protocol import DATA_COUNT, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import BenchRun, run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import EndpointPair, LinkRun, build_link, run_link
-from testbench.volume.wires import COUNT
 from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
@@ -80,20 +79,14 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
 def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     result = run_link(
         link(SMALL),
-        LinkRun(
-            flits=1_000_000,
-            seed=7,
-            faults_per_million=3_000,
-            stall_percent=10,
-            rounds=20,
-        ),
+        LinkRun(flits=1_000_000, seed=7, faults_per_million=3_000, stall_percent=10, rounds=20),
     )
     assert result["right"], result
     assert sum(result["faults"].values()) >= 1_000
     assert min(result["faults"].values()) >= 100
 
 
-@pytest.mark.parametrize("flow", range(COUNT))
+@pytest.mark.parametrize("flow", range(DATA_COUNT))
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result

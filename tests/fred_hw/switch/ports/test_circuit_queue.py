@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.circuit_queue import CircuitQueue
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import high, trace
 from tests.fred_hw.specs import LINK
 
 DEPTH, ONLINE = LINK.protocol.buffer_flits, LINK.protocol.online
@@ -45,11 +45,6 @@ def run(
     more = [*arrivals, *[{}] * (cycles - len(arrivals))]
     inputs = [{**one, **moves.get(cycle, {})} for cycle, one in enumerate(more)]
     return trace(CircuitQueue(spec=spec), inputs, watch, **{**REST, **rest})
-
-
-def high(values: Sequence[int]) -> list[int]:
-    """Return the cycles in which a bit is high."""
-    return [cycle for cycle, value in enumerate(values) if value]
 
 
 # What becomes of the packet at the head

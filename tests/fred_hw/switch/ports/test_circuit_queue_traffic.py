@@ -11,22 +11,12 @@ from fred_hw.switch.ports.circuit_queue import CircuitQueue
 from tests.fred_hw.simulation import known, port, simulate
 from tests.fred_hw.specs import LINK
 
-DEPTH, ONLINE = LINK.protocol.buffer_flits, LINK.protocol.online
-NUMBERS = 1 << LINK.protocol.fields["sequence"]
-THROWN = ["unknown", "late", "early", "stuck", "stale"]
+from .test_circuit_queue import DEPTH, NUMBERS, ONLINE, THROWN, flits
+
 FLOWS = {0: (0, 3), 3: (3, 1), ONLINE: (ONLINE, 0), ONLINE + 1: (ONLINE, 1)}
 """Phase and exit of each flow, by its key; the second is not served."""
 
 REASONS = [name for name in THROWN if name != "stuck"]
-
-
-def flits(length: int, known: Mapping[str, int]) -> list[dict[str, int]]:
-    """Return the flits of a packet as inputs."""
-    about = {f"mark.descriptor.{name}": value for name, value in known.items()}
-    return [
-        {"arrives": 1, "mark.first": int(k == 0), "mark.last": int(k == length - 1), **about}
-        for k in range(length)
-    ]
 
 
 class Traffic:
@@ -50,7 +40,7 @@ class Traffic:
             elif not old:
                 self.next[self.key] = (number + 1) % NUMBERS
             known = {"phase": phase, "sequence": number, "generation": old}
-            packet = flits(length, {**known, "length": length - 1})
+            packet = flits(length, **known)
             rest = {"mark.exit": way, "mark.descriptor.destination": 7, "mark.descriptor.source": 9}
             packet = [one | rest for one in packet]
             self.left = packet[: rng.randint(1, length)] if rng.random() < 0.2 else packet

@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.protocol import CONTROL, HEADER_FIELDS, Kind
 from fred_hw.switch.ports.input_port import InputPort
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import high, trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
 MP, PP, DP = range(3)
@@ -32,11 +32,6 @@ def run(
     """Return what is seen in each cycle; ``moves`` are other inputs by cycle."""
     both = [{**one, **(moves or {}).get(cycle, {})} for cycle, one in enumerate(inputs)]
     return trace(InputPort(spec=LINK), both, watch, **REST)
-
-
-def high(values: Sequence[int]) -> list[int]:
-    """Return the cycles in which a bit is high."""
-    return [cycle for cycle, value in enumerate(values) if value]
 
 
 def packet(

@@ -1,0 +1,82 @@
+"""Software on AXI4-Lite: the bus master of benches that have registers."""
+
+import warnings
+from typing import Any
+
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+from fred_hw.control.access import AsyncAccess
+from fred_hw.control.switch_map import switch_map
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["Registers"]
+
+# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
+warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
+
+
+class Registers:
+    """Registers of a switch, from the cycle on in which the master is attached to them.
+
+    Attributes
+    ----------
+    channels : dict
+        By name, those of the master, which may pause.
+    """
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
+        self.master: Any = None
+        self.channels: dict[str, Any] = {}
+
+    def attach(self, dut: Any, reset: Any = None) -> None:
+        """Make the master, which samples the bus at once: it has no values before reset."""
+        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, reset)
+        writes, reads = self.master.write_if, self.master.read_if
+        self.channels = {
+            "aw": writes.aw_channel,
+            "w": writes.w_channel,
+            "b": writes.b_channel,
+            "ar": reads.ar_channel,
+            "r": reads.r_channel,
+        }
+
+    async def read(self, address: int) -> int:
+        """Read a word that is there."""
+        answer = await self.master.read(address, 4)
+        assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
+        return int.from_bytes(answer.data, "little")
+
+    async def write(self, address: int, value: int) -> None:
+        """Write a word that can be written."""
+        answer = await self.master.write(address, value.to_bytes(4, "little"))
+        assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
+
+    def protection(self) -> int:
+        """Return what the next raw access has for AxPROT, which registers do not look at."""
+        return 0
+
+    async def read_raw(self, address: int) -> tuple[int, AxiResp]:
+        """Read any address as it is, which the master itself would align."""
+        ar = self.channels["ar"]
+        await ar.send(ar._transaction_obj(araddr=address, arprot=self.protection()))
+        answer = await self.channels["r"].recv()
+        return int(answer.rdata), AxiResp(int(answer.rresp))
+
+    def write_parts(self, address: int, value: int, strobe: int) -> list[tuple[Any, Any]]:
+        """Return the channels and transactions of a raw write."""
+        aw, w = self.channels["aw"], self.channels["w"]
+        return [
+            (aw, aw._transaction_obj(awaddr=address, awprot=self.protection())),
+            (w, w._transaction_obj(wdata=value, wstrb=strobe)),
+        ]
+
+    async def write_raw(self, address: int, value: int, strobe: int = 15) -> AxiResp:
+        """Write to any address as it is, and any bytes."""
+        for channel, transaction in self.write_parts(address, value, strobe):
+            await channel.send(transaction)
+        return await self.answer()
+
+    async def answer(self) -> AxiResp:
+        """Return the answer to a raw write."""
+        return AxiResp(int((await self.channels["b"].recv()).bresp))
