@@ -16,7 +16,7 @@ from perfmodel.clock import Clock
 
 from .alike import alike
 from .bound import FasterThanLinks
-from .carrying import carrying
+from .carrying import Together, carrying
 from .custom import CustomRun, load_custom
 from .job import Job
 from .meeting import Meeting
@@ -288,21 +288,31 @@ class GraphEngine:
         meeting.through += 1
         if meeting.through == len(meeting.left):
             traces = self._custom(plan.traces, len(meeting.members))
-            stands_for = self._alike.count.get(name, 1) if self._alike else 1
-            took = [self._clock.now - meeting.starts[first][0] for first in meeting.first]
-            self._carrying.done(plan, traces, rank.number, operation, took, stands_for)
+            self._carrying.done(self._together(meeting, plan, name, rank, operation), traces)
         self.end_node(rank, operation.id)
 
     def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""
+        places = dict(zip(meeting.members, meeting.first, strict=True))
+        rank = self._by_npu[meeting.first[0]]
+        operation = meeting.starts[rank.npu][1]
+        one = self._together(meeting, plan, name, rank, operation, trees)
+        self._carrying.collective(one, partial(self.end_together, meeting, places))
+
+    def _together(
+        self,
+        meeting: Meeting,
+        plan: Plan,
+        name: str,
+        rank: Rank,
+        operation: Operation,
+        trees: int = 0,
+    ) -> Together:
+        """Return a collective that all have begun, as it is at a rank."""
         pairs = zip(meeting.members, meeting.first, strict=True)
         starts = [(npu, meeting.starts[first][0]) for npu, first in pairs]
-        places, call = dict(zip(meeting.members, meeting.first, strict=True)), self.end_together
-        one = self._by_npu[meeting.first[0]]
         stands_for = self._alike.count.get(name, 1) if self._alike else 1
-        more = (starts, trees, partial(call, meeting, places), stands_for)
-        operation = meeting.starts[one.npu][1]
-        self._carrying.collective(plan, one.number, operation, *more)
+        return Together(plan, rank.number, operation, starts, trees, stands_for)
 
     def end_together(
         self, meeting: Meeting, places: Mapping[int, int], npus: Sequence[int]
