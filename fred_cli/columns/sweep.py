@@ -5,8 +5,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from .column import Column, Columns, milliseconds
-from .parts import part_columns
+from .column import Column, Columns, milliseconds, speedup_text
+from .parts import ITERATION, part_columns
 
 __all__ = ["COLUMNS", "shown", "title"]
 
@@ -24,10 +24,6 @@ def _estimated(column: Column) -> Column:
     )
 
 
-def _speedup(row: Any) -> str:
-    return "-" if row.speedup is None else f"{row.speedup:.3f}"
-
-
 COLUMNS = Columns(
     [
         *(Column(attrgetter(f"point.{name}"), name, name, number=False) for name in _POINT),
@@ -35,12 +31,7 @@ COLUMNS = Columns(
         *map(
             _estimated,
             [
-                Column(
-                    lambda row: row.estimate.iteration_time_s,
-                    csv="iteration [s]",
-                    title="iteration",
-                    text=lambda row: milliseconds(row.estimate.iteration_time_s),
-                ),
+                ITERATION,
                 Column(
                     lambda row: row.estimate.time_per_sample_s,
                     csv="per sample [s]",
@@ -50,7 +41,7 @@ COLUMNS = Columns(
                 *part_columns(),
             ],
         ),
-        Column(attrgetter("speedup"), "speedup", "speed-up", _speedup),
+        Column(attrgetter("speedup"), "speedup", "speed-up", speedup_text),
         *map(
             _estimated,
             [
