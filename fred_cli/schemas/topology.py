@@ -17,6 +17,6 @@ def _schema() -> dict[str, Any]:
 
 FILES.add(
     "topology",
-    FileKind(summary=_SUMMARY, schema=_schema, read=load_topology, shipped=tuple),
+    FileKind(summary=_SUMMARY, schema=_schema, read=load_topology),
     rank=2,
 )
