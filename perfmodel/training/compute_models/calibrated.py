@@ -214,10 +214,6 @@ def _scale(workload: str, topology: Topology, npu: Npu) -> float:
     return calibrate(workload, topology.protocol).scale
 
 
-def _identified(workload: str, topology: Topology) -> bool:
-    return calibrate(workload, topology.protocol).identified
-
-
 def _assumptions(scale: float, peak_share: float | None, npu: Npu) -> tuple[str, ...]:
     text = (
         f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
@@ -239,7 +235,7 @@ COMPUTE_MODELS.add(
         basis="on the published speed-up of FRED-C",
         fitted=True,
         chosen_by=(FABRIC,),
-        identified=_identified,
+        identified=lambda name, topology: calibrate(name, topology.protocol).identified,
     ),
     rank=1,
 )
