@@ -1,17 +1,14 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fred_cli import progress
-from fred_cli.main import main
 from perfmodel.switch_timing import record as timing
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 NARROW = """npus: 4
 switches:
@@ -63,22 +60,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs `fred`: arguments to exit status, output and errors."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fred", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert isinstance(ended.value.code, int)
-        said = capfd.readouterr()
-        return ended.value.code, said.out, said.err
-
-    return run
+def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Fred:
+    """Return what runs `fred` in that folder."""
+    return Fred(monkeypatch, capfd)
 
 
 @pytest.fixture
-def refused(fred: Run, place: Path) -> Callable[..., str]:
+def refused(fred: Fred, place: Path) -> Callable[..., str]:
     """Return a function that runs `fred` on bad input and returns the one line that it ends in."""
 
     def run(*arguments: str) -> str:

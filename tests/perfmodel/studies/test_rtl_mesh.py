@@ -14,6 +14,7 @@ from perfmodel.studies.rtl_mesh import (
     mesh_topology,
     shipped_mesh_rows,
 )
+from tests.written import written
 
 KNOWN = {
     # Both ways around three NPUs of a row take longer in RTL.
@@ -80,8 +81,7 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     data["rows"] = data["rows"][:4]
     for row in data["rows"]:
         row["cycles"] = round(row["cycles"] * 1.25) + 400
-    path = tmp_path / "cycles.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
+    path = written(tmp_path / "cycles.json", data)
     assert not any(row.ok for row in mesh_beside_rtl(load_mesh_cycles(path)))
     data["rows"] = []
     path.write_text(json.dumps(data), encoding="utf-8")

@@ -15,11 +15,11 @@ from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 
 def swept(folder: Path, **keys: Any) -> tuple[SweepRow, ...]:
-    path = folder / "sweep.yaml"
-    path.write_text(yaml.safe_dump(keys))
+    path = written(folder / "sweep.yaml", yaml.safe_dump(keys))
     return run_sweep(load_sweep(path))
 
 

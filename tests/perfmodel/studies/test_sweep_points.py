@@ -11,14 +11,14 @@ from fred_hw.errors import InputError
 from perfmodel.studies import sweep_points
 from perfmodel.studies.strategies import feasible
 from perfmodel.studies.sweep_points import MAX_POINTS, Sweep, load_sweep
+from tests.written import written
 
 BASE = {"topologies": ["mesh:2x2", "fred-d"], "workloads": ["resnet-152"]}
 MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
 
 
 def read(folder: Path, **keys: Any) -> Sweep:
-    path = folder / "sweep.yaml"
-    path.write_text(yaml.safe_dump({**BASE, **keys}))
+    path = written(folder / "sweep.yaml", yaml.safe_dump({**BASE, **keys}))
     return load_sweep(path)
 
 

@@ -14,6 +14,7 @@ from perfmodel.switch_timing.endpoint import (
     load_endpoint_record,
 )
 from perfmodel.switch_timing.record import RECORDS
+from tests.written import written
 
 CYCLE_S = 1e-9
 FIGURES = {
@@ -40,8 +41,7 @@ def content(**changes: Any) -> dict[str, Any]:
 
 
 def timing(folder: Path, memory_s: float = 0.0, **changes: Any) -> EndpointTiming:
-    path = folder / "record.json"
-    path.write_text(json.dumps(content(**changes)), encoding="utf-8")
+    path = written(folder / "record.json", content(**changes))
     return load_endpoint_record(str(path), memory_s=memory_s)
 
 

@@ -15,6 +15,7 @@ from perfmodel.studies.rtl_plane import PlaneRecord
 from perfmodel.switch_timing.endpoint import EndpointRecord
 from perfmodel.switch_timing.record import RECORDS, ProtocolModel, TimingRecord, load_record
 from perfmodel.switch_timing.router import RouterRecord
+from tests.written import written
 
 SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 
@@ -37,9 +38,7 @@ def content() -> dict[str, Any]:
 
 
 def write(folder: Path, data: object) -> str:
-    path = folder / "record.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return str(path)
+    return str(written(folder / "record.json", data))
 
 
 KINDS = [
@@ -247,7 +246,6 @@ def test_missing_file_is_refused() -> None:
     ],
 )
 def test_file_that_is_no_record_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
-    path = tmp_path / "record.json"
-    path.write_bytes(text)
+    path = written(tmp_path / "record.json", text)
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {message}$"):
         load_record(str(path))

@@ -14,6 +14,7 @@ from perfmodel.switch_timing.router import (
     RouterTiming,
     load_link_record,
 )
+from tests.written import written
 
 
 def content() -> dict[str, Any]:
@@ -21,9 +22,7 @@ def content() -> dict[str, Any]:
 
 
 def write(folder: Path, data: object) -> str:
-    path = folder / "record.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return str(path)
+    return str(written(folder / "record.json", data))
 
 
 def router(name: str, **others: Any) -> RouterTiming:

@@ -10,6 +10,7 @@ from perfmodel.published import BISECTION
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
+from tests.written import written
 
 
 def fred(variant: str) -> FredTopology:
@@ -234,8 +235,7 @@ def test_interpolated_latency_is_that_of_the_interconnect_by_levels(tmp_path: Pa
     )
     # FRED_3(16) has as many levels as FRED_3(12); FRED_3(17) has one more, of 1 + 2 + 1 cycles.
     for npus, ports, more in ((7, None, 0), (11, 16, 0), (12, 17, 4), (28, 33, 8)):
-        path = tmp_path / f"{npus}.yaml"
-        path.write_text(text.replace("NPUS", str(npus)), encoding="utf-8")
+        path = written(tmp_path / f"{npus}.yaml", text.replace("NPUS", str(npus)))
         use = parse_topology(str(path)).provenance.records[0]
         assert use.interpolated_ports == ports
         measured = load_record("l1-12").latency_cycles

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
+from tests.written import written
 
 
 def mesh(columns: int, rows: int) -> MeshTopology:
@@ -111,8 +112,7 @@ def test_record_of_a_switch_gives_its_share_alone(
     give_whole_switches: Callable[..., None], tmp_path: Path
 ) -> None:
     give_whole_switches(0.5, {"l1-12": 40})
-    path = tmp_path / "wafer.yaml"
-    path.write_text("kind: mesh\ncolumns: 5\nrows: 4\nlink_record: l1-12\n", encoding="utf-8")
+    path = written(tmp_path / "wafer.yaml", "kind: mesh\ncolumns: 5\nrows: 4\nlink_record: l1-12\n")
     measured = parse_topology(str(path))
     assert {link.efficiency for link in measured.links} == {0.5}
     assert {node.latency_s for node in measured.nodes} == {0.0}
