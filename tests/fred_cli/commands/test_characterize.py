@@ -8,9 +8,9 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from perfmodel.switch_timing.record import RECORDS
 from testbench.faults.datapath import broken_design, operand_dropped
 from tests.fred_cli.fred import Fred
+from tests.records import shipped
 
 
 @pytest.mark.sim
@@ -49,7 +49,7 @@ def test_broken_hardware_gets_no_record(fred: Fred, monkeypatch: pytest.MonkeyPa
 def test_record_of_routers_is_printed_and_written(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads((RECORDS / "mesh-5x4.json").read_text())
+    record = shipped("mesh-5x4")
     monkeypatch.setattr("testbench.characterize_mesh.characterize_mesh", lambda *_, **__: record)
     Path("mesh.yaml").write_text("width: 2\nheight: 2\nformat: int8\nlanes: 1\n")
     status, out, err = fred("characterize", "mesh.yaml", "--level", "router", "-o", "new.json")
@@ -62,7 +62,7 @@ def test_record_of_routers_is_printed_and_written(
 def test_record_of_an_endpoint_is_printed_and_written(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads((RECORDS / "endpoint.json").read_text())
+    record = shipped("endpoint")
     found = "testbench.characterize_endpoint.characterize_endpoint"
     monkeypatch.setattr(found, lambda *_, **__: record)
     status, out, err = fred("characterize", "l1-12", "--level", "endpoint", "-o", "new.json")

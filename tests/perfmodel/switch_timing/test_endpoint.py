@@ -13,7 +13,7 @@ from perfmodel.switch_timing.endpoint import (
     EndpointTiming,
     load_endpoint_record,
 )
-from perfmodel.switch_timing.record import RECORDS
+from tests.records import shipped
 from tests.written import written
 
 CYCLE_S = 1e-9
@@ -34,7 +34,7 @@ FIGURES = {
 
 def content(**changes: Any) -> dict[str, Any]:
     """Return a record with round figures: flits of 512 B, four machines, slots of 128 flits."""
-    data = json.loads((RECORDS / "endpoint.json").read_text(encoding="utf-8"))
+    data = shipped("endpoint")
     data["endpoint"] = FIGURES | changes
     data["clock"]["hz"] = 1e9
     return data

@@ -1,18 +1,17 @@
 """Tests of perfmodel.topology.files."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.files import KINDS, EfficiencyEntry, load_topology
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.training.compute import EFFICIENCY, npu_of
 from perfmodel.workloads.layers import KINDS as OPERATORS
+from tests.records import shipped
 from tests.written import written
 
 MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
@@ -69,9 +68,9 @@ def test_endpoints_take_time_if_they_have_a_record(tmp_path: Path) -> None:
 
 
 def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record = shipped("l1-12")
     record |= {"throughput_flits_per_cycle": 0.5, "switch": None}
-    (tmp_path / "mine.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "mine.json", record)
     text = FRED.replace("l1-12", "mine.json") + "protocol: ideal\n"
     wafer = load_topology(written(tmp_path / "wafer.yaml", text))
     name = {wafer.link_name(i): link for i, link in enumerate(wafer.links)}

@@ -1,15 +1,15 @@
 """Tests of perfmodel.topology.fred."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from perfmodel.published import BISECTION
-from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.switch_timing.record import load_record
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
+from tests.records import shipped
 from tests.written import written
 
 
@@ -95,9 +95,9 @@ def test_what_is_not_taken_from_the_records_is_assumed(
 
 
 def test_records_of_interconnects_alone_are_named(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record = shipped("l1-12")
     record |= {"switch": None, "reconfiguration_cycles": 4}
-    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "own.json", record)
     path = tmp_path / "wafer.yaml"
     path.write_text(
         "kind: fred\nl1:\n  - {count: 2, npus: 2, io_controllers: 0, record: own.json}\n"

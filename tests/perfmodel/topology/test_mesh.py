@@ -1,6 +1,5 @@
 """Tests of perfmodel.topology.mesh."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
+from tests.records import shipped
 from tests.written import written
 
 
@@ -124,8 +123,7 @@ def test_record_of_a_switch_gives_its_share_alone(
 
 
 def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8")) | {"switch": None}
-    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "own.json", shipped("l1-12") | {"switch": None})
     path = tmp_path / "wafer.yaml"
     text = "kind: mesh\ncolumns: 2\nrows: 2\nlink_record: own.json\n"
     path.write_text(text, encoding="utf-8")
