@@ -185,7 +185,7 @@ class _Alone(Carrying):
 
     def collective(self, one: Together, ended: Ended) -> None:
         """Do a collective; nobody ends before all have begun, so it is time enough now."""
-        plan, size = one.plan, one.operation.bytes
+        plan, size = one.plan, one.operation.what.bytes
         ends = self._ends.of(plan, size, one.starts, one.trees)
         for npu, end in ends.items():
             self._clock.at(end, ended, (npu,))
@@ -209,8 +209,8 @@ class _Alone(Carrying):
         self._count += one.stands_for
         if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
             self._too_fast += one.stands_for
-            kind = operation.collective or ""
-            found = Faster(one.rank, operation.id, kind, operation.bytes, time_ns, bound_ns)
+            kind = operation.what.collective or ""
+            found = Faster(one.rank, operation.id, kind, operation.what.bytes, time_ns, bound_ns)
             if self._worst is None or found.times > self._worst.times:
                 self._worst = found
 
@@ -242,7 +242,7 @@ class _Fluid(Carrying):
     def collective(self, one: Together, ended: Ended) -> None:
         """Begin a collective now that all are there."""
         members = [npu for npu, _ in one.starts]
-        flow = self._flows.collective(one.plan, one.operation.bytes, members)
+        flow = self._flows.collective(one.plan, one.operation.what.bytes, members)
         priority = self.priorities.get(members[0], 0)
         self._sharing.begin(flow, partial(ended, members), priority)
 

@@ -136,7 +136,6 @@ class BlockLine(Line):
         return Way(links, len(links) * self.dimension.latency_ns)
 
     def bytes_per_ns(self, link: Link) -> float:
-        """Return the rate of each link [bytes per ns]."""
         return self.dimension.bytes_per_ns
 
     def like(self, link: Link) -> Link:

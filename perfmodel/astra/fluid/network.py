@@ -76,5 +76,4 @@ class WholeLine(Line):
         return self._network.way(self._members[source], self._members[target])
 
     def bytes_per_ns(self, link: Link) -> float:
-        """Return the rate of a link [bytes per ns]."""
         return self._network.bytes_per_ns(link)

@@ -151,7 +151,7 @@ def test_names_are_read_where_files_differ_in_nothing_else(tmp_path: Path) -> No
         write(tmp_path / f"v.{rank}.et", iter(one))
     traces = load_traces(tmp_path / "v", 4, given.system)
     called = [
-        [trace.names.get(one.group, one.group) for one in trace.operations.values()]
+        [trace.names.get(one.what.group, one.what.group) for one in trace.operations.values()]
         for trace in traces
     ]
     assert called == [["1", "1"], ["2", "2"], ["1", "8"], ["2", "2"]]
