@@ -194,15 +194,12 @@ def spread(
     figure: Published,
     ends: tuple[float, float],
     how: str,
-    evidence: Evidence = "predicted",
 ) -> ReproduceRow:
     """Return the row of a number of which we can only say between what it lies.
 
     All of that must be within the tolerance.
     """
-    low, high = (
-        number(name, what, figure, end, how, evidence, others="nothing narrows it") for end in ends
-    )
+    low, high = (number(name, what, figure, end, how, others="nothing narrows it") for end in ends)
     words = f"{low.model:.4g} to {high.model:.4g}"
     return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
@@ -213,13 +210,12 @@ def bound(
     figure: Published,
     model: float,
     how: str,
-    evidence: Evidence = "predicted",
 ) -> ReproduceRow:
     """Return the row of a number that is published as a bound, which ours must be below."""
     return ReproduceRow(
         id=name,
         what=what,
-        evidence=evidence,
+        evidence="predicted",
         published=f"under {figure.printed}",
         derived=None,
         model=model,
@@ -240,7 +236,6 @@ def word(
     model: str,
     how: str,
     evidence: Evidence = "predicted",
-    others: str = "",
 ) -> ReproduceRow:
     """Return the row of words, which must be the same."""
     return ReproduceRow(
@@ -255,6 +250,6 @@ def word(
         tolerance=None,
         ok=said.words == model,
         how=how,
-        others=others,
+        others="",
         source=said.source,
     )
