@@ -242,11 +242,7 @@ seed_option = click.option("--seed", type=int, help="Seed of all stimulus; rando
 def simulator_option(default: str) -> Callable[[Any], Any]:
     """Return the option for one simulator, or the two that everyone can have."""
     return click.option(
-        "--sim",
-        "simulator",
-        type=NameChoice(_simulators),
-        default=default,
-        show_default=True,
+        "--sim", "simulator", type=NameChoice(_simulators), default=default, show_default=True
     )
 
 

@@ -18,10 +18,7 @@ _POINT = (
 
 def _estimated(column: Column) -> Column:
     """Return a column of what an estimate says, empty where there is none."""
-    return replace(
-        column,
-        value=lambda row: None if row.estimate is None else column.value(row),
-    )
+    return replace(column, value=lambda row: None if row.estimate is None else column.value(row))
 
 
 COLUMNS = Columns(

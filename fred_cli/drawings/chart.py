@@ -96,11 +96,7 @@ def stem(name: str) -> str:
 
 
 def chart(
-    name: str,
-    panels: Sequence[Panel],
-    legend: Sequence[tuple[str, str]],
-    *,
-    stacked: bool = False,
+    name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]], *, stacked: bool = False
 ) -> str:
     """Return a chart as HTML, which ``charts.js`` draws once the page is shown.
 

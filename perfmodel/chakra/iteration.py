@@ -22,18 +22,7 @@ from perfmodel.workloads.workload import Workload
 
 from .files import VERSION
 from .kinds import NodeType
-from .marks import (
-    ACKS,
-    AFTER,
-    COLLECTIVES,
-    EFFORT,
-    EXACT,
-    NPUS,
-    ROLE,
-    STRATEGY,
-    STREAMS,
-    TASK,
-)
+from .marks import ACKS, AFTER, COLLECTIVES, EFFORT, EXACT, NPUS, ROLE, STRATEGY, STREAMS, TASK
 from .node import DURATION_NS, Attr, Metadata, Node, integers
 
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]

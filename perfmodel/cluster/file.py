@@ -279,8 +279,7 @@ def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
 
     def tier(name: str, had: MemoryTier) -> MemoryTier:
         return MemoryTier(
-            given.get(f"{name}_bytes", had.bytes),
-            given.get(f"{name}_bytes_per_s", had.bytes_per_s),
+            given.get(f"{name}_bytes", had.bytes), given.get(f"{name}_bytes_per_s", had.bytes_per_s)
         )
 
     local, expanded = tier("local", base.local), base.expanded

@@ -189,11 +189,7 @@ def number(
 
 
 def spread(
-    name: str,
-    what: str,
-    figure: Published,
-    ends: tuple[float, float],
-    how: str,
+    name: str, what: str, figure: Published, ends: tuple[float, float], how: str
 ) -> ReproduceRow:
     """Return the row of a number of which we can only say between what it lies.
 
@@ -204,13 +200,7 @@ def spread(
     return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
 
-def bound(
-    name: str,
-    what: str,
-    figure: Published,
-    model: float,
-    how: str,
-) -> ReproduceRow:
+def bound(name: str, what: str, figure: Published, model: float, how: str) -> ReproduceRow:
     """Return the row of a number that is published as a bound, which ours must be below."""
     return ReproduceRow(
         id=name,
@@ -230,12 +220,7 @@ def bound(
 
 
 def word(
-    name: str,
-    what: str,
-    said: Statement,
-    model: str,
-    how: str,
-    evidence: Evidence = "predicted",
+    name: str, what: str, said: Statement, model: str, how: str, evidence: Evidence = "predicted"
 ) -> ReproduceRow:
     """Return the row of words, which must be the same."""
     return ReproduceRow(

@@ -95,10 +95,7 @@ def test_every_page_can_be_found_from_the_readme() -> None:
 
 @pytest.mark.parametrize("page", RUN)
 def test_python_prints_what_the_page_says(
-    page: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The blocks of a page are one program; what it prints follows each, as text or `prints`."""
     program, said = [], []

@@ -79,11 +79,7 @@ class Line(ABC):
         """Return the way between two places."""
 
     def collective(
-        self,
-        kind: str,
-        size: int,
-        members: Sequence[int],
-        every: Sequence[tuple[int, ...]] = (),
+        self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
         """Return what a collective takes on a fabric of ours.
 

@@ -93,9 +93,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
     if name not in SPEEDUP_C:
         known = ", ".join(SPEEDUP_C)
         raise InputError(
-            "",
-            "compute",
-            f"must be first-principles for {name}; calibrated needs one of {known}",
+            "", "compute", f"must be first-principles for {name}; calibrated needs one of {known}"
         )
     published = SPEEDUP_C[name]
     runs = Runs(name, protocol)

@@ -211,10 +211,7 @@ def test_progress_is_told(
             "characterize small.yaml --effort area",
             r"characterize: --effort: .* only with --liberty",
         ),
-        (
-            "characterize small.yaml --no-sizing",
-            r"characterize: --sizing: .* only with --liberty",
-        ),
+        ("characterize small.yaml --no-sizing", r"characterize: --sizing: .* only with --liberty"),
         ("characterize small.yaml --liberty none.lib", r"none\.lib: must be an existing file, .*"),
     ],
 )

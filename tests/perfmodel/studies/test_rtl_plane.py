@@ -8,10 +8,7 @@ import pytest
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
 from perfmodel.studies.rtl import groups_of, summaries
-from perfmodel.studies.rtl_plane import (
-    load_plane_cycles,
-    plane_beside_rtl,
-)
+from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
 from tests.records import shipped
 from tests.written import written
 

@@ -74,10 +74,7 @@ def test_speedups_are_over_the_baseline_in_all_else_alike(tmp_path: Path) -> Non
         assert len({row.speedup for row in rows}) == 5
 
 
-POOL = {
-    "memory-type": "MEMORY_POOL",
-    "remote-mem-bw": 2.0,
-}
+POOL = {"memory-type": "MEMORY_POOL", "remote-mem-bw": 2.0}
 NODES = {"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-bw": 900.0, "num-nodes": 5}
 
 

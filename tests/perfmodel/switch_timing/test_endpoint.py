@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.endpoint import (
-    SHIPPED_ENDPOINTS,
-    EndpointTiming,
-    load_endpoint_record,
-)
+from perfmodel.switch_timing.endpoint import SHIPPED_ENDPOINTS, EndpointTiming, load_endpoint_record
 from tests.records import shipped
 from tests.written import written
 

@@ -8,11 +8,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.record import SwitchTiming
-from perfmodel.switch_timing.router import (
-    SHIPPED_ROUTERS,
-    RouterTiming,
-    load_link_record,
-)
+from perfmodel.switch_timing.router import SHIPPED_ROUTERS, RouterTiming, load_link_record
 from tests.records import shipped
 from tests.written import written
 

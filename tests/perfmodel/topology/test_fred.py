@@ -124,11 +124,7 @@ def test_records_of_interconnects_alone_are_named(tmp_path: Path) -> None:
                 *("l2>l1_0<2<3", "l2>l1_1<2<3", "l1_0>0<4", "l1_1>4<5"),
             ],
         ),
-        (
-            (0, 1, 4),
-            (4,),
-            ["0>l1_0", "1>l1_0", "4>l1_1", "l1_0>l2<0<1", "l2>l1_1<3", "l1_1>4<2<4"],
-        ),
+        ((0, 1, 4), (4,), ["0>l1_0", "1>l1_0", "4>l1_1", "l1_0>l2<0<1", "l2>l1_1<3", "l1_1>4<2<4"]),
         ((0,), (1, 4), ["0>l1_0", "l1_0>l2<0", "l2>l1_1<1", "l1_0>1<0", "l1_1>4<2"]),
     ],
 )
@@ -168,11 +164,7 @@ def test_levels_join_the_switches_below(tmp_path: Path) -> None:
     # The links to the L3 are the least cut: below there are 30 TB/s of NPUs and of L1s.
     assert wafer.bisection_bytes_per_s() == (8e12 + 8e12) / 2
     uses = {use.record: use.switches for use in wafer.provenance.records}
-    assert uses == {
-        "l1-12": "l1_0 to l1_4",
-        "l1-11": "l2_0, l2_1",
-        "l2-10": "l3",
-    }
+    assert uses == {"l1-12": "l1_0 to l1_4", "l1-11": "l2_0, l2_1", "l2-10": "l3"}
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,7 @@ def read(given: Setup, traces: Sequence[Sequence[Node]], folder: Path) -> list[T
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["compute", "row", "column", "all"]),
-        st.integers(1, 60),
-        st.integers(0, 3),
+        st.sampled_from(["compute", "row", "column", "all"]), st.integers(1, 60), st.integers(0, 3)
     ),
     min_size=1,
     max_size=9,

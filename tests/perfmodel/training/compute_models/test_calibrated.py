@@ -103,10 +103,7 @@ def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
 
 @pytest.mark.parametrize(
     ("workload", "protocol"),
-    [
-        ("resnet-152", "ideal"),
-        pytest.param("transformer-17b", "measured", marks=pytest.mark.slow),
-    ],
+    [("resnet-152", "ideal"), pytest.param("transformer-17b", "measured", marks=pytest.mark.slow)],
 )
 def test_scale_multiplies_all_compute_of_the_roofline(
     workload: str, protocol: ProtocolModel
