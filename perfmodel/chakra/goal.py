@@ -279,8 +279,7 @@ def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node
             attrs += integers(**ends, comm_tag=one.tag, comm_size=one.size)
         more = integers(**{n: v for n, v in (("cpu", one.cpu), ("nic", one.nic)) if v})
         parents = waits[number]
-        attributes = (*attrs, *more)
-        nodes.append(Node(number, one.label, kind, (), parents, 0, duration, attrs=attributes))
+        nodes.append(Node(number, one.label, kind, (), parents, 0, duration, attrs=(*attrs, *more)))
     return nodes
 
 

@@ -223,8 +223,7 @@ class _Writer:
             raise InputError("", "workload", message)
         nodes, parents = self._ranks[npu].nodes, tuple(dict.fromkeys(after))
         number = len(nodes)
-        all_attrs = (_NO_CPU, *attrs)
-        nodes.append(Node(number, name, kind, (), parents, 0, duration_us, attrs=all_attrs))
+        nodes.append(Node(number, name, kind, (), parents, 0, duration_us, attrs=(_NO_CPU, *attrs)))
         return number
 
     def _communicate(self, number: int, task: Task, message: _Message) -> None:

@@ -170,6 +170,5 @@ def check_tier(file: MemoryFile, npus: int, source: str) -> None:
         There is not.
     """
     if file.remote_mem_bw is None:
-        message = f"must be a kind of memory, not {file.memory_type}"
-        raise InputError(source, "memory-type", message)
+        raise InputError(source, "memory-type", f"must be a kind of memory, not {file.memory_type}")
     file.check_npus(npus, source)

@@ -116,8 +116,7 @@ def test_jobs_slow_each_other_as_links_and_priorities_say(fred: Fred, tmp_path: 
     first = [f"{mixed[0]}:2", f"{mixed[1]}:1"]
     urgent = fred.json(*line, *first)["jobs"]
     assert urgent[1]["slowdown"] == 1 < urgent[0]["slowdown"]
-    apart = [f"--job={prefix}:0-3", f"--job={prefix}:4-7"]
-    out = fred.out(*line, *apart)
+    out = fred.out(*line, f"--job={prefix}:0-3", f"--job={prefix}:4-7")
     assert re.search(r"w +4-7 +0 +([\d,]+) +\1 +1\.000", out)
 
 

@@ -243,8 +243,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
             return What(node.type, unit, duration_ns, source=source)
     if kind not in _COLLECTIVES:
         known = ", ".join(f"{one} {CollectiveType(one).name}" for one in sorted(_COLLECTIVES))
-        message = f"must be one of {known}, not {kind}"
-        raise InputError("", f"node {node.id}: comm_type", message)
+        raise InputError("", f"node {node.id}: comm_type", f"must be one of {known}, not {kind}")
     return What(
         node.type,
         unit,

@@ -100,8 +100,7 @@ def test_goal_becomes_a_set_that_is_valid(fred: Fred, traces: Path) -> None:
 
 
 def test_text_becomes_a_trace_for_each_npu(fred: Fred, traces: Path) -> None:
-    arguments = ("work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
-    out = fred.out("chakra", "convert", *arguments)
+    out = fred.out("chakra", "convert", "work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
     assert len(out.splitlines()) == 3
     assert len(list(read(traces / "w.2.et"))) == 2 * 3
     assert (traces / "w.0.et").read_bytes() == (traces / "w.2.et").read_bytes()

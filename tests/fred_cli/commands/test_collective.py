@@ -12,8 +12,7 @@ from tests.fred_cli.fred import Fred
 @pytest.mark.parametrize("topology", ALL_REDUCE_BANDWIDTH)
 def test_all_reduce_runs_at_the_published_bandwidth(fred: Fred, topology: str) -> None:
     published = ALL_REDUCE_BANDWIDTH[topology].value
-    arguments = ("--topology", topology, "--size", "1GiB", "--protocol", "ideal")
-    said = fred.json("collective", *arguments)
+    said = fred.json("collective", "--topology", topology, "--size", "1GiB", "--protocol", "ideal")
     assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
     assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / said["npu_bandwidth"])
     assert said["bytes_per_npu"] > 0

@@ -74,8 +74,7 @@ def test_gen_twice_gives_identical_bytes(fred: Fred, spec: str) -> None:
 
 
 def test_set_changes_the_specification(fred: Fred) -> None:
-    changes = ("--set", "ports=2", "--set", "format=bf16")
-    said = fred.json("gen", "small.yaml", *changes, "-o", "out")
+    said = fred.json("gen", "small.yaml", "--set", "ports=2", "--set", "format=bf16", "-o", "out")
     assert said["name"] == "fred_m3_p2_bf16x1"
 
 

@@ -14,8 +14,7 @@ from tests.fred_cli.fred import Fred
 
 def test_strategies_are_listed_written_and_drawn(fred: Fred, place: Path) -> None:
     arguments = ("strategies", "--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4")
-    files = ("--csv", "all.csv", "--chart", "all.html")
-    said = fred.json(*arguments, *files)["rows"]
+    said = fred.json(*arguments, "--csv", "all.csv", "--chart", "all.html")["rows"]
     times = [row["time_per_sample_s"] for row in said]
     assert times == sorted(times)
     with (place / "all.csv").open() as file:

@@ -108,8 +108,7 @@ def test_synth_takes_any_verilog(fred: Fred, place: Path, tiny: tuple[str, ...])
 def test_a_library_is_known_by_its_name(fred: Fred, place: Path) -> None:
     (place / "twice.v").write_text(TWICE)
     (place / "nangate45").write_text("is a file, and not the library")
-    given = ("--verilog", "twice.v", "--top", "twice", "--liberty", "nangate45")
-    report = fred.json("synth", *given)
+    report = fred.json("synth", "--verilog", "twice.v", "--top", "twice", "--liberty", "nangate45")
     assert report["area_um2"] == pytest.approx(4.522 + 0.532)  # DFF_X1 and INV_X1
     [library] = report["provenance"]["libraries"]
     assert library["library"] == "NangateOpenCellLibrary"

@@ -126,8 +126,7 @@ def test_failures_and_gaps_of_given_results_are_shown(fred: Fred, place: Path) -
     failed = {**TEST, "passed": False, "message": "flit 3 is <wrong> & late"}
     run = {**RUN, "tests": [failed], "measurements": {"flits_checked": 1234}}
     (place / "results.json").write_text(json.dumps({**RESULTS, "runs": [run]}))
-    arguments = ("--spec", "small-4", "--results", "results.json", "-o", "out")
-    out = fred.out("report", *arguments)
+    out = fred.out("report", "--spec", "small-4", "--results", "results.json", "-o", "out")
     names = ("index.html", "iteration.perfetto.json", "report.json")
     assert sorted(out.split()) == [f"out/{name}" for name in names]
     page = (place / "out" / "index.html").read_text(encoding="utf-8")
