@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from fred_cli.output import needed
 from fred_hw.errors import InputError
 
 __all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_begun_last"]
@@ -34,12 +35,9 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
     InputError
         It is not installed.
     """
-    try:
+    with needed("cocotb", "co-simulation", "fred-hw[sim]"):
         from testbench.cosimulation import interconnect as cosimulation
         from testbench.sim.simulator import SIMULATORS
-    except ImportError as error:
-        message = f"must be installed for co-simulation: pip install 'fred-hw[sim]' ({error})"
-        raise InputError("cocotb", "", message) from None
     import logging
 
     for one in SIMULATORS.values():

@@ -88,8 +88,7 @@ def _simulators() -> Iterator[Part]:
         package = re.search(r"PyPI package (\S+)", simulator.package)
         if version == "0" and package:  # the program does not say; one of the system does
             version = _version(package[1])
-        enables = f"fred sim --sim {name}"
-        yield Part(name, "simulator", version, enables, simulator.package)
+        yield Part(name, "simulator", version, f"fred sim --sim {name}", simulator.package)
 
 
 def _programs() -> Iterator[Part]:

@@ -1,6 +1,7 @@
 """Names that options of text take, which a shell completes; what is wrong, the rooms below say."""
 
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
 import click
@@ -13,12 +14,18 @@ __all__ = [
     "compute_name",
     "join_name",
     "loggops_key",
+    "names_in",
     "npu_key",
     "pattern_name",
     "placement_name",
     "section_name",
     "test_name",
 ]
+
+
+def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str]]:
+    """Return what imports the names that a module has under ``name``, once they are asked for."""
+    return lambda *_: (*before, *getattr(import_module(module), name))
 
 
 class Named(click.ParamType):
@@ -41,41 +48,11 @@ class Named(click.ParamType):
         return [CompletionItem(name) for name in self._names(ctx) if name.startswith(incomplete)]
 
 
-def _algorithms(_context: click.Context) -> Iterable[str]:
-    from perfmodel.collectives.algorithm import ALGORITHMS
-
-    return ("auto", "published", *ALGORITHMS)
-
-
 def _compute_models(_context: click.Context) -> Iterable[str]:
     from perfmodel.training.compute_model import COMPUTE_MODELS
 
     # What is behind a colon is a number.
     return [name.partition(":")[0] + ":" * (":" in name) for name in COMPUTE_MODELS]
-
-
-def _placements(_context: click.Context) -> Iterable[str]:
-    from perfmodel.training.placement.policy import POLICIES
-
-    return ("auto", "anneal", *POLICIES)
-
-
-def _patterns(_context: click.Context) -> Iterable[str]:
-    from perfmodel.collectives.schedule import PATTERNS
-
-    return PATTERNS
-
-
-def _joins(_context: click.Context) -> Iterable[str]:
-    from perfmodel.wafers import JOINS
-
-    return JOINS
-
-
-def _sections(_context: click.Context) -> Iterable[str]:
-    from perfmodel.studies.section import SECTIONS
-
-    return SECTIONS
 
 
 def _tests(context: click.Context) -> Iterable[str]:
@@ -113,7 +90,14 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
             yield from _keys(inner, f"{above}{key}.")
 
 
-algorithm_name, compute_name = Named(_algorithms), Named(_compute_models)
-placement_name, pattern_name = Named(_placements), Named(_patterns)
-join_name, section_name, test_name = Named(_joins), Named(_sections), Named(_tests)
+algorithm_name = Named(
+    names_in("perfmodel.collectives.algorithm", "ALGORITHMS", "auto", "published")
+)
+placement_name = Named(
+    names_in("perfmodel.training.placement.policy", "POLICIES", "auto", "anneal")
+)
+pattern_name = Named(names_in("perfmodel.collectives.schedule", "PATTERNS"))
+join_name = Named(names_in("perfmodel.wafers", "JOINS"))
+section_name = Named(names_in("perfmodel.studies.section", "SECTIONS"))
+compute_name, test_name = Named(_compute_models), Named(_tests)
 npu_key, change_key, loggops_key = Named(_npu_keys), Named(_spec_keys), Named(_loggops_keys)

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from .names import algorithm_name, change_key, compute_name, npu_key, placement_name
+from .names import algorithm_name, change_key, compute_name, names_in, npu_key, placement_name
 
 __all__ = [
     "TRAINING_OPTIONS",
@@ -31,6 +32,7 @@ __all__ = [
     "protocol_option",
     "read_npu",
     "read_spec",
+    "refuse_given",
     "schedule_option",
     "seed_option",
     "set_option",
@@ -188,18 +190,6 @@ def _topology_names() -> Iterable[str]:
     return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
 
 
-def _workload_names() -> Iterable[str]:
-    from perfmodel.workloads.workload import WORKLOADS
-
-    return WORKLOADS
-
-
-def _presets() -> Iterable[str]:
-    from fred_hw.load import PRESETS
-
-    return PRESETS
-
-
 def _compute_models() -> str:
     from perfmodel.training.compute_model import COMPUTE_MODELS
 
@@ -212,12 +202,6 @@ def _placements() -> str:
 
     walks = f"auto (the best of several), anneal, {', '.join(POLICIES)}"
     return f"Where neighbours matter, as on a mesh: {walks}."
-
-
-def _schedules() -> Iterable[str]:
-    from perfmodel.workloads.pipeline_schedule import SCHEDULES
-
-    return SCHEDULES
 
 
 def _simulators() -> Iterable[str]:
@@ -240,8 +224,9 @@ def workloads_listing() -> str:
     return f"{', '.join(WORKLOADS)}, or YAML."
 
 
-topology_name, workload_name = NameOrFile(_topology_names), NameOrFile(_workload_names)
-spec_name = NameOrFile(_presets)
+topology_name = NameOrFile(_topology_names)
+workload_name = NameOrFile(names_in("perfmodel.workloads.workload", "WORKLOADS"))
+spec_name = NameOrFile(names_in("fred_hw.load", "PRESETS"))
 spec_argument = click.argument("spec_source", metavar="SPEC", type=spec_name)
 set_option = click.option(
     "--set",
@@ -257,11 +242,7 @@ seed_option = click.option("--seed", type=int, help="Seed of all stimulus; rando
 def simulator_option(default: str) -> Callable[[Any], Any]:
     """Return the option for one simulator, or the two that everyone can have."""
     return click.option(
-        "--sim",
-        "simulator",
-        type=NameChoice(_simulators),
-        default=default,
-        show_default=True,
+        "--sim", "simulator", type=NameChoice(_simulators), default=default, show_default=True
     )
 
 
@@ -307,8 +288,8 @@ csv_option = click.option(
 )
 
 
-def _topology_option(*, required: bool) -> Callable[[Any], Any]:
-    return click.option(
+topology_option, optional_topology_option = (
+    click.option(
         "--topology",
         required=required,
         metavar="NAME|FILE",
@@ -316,10 +297,19 @@ def _topology_option(*, required: bool) -> Callable[[Any], Any]:
         cls=ListingOption,
         listing=topologies_listing,
     )
-
-
-topology_option = _topology_option(required=True)
-optional_topology_option = _topology_option(required=False)
+    for required in (True, False)
+)
+workload_option, optional_workload_option = (
+    click.option(
+        "--workload",
+        required=required,
+        metavar="NAME|FILE",
+        type=workload_name,
+        cls=ListingOption,
+        listing=workloads_listing,
+    )
+    for required in (True, False)
+)
 protocol_option = click.option(
     "--protocol",
     type=click.Choice(["measured", "ideal"]),
@@ -378,23 +368,11 @@ algorithm_option = click.option(
 )
 
 
-def _workload_option(required: bool) -> Callable[[Any], Any]:
-    return click.option(
-        "--workload",
-        required=required,
-        metavar="NAME|FILE",
-        type=workload_name,
-        cls=ListingOption,
-        listing=workloads_listing,
-    )
-
-
-workload_option = _workload_option(required=True)
-optional_workload_option = _workload_option(required=False)
 mode_option = click.option(
     "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
 )
-schedule_option = click.option("--schedule", type=NameChoice(_schedules), help="Of the pipeline.")
+_schedules = NameChoice(names_in("perfmodel.workloads.pipeline_schedule", "SCHEDULES"))
+schedule_option = click.option("--schedule", type=_schedules, help="Of the pipeline.")
 
 TRAINING_OPTIONS = (
     "topology",
@@ -408,6 +386,17 @@ TRAINING_OPTIONS = (
     "least-npus",
 )
 """Names in errors of the rooms below that are those of options."""
+
+
+def refuse_given(*names: str, message: str) -> None:
+    """Refuse parameters of the command that are not left to their defaults."""
+    from fred_hw.errors import InputError
+
+    context = click.get_current_context()
+    options = {param.name: param.opts[-1] for param in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError(context.command.name or "", options[name], message)
 
 
 def read_spec(source: str, changes: tuple[str, ...], load: Callable[..., Any] | None = None) -> Any:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = [
     "as_csv",
     "checked",
     "need_plotly",
+    "needed",
     "option_names",
     "plain",
     "say_above_peak",
@@ -186,6 +188,16 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
         print(f"compute not identified: {', '.join(unknown)}; docs/fidelity.md says why")
 
 
+@contextmanager
+def needed(package: str, what: str, wanted: str) -> Iterator[None]:
+    """Refuse ``what`` if a package that it imports is not installed; ``wanted`` brings it."""
+    try:
+        yield
+    except ImportError as error:
+        message = f"must be installed for {what}: pip install '{wanted}' ({error})"
+        raise InputError(package, "", message) from None
+
+
 def need_plotly() -> None:
     """Fail unless charts can be drawn.
 
@@ -194,8 +206,5 @@ def need_plotly() -> None:
     InputError
         plotly is not installed.
     """
-    try:
-        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as error:
-        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
-        raise InputError("plotly", "", message) from None
+    with needed("plotly", "charts", "fred-hw[report]"):
+        import_module("plotly")

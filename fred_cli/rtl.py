@@ -201,8 +201,7 @@ def say_rtl(beside: Beside) -> None:
         ("estimate / hardware", "", f"{beside.model_s / beside.time_s:.4f}"),
     ]
     where = f"{beside.hardware.words}, {beside.hardware.source}"
-    title = f"iteration on {where}, {beside.simulator}"
-    table(title, ("", "cycles", "time"), rows)
+    table(f"iteration on {where}, {beside.simulator}", ("", "cycles", "time"), rows)
 
 
 def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:

@@ -97,8 +97,6 @@ def changed_workload(
         if value is not None and value < 1:
             raise InputError(f"--{option}", "", f"must be 1 or more, not {value}")
     workload = with_batch(
-        workload,
-        samples or workload.samples_per_replica,
-        microbatches or workload.microbatches,
+        workload, samples or workload.samples_per_replica, microbatches or workload.microbatches
     )
     return replace(workload, **{key: value for key, value in changes.items() if value is not None})

@@ -1,9 +1,6 @@
 """Constants of the model that are our own choice, in SI base units (see also published.py)."""
 
-__all__ = [
-    "HBM_BYTES",
-    "NUMBER_BYTES",
-]
+__all__ = ["HBM_BYTES", "NUMBER_BYTES"]
 
 HBM_BYTES = 80e9
 """Memory of an NPU [B]: five stacks of 16 GB, as on the H100 that the published NPU is like."""

@@ -138,12 +138,7 @@ def run_wafers(
 
 
 def _check(
-    topology: Topology,
-    wafers: int,
-    size_bytes: float,
-    join: str,
-    link_latency_s: float,
-    shown: int,
+    topology: Topology, wafers: int, size_bytes: float, join: str, link_latency_s: float, shown: int
 ) -> None:
     _check_count("wafers", wafers, MAX_WAFERS)
     _check_count("shown", shown)

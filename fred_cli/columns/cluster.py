@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .column import Column, Columns
+from .column import Column, Columns, speedup_text
 
 __all__ = ["COLUMNS", "PARTS", "variant_columns"]
 
@@ -45,6 +45,10 @@ def _compute(row: Any) -> str:
     return _seconds(row.times and sum(getattr(row.times, f"{name}_s") for name in _COMPUTE))
 
 
+def _unconstrained_s(row: Any) -> float:
+    return row.unconstrained.total_s
+
+
 def _bytes(name: str) -> Column:
     def value(row: Any) -> float:
         return getattr(row.footprint, f"{name}_bytes")
@@ -64,22 +68,12 @@ COLUMNS = Columns(
         _bytes("states"),
         _bytes("activations"),
         Column(lambda row: row.footprint.total_bytes, "total [B]"),
-        Column(
-            lambda row: row.expanded_share,
-            "expanded share",
-            "beyond local",
-            lambda row: f"{row.expanded_share:.0%}",
-        ),
+        Column(lambda row: row.expanded_share, "expanded share", "beyond local", "{:.0%}"),
         Column(lambda row: row.bytes_per_s, "memory [B/s]"),
         Column(lambda row: row.time_s, "iteration [s]", "iteration", lambda r: _seconds(r.time_s)),
         Column(_compute, title="compute", text=_compute),
         *map(_part, PARTS),
-        Column(
-            lambda row: row.unconstrained.total_s,
-            "unconstrained [s]",
-            "if it fitted",
-            lambda row: _seconds(row.unconstrained.total_s),
-        ),
+        Column(_unconstrained_s, "unconstrained [s]", "if it fitted", "{:,.3f}"),
         Column(lambda row: row.fits, "fits", json="fits"),
     ]
 )
@@ -89,7 +83,7 @@ def variant_columns(names: Sequence[str]) -> Columns:
     """Return the columns of variants, given what is varied."""
 
     def varied(name: str) -> Column:
-        return Column(lambda row: row.values[name], name, name, lambda r: f"{r.values[name]:g}")
+        return Column(lambda row: row.values[name], name, name, "{:g}")
 
     def of_best(value: Callable[[Any], object]) -> Callable[[Any], Any]:
         return lambda row: None if row.best.feasible is None else value(row.best.feasible)
@@ -100,20 +94,15 @@ def variant_columns(names: Sequence[str]) -> Columns:
             *map(varied, names),
             Column(fastest, "best", "best that fits", lambda row: fastest(row) or "none"),
             Column(time_s, "iteration [s]", "iteration", lambda row: _seconds(time_s(row))),
-            Column(
-                lambda row: row.speedup,
-                "speedup",
-                "speed-up",
-                lambda row: "-" if row.speedup is None else f"{row.speedup:.3f}",
-            ),
+            Column(lambda row: row.speedup, "speedup", "speed-up", speedup_text),
             Column(
                 lambda row: row.best.unconstrained.strategy, "unconstrained", "best if all fitted"
             ),
             Column(
-                lambda row: row.best.unconstrained.unconstrained.total_s,
+                lambda row: _unconstrained_s(row.best.unconstrained),
                 "unconstrained [s]",
                 "iteration then",
-                lambda row: _seconds(row.best.unconstrained.unconstrained.total_s),
+                "{:,.3f}",
             ),
         ]
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from fred_cli.output import as_csv, plain, table, write_text
 
-__all__ = ["Column", "Columns", "figure", "milliseconds"]
+__all__ = ["Column", "Columns", "figure", "milliseconds", "speedup_text"]
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Column:
         Heading in the CSV; empty if it is not there.
     title : str
         Heading in the terminal; empty if it is not there.
-    text : Callable
-        From a row to what the terminal shows; the value by default.
+    text : str or Callable
+        What the terminal shows: the format of the value, or from a row to it.
     json : str
         Key in JSON beside what the row's figures have anyway; empty if there is none.
     page : str
@@ -37,7 +37,7 @@ class Column:
     value: Callable[[Any], object]
     csv: str = ""
     title: str = ""
-    text: Callable[[Any], str] | None = None
+    text: str | Callable[[Any], str] = "{}"
     json: str = ""
     page: str = ""
     last: bool = False
@@ -45,7 +45,9 @@ class Column:
 
     def shown(self, row: object) -> str:
         """Return what the terminal and the page show."""
-        return str(self.value(row)) if self.text is None else self.text(row)
+        if isinstance(self.text, str):
+            return self.text.format(self.value(row))
+        return self.text(row)
 
 
 class Columns:
@@ -100,6 +102,11 @@ class Columns:
 def milliseconds(seconds: float, over: int = 1) -> str:
     """Return a time, or its share of ``over``, as the tables have it: [ms] without the unit."""
     return f"{seconds * 1e3 / over:,.3f}"
+
+
+def speedup_text(row: Any) -> str:
+    """Return the speed-up of a row, of which there may be none."""
+    return "-" if row.speedup is None else f"{row.speedup:.3f}"
 
 
 def figure(value: float | str) -> str:

@@ -20,13 +20,7 @@ COLUMNS = Columns(
         Column(attrgetter("unit"), "unit", "unit", number=False),
         Column(attrgetter("fred"), "fred", "FRED", lambda row: _figure(row.fred)),
         Column(attrgetter("mesh"), "mesh", "mesh", lambda row: _figure(row.mesh)),
-        Column(
-            lambda row: row.fred / row.mesh,
-            "ratio",
-            "FRED / mesh",
-            lambda row: f"{row.fred / row.mesh:.3f}",
-            json="ratio",
-        ),
+        Column(lambda row: row.fred / row.mesh, "ratio", "FRED / mesh", "{:.3f}", json="ratio"),
         Column(attrgetter("source"), "source", "from", number=False),
     ]
 )

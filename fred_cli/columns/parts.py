@@ -6,7 +6,7 @@ from typing import Any
 
 from .column import Column, milliseconds
 
-__all__ = ["PARTS", "Part", "part_columns", "parts_of", "rare_columns"]
+__all__ = ["ITERATION", "PARTS", "Part", "part_columns", "parts_of", "rare_columns"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ def rare_columns(estimates: Iterable[Any]) -> tuple[str, ...]:
     """Return the headings in CSV of the parts that are not to be shown."""
     shown = parts_of(estimates)
     return tuple(f"{part.name} [s]" for part in PARTS if part not in shown)
+
+
+ITERATION = Column(
+    lambda row: row.estimate.iteration_time_s,
+    "iteration [s]",
+    "iteration",
+    lambda row: milliseconds(row.estimate.iteration_time_s),
+)
+"""The time of an iteration as a whole."""
 
 
 def part_columns(over: Callable[[Any], int] = lambda estimate: 1) -> list[Column]:

@@ -13,12 +13,7 @@ COLUMNS = Columns(
         Column(attrgetter("collectives"), "collectives", "collectives", number=False),
         Column(attrgetter("flits"), "flits", "flits"),
         Column(attrgetter("rtl_cycles"), "rtl_cycles", "RTL [cycles]"),
-        Column(
-            attrgetter("model_cycles"),
-            "model_cycles",
-            "model [cycles]",
-            lambda row: f"{row.model_cycles:.0f}",
-        ),
+        Column(attrgetter("model_cycles"), "model_cycles", "model [cycles]", "{:.0f}"),
         Column(attrgetter("error"), "error", "error %", lambda row: f"{100 * row.error:+z.1f}"),
         Column(attrgetter("ok"), "ok", "verdict", lambda row: "ok" if row.ok else "MISS"),
     ]
@@ -31,11 +26,6 @@ SUMMARY = Columns(
         Column(attrgetter("ok"), "ok", "within"),
         Column(attrgetter("worst"), "worst", "worst %", lambda one: f"{100 * one.worst:.1f}"),
         Column(attrgetter("mean"), "mean", "mean %", lambda one: f"{100 * one.mean:.1f}"),
-        Column(
-            attrgetter("worst_cycles"),
-            "worst_cycles",
-            "worst [cycles]",
-            lambda one: f"{one.worst_cycles:.0f}",
-        ),
+        Column(attrgetter("worst_cycles"), "worst_cycles", "worst [cycles]", "{:.0f}"),
     ]
 )

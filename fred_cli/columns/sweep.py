@@ -5,8 +5,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from .column import Column, Columns, milliseconds
-from .parts import part_columns
+from .column import Column, Columns, milliseconds, speedup_text
+from .parts import ITERATION, part_columns
 
 __all__ = ["COLUMNS", "shown", "title"]
 
@@ -18,14 +18,7 @@ _POINT = (
 
 def _estimated(column: Column) -> Column:
     """Return a column of what an estimate says, empty where there is none."""
-    return replace(
-        column,
-        value=lambda row: None if row.estimate is None else column.value(row),
-    )
-
-
-def _speedup(row: Any) -> str:
-    return "-" if row.speedup is None else f"{row.speedup:.3f}"
+    return replace(column, value=lambda row: None if row.estimate is None else column.value(row))
 
 
 COLUMNS = Columns(
@@ -35,12 +28,7 @@ COLUMNS = Columns(
         *map(
             _estimated,
             [
-                Column(
-                    lambda row: row.estimate.iteration_time_s,
-                    csv="iteration [s]",
-                    title="iteration",
-                    text=lambda row: milliseconds(row.estimate.iteration_time_s),
-                ),
+                ITERATION,
                 Column(
                     lambda row: row.estimate.time_per_sample_s,
                     csv="per sample [s]",
@@ -50,7 +38,7 @@ COLUMNS = Columns(
                 *part_columns(),
             ],
         ),
-        Column(attrgetter("speedup"), "speedup", "speed-up", _speedup),
+        Column(attrgetter("speedup"), "speedup", "speed-up", speedup_text),
         *map(
             _estimated,
             [

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
 from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
@@ -15,6 +14,7 @@ from fred_cli.options import (
     as_json_option,
     measured_level_option,
     read_spec,
+    refuse_given,
     set_option,
     simulator_option,
     spec_argument,
@@ -27,9 +27,6 @@ __all__ = ["command"]
 
 _PHASES = ("wafer", "mesh")
 """Levels of which phases of strategies are measured."""
-
-_OPTION = {"strategies": "strategy", "simulator": "sim"}
-"""Options whose names are others than those of parameters."""
 
 
 @click.command("characterize")
@@ -130,31 +127,19 @@ def _check_lanes(spec: Any, lanes: int) -> None:
 
 def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
     """Refuse options that mean nothing of what is measured."""
-    context = click.get_current_context()
-
-    def given(*options: str) -> list[str]:
-        sources = {name: context.get_parameter_source(name) for name in options}
-        return [name for name, source in sources.items() if source is not ParameterSource.DEFAULT]
-
+    without = f"must not be given with --level {level}"
     if not liberty:
-        for option in given("effort", "sizing"):
-            raise InputError("characterize", f"--{option}", "must be given only with --liberty")
+        refuse_given("effort", "sizing", message="must be given only with --liberty")
     if level in ("endpoint", *_PHASES) and liberty:
-        message = f"must not be given with --level {level}"
-        raise InputError("characterize", "--liberty", message)
+        raise InputError("characterize", "--liberty", without)
     if level in _PHASES:
-        for _ in given("lanes"):
-            raise InputError("characterize", "--lanes", f"must not be given with --level {level}")
+        refuse_given("lanes", message=without)
     if level == "mesh":
-        for option in given("simulator", "collectives"):
-            name = _OPTION.get(option, option)
-            raise InputError("characterize", f"--{name}", "must not be given with --level mesh")
+        refuse_given("simulator", "collectives", message=without)
     if level in _PHASES:
         return
-    for option in given("strategies", "flits", "collectives"):
-        only = "wafer" if option == "collectives" else "wafer or mesh"
-        name = _OPTION.get(option, option)
-        raise InputError("characterize", f"--{name}", f"must be given only with --level {only}")
+    refuse_given("strategies", "flits", message="must be given only with --level wafer or mesh")
+    refuse_given("collectives", message="must be given only with --level wafer")
 
 
 def _characterize_phases(

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fred_cli.columns.compare import COLUMNS
 from fred_cli.columns.parts import rare_columns
@@ -18,12 +17,12 @@ from fred_cli.options import (
     npu_option,
     protocol_option,
     read_npu,
+    refuse_given,
     topology_name,
     workload_name,
 )
 from fred_cli.output import option_names, say_above_peak, say_json
 from fred_cli.progress import progress
-from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -98,13 +97,8 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
-    context = click.get_current_context()
-    given = ("topologies", "workloads", "compute", "algorithm", "protocol", "npu_changes", "memory")
-    for option in given:
-        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
-            names = {"topologies": "topology", "workloads": "workload", "npu_changes": "npu"}
-            name = names.get(option, option)
-            raise InputError("compare", f"--{name}", "must not be given with --hardware")
+    names = ("topologies", "workloads", "compute", "algorithm", "protocol", "npu_changes", "memory")
+    refuse_given(*names, message="must not be given with --hardware")
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)
     if as_json:

@@ -19,7 +19,7 @@ from fred_cli.options import (
     workload_name,
     workloads_listing,
 )
-from fred_cli.output import option_names, say_json
+from fred_cli.output import needed, option_names, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -90,12 +90,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Write the HTML report: the wafer, the training, the switch and its co-simulation."""
-    try:
+    with needed("plotly", "the report", "fred-hw[report]"):
         from fred_cli.report.page import build, simulation_logs
         from fred_cli.report.study import Question
-    except ImportError as error:
-        message = f"must be installed for the report: pip install 'fred-hw[report]' ({error})"
-        raise InputError("plotly", "", message) from None
 
     question = Question(topologies, workload, strategy, compute, least_npus)
     begun_s = time.time()

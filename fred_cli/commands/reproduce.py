@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
@@ -17,6 +16,7 @@ from fred_cli.options import (
     compute_option,
     csv_option,
     protocol_option,
+    refuse_given,
 )
 from fred_cli.output import option_names, say_json
 from fred_cli.progress import progress
@@ -110,11 +110,8 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     from perfmodel.studies.rtl_mesh import load_mesh_cycles, shipped_mesh_rows
     from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
 
-    context = click.get_current_context()
-    for option in ("sections", "compute", "algorithm", "protocol"):
-        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
-            name = option.removesuffix("s")
-            raise InputError("reproduce", f"--{name}", "must not be given with --rtl")
+    names = ("sections", "compute", "algorithm", "protocol")
+    refuse_given(*names, message="must not be given with --rtl")
     record = load_plane_cycles()
     rows = plane_beside_rtl(record)
     told = summaries(rows)

@@ -1,24 +1,20 @@
 """`fred schema`."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from fred_cli.names import names_in
 from fred_cli.options import NameChoice, OutputPath, as_json_option
 from fred_cli.output import say_json, table, write_json
 
 __all__ = ["command"]
 
 
-def _kinds() -> Iterable[str]:
-    from fred_cli.schemas.file_kind import FILES
-
-    return FILES
-
-
 @click.command("schema")
-@click.argument("kind", required=False, type=NameChoice(_kinds))
+@click.argument(
+    "kind", required=False, type=NameChoice(names_in("fred_cli.schemas.file_kind", "FILES"))
+)
 @click.option("-o", "--output", type=OutputPath(), metavar="FILE", help="Write it to a file.")
 @as_json_option
 def command(kind: str | None, output: Path | None, as_json: bool) -> None:

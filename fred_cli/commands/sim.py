@@ -42,12 +42,7 @@ def _waves() -> str:
 @level_option(lambda: _LATENCY)
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option(
-    "--test",
-    "tests",
-    multiple=True,
-    metavar="NAME",
-    type=test_name,
-    help="Run only this test.",
+    "--test", "tests", multiple=True, metavar="NAME", type=test_name, help="Run only this test."
 )
 @click.option(
     "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and results."
@@ -113,11 +108,7 @@ def command(
 def _print(result: Any, seed: int, waves: bool) -> None:
     """Print what became of the tests in one simulator, and what they measured."""
     rows = [
-        (
-            test.name,
-            "passed" if test.passed else f"FAILED: {test.message}",
-            f"{test.wall_s:.2f}",
-        )
+        (test.name, "passed" if test.passed else f"FAILED: {test.message}", f"{test.wall_s:.2f}")
         for test in result.tests
     ]
     table(f"{result.simulator} {result.version}, seed {seed}", ("test", "outcome", "s"), rows)

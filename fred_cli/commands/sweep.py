@@ -10,9 +10,8 @@ import click
 
 from fred_cli.columns.sweep import COLUMNS, shown, title
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import say_above_peak, say_json
+from fred_cli.output import needed, say_above_peak, say_json
 from fred_cli.progress import progress
-from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -30,7 +29,9 @@ def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bo
     from perfmodel.studies.sweep_points import load_sweep
 
     if parquet:
-        _need_parquet()
+        with needed("pyarrow", "Parquet", "fred-hw[tables]"):
+            for module in ("pandas", "pyarrow"):
+                import_module(module)
     with progress("estimating points"):
         sweep = load_sweep(file)
         rows = run_sweep(sweep)
@@ -57,12 +58,3 @@ def _write(rows: Sequence[Any], csv_file: Path | None, parquet: Path | None) -> 
 
         files[parquet] = to_dataframe(rows).to_parquet()
     write_outputs(files)
-
-
-def _need_parquet() -> None:
-    try:
-        for module in ("pandas", "pyarrow"):
-            import_module(module)
-    except ImportError as error:
-        message = f"must be installed for Parquet: pip install 'fred-hw[tables]' ({error})"
-        raise InputError("pyarrow", "", message) from None

@@ -3,16 +3,31 @@
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-__all__ = ["INK", "Panel", "asset", "chart", "page", "plotly_packed"]
+from fred_hw.reading import SUFFIXES
+
+__all__ = [
+    "INK",
+    "Panel",
+    "asset",
+    "bars",
+    "chart",
+    "line",
+    "page",
+    "plotly_packed",
+    "points_of",
+    "stacked_rows",
+    "stem",
+]
 
 INK = "INK"
 """Colour of text in the data of a panel: dark on light, light on dark."""
@@ -41,12 +56,47 @@ class Panel:
     height: int = 280
 
 
+def bars(
+    name: str, colour: str, x: Iterable[Any], y: Iterable[Any], *, across: bool = False
+) -> dict[str, Any]:
+    """Return bars of one colour, upright or from left to right: values, or what they are of."""
+    way = {"orientation": "h"} if across else {}
+    marker = {"color": colour}
+    return {"type": "bar", **way, "name": name, "x": list(x), "y": list(y), "marker": marker}
+
+
+def points_of(
+    name: str, x: Iterable[Any], y: Iterable[Any], marker: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Return points that have a marker each."""
+    where = {"name": name, "x": list(x), "y": list(y)}
+    return {"type": "scatter", "mode": "markers", **where, "marker": marker, **more}
+
+
+def line(
+    x: Iterable[Any], y: Iterable[Any], style: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Return a line in the colour of text."""
+    drawn = {"color": INK, **style}
+    return {"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "line": drawn, **more}
+
+
+def stacked_rows(unit: str, most: float) -> dict[str, Any]:
+    """Return the layout of stacked bars from left to right, with names, the first on top."""
+    return {
+        "barmode": "stack",
+        "xaxis": {"title": {"text": unit}, "range": [0, most]},
+        "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
+    }
+
+
+def stem(name: str) -> str:
+    """Return a name, of files without folder and ending."""
+    return PurePath(name).stem if name.endswith(SUFFIXES) else name
+
+
 def chart(
-    name: str,
-    panels: Sequence[Panel],
-    legend: Sequence[tuple[str, str]],
-    *,
-    stacked: bool = False,
+    name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]], *, stacked: bool = False
 ) -> str:
     """Return a chart as HTML, which ``charts.js`` draws once the page is shown.
 

@@ -1,11 +1,9 @@
 """Charts of wafer results."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fred_cli.columns.parts import PARTS, Part, parts_of
-from fred_hw.reading import SUFFIXES
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.compare import Row
 from perfmodel.studies.section import ReproduceRow
@@ -15,7 +13,7 @@ from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate
 from perfmodel.workloads.layers import KINDS
 
-from .chart import INK, Panel, chart
+from .chart import INK, Panel, bars, chart, line, points_of, stacked_rows, stem
 from .roofline import Point
 
 __all__ = [
@@ -40,7 +38,7 @@ _KIND_COLOURS: dict[str, str] = dict(zip(KINDS, _COLOURS, strict=True))
 
 def short(name: str) -> str:
     """Return a topology's name as charts have it: of FREDs the letter, of files the name."""
-    name = PurePath(name).stem if name.endswith(SUFFIXES) else name
+    name = stem(name)
     letter = name.removeprefix("fred-")
     return letter.upper() if len(letter) == 1 else name.removesuffix(":5x4")
 
@@ -82,9 +80,9 @@ def time_chart(rows: Sequence[ReproduceRow]) -> str:
                 if value is None
                 else _over(mesh[name] or mesh["published"], value)
                 / (sent[kind] if fabric in ("fred-b", "fred-d") else 1.0)
-                for name, value in bars.items()
+                for name, value in each.items()
             }
-            for fabric, bars in found.items()
+            for fabric, each in found.items()
         }
     return _grouped(panels, "time, mesh = 1", "chart-time")
 
@@ -96,28 +94,24 @@ def _over(first: float | None, second: float) -> float:
 
 def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, name: str) -> str:
     """Show a panel for each communication, with a group of bars for each fabric."""
-    values = [v for found in panels.values() for bars in found.values() for v in bars.values()]
+    values = [v for found in panels.values() for each in found.values() for v in each.values()]
     top = 1.05 * max(value for value in values if value is not None)
     drawn: list[Panel] = []
     for kind, found in panels.items():
         data: list[dict[str, Any]] = []
         for label, colour in _BARS:
-            there = {fabric: bars[label] for fabric, bars in found.items() if bars[label]}
-            data.append(_bar(label, colour, [short(one) for one in there], list(there.values())))
+            there = {fabric: each[label] for fabric, each in found.items() if each[label]}
+            data.append(bars(label, colour, map(short, there), there.values()))
         words = [
             f"{short(fabric)}: "
-            + ", ".join(f"{value:.4g} {label}" for label, value in bars.items() if value)
-            for fabric, bars in found.items()
+            + ", ".join(f"{value:.4g} {label}" for label, value in each.items() if value)
+            for fabric, each in found.items()
         ]
         layout = {"barmode": "group", "yaxis": {"title": {"text": unit}, "range": [0, top]}}
         # The order of the mesh and A to D, also where a bar of the first trace is missing.
         layout["xaxis"] = {"categoryarray": [short(one) for one in found], "type": "category"}
         drawn.append(Panel(_KINDS[kind], data, layout, f"{unit}. {'; '.join(words)}"))
     return chart(name, drawn, _BARS)
-
-
-def _bar(name: str, colour: str, x: Sequence[Any], y: Sequence[Any]) -> dict[str, Any]:
-    return {"type": "bar", "name": name, "x": x, "y": y, "marker": {"color": colour}}
 
 
 def _keys(parts: Iterable[Part]) -> list[tuple[str, str]]:
@@ -148,7 +142,7 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
         names = [short(one.topology) for one in shown]
         first = whole[workload].iteration_time_s
         data = [
-            _bar(part.words, part.colour, names, [part.seconds(one) / first for one in shown])
+            bars(part.words, part.colour, names, [part.seconds(one) / first for one in shown])
             for part in parts
         ]
         ends = {
@@ -159,7 +153,8 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
         words = [f"{short(one.topology)}: {_said(one, first)}" for one in shown]
         if ends:
             published = True
-            data.append(_ends(ends))
+            line_end = {"symbol": "line-ew", "size": 26, "line": {"width": 3, "color": INK}}
+            data.append(points_of("published end", ends, ends.values(), line_end))
             words += [f"published end of {one}: {end:.3g}" for one, end in ends.items()]
         layout = {
             "barmode": "stack",
@@ -171,18 +166,6 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
         }
         panels.append(Panel(workload, data, layout, "; ".join(words), 320))
     return chart(name, panels, [*_keys(parts), *([("published end", INK)] if published else [])])
-
-
-def _ends(ends: Mapping[str, float]) -> dict[str, Any]:
-    line = {"symbol": "line-ew", "size": 26, "line": {"width": 3, "color": INK}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "published end",
-        "x": list(ends),
-        "y": list(ends.values()),
-        "marker": line,
-    }
 
 
 def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") -> str:
@@ -203,22 +186,16 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
         shown = [there[key] for key in order if key in there]
         names = [one.strategy + ("" if one.memory.fits else " *") for one in shown]
         data = [
-            {
-                **_bar(
-                    part.words,
-                    part.colour,
-                    [part.seconds(one) / one.minibatch * 1e3 for one in shown],
-                    names,
-                ),
-                "orientation": "h",
-            }
+            bars(
+                part.words,
+                part.colour,
+                (part.seconds(one) / one.minibatch * 1e3 for one in shown),
+                names,
+                across=True,
+            )
             for part in parts
         ]
-        layout = {
-            "barmode": "stack",
-            "xaxis": {"title": {"text": "ms per sample"}, "range": [0, 1.02 * longest]},
-            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
-        }
+        layout = stacked_rows("ms per sample", 1.02 * longest)
         words = "; ".join(
             f"{name}: {_said(one, one.minibatch / 1e3)}"
             for name, one in zip(names, shown, strict=True)
@@ -235,33 +212,22 @@ def roofline_chart(points: Iterable[Point], npu: Npu) -> str:
     low = min(point.intensity for point in shown) / 2
     ridge = npu.peak_flops / npu.hbm_bytes_per_s
     high = max(*(point.intensity for point in shown), ridge) * 2
-    bound = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "bound of memory and peak",
-        "x": [low, ridge, high],
-        "y": [low * npu.hbm_bytes_per_s, npu.peak_flops, npu.peak_flops],
-        "line": {"color": INK, "width": 2},
-        "hoverinfo": "skip",
-    }
+    said = {"name": "bound of memory and peak", "hoverinfo": "skip"}
+    rates = [low * npu.hbm_bytes_per_s, npu.peak_flops, npu.peak_flops]
+    data = [line([low, ridge, high], rates, {"width": 2}, **said)]
     kinds = list(dict.fromkeys(point.kind for point in shown))
-    data = [bound]
     for kind in kinds:
         of_kind = [point for point in shown if point.kind == kind]
+        sizes = [8 + 22 * point.share**0.5 for point in of_kind]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": kind,
-                "x": [point.intensity for point in of_kind],
-                "y": [point.rate_flops for point in of_kind],
-                "text": [f"{point.name}, {point.share:.1%} of the compute" for point in of_kind],
-                "hovertemplate": "%{text}<br>%{x:.3g} FLOP/B, %{y:.3s}FLOP/s<extra></extra>",
-                "marker": {
-                    "color": _KIND_COLOURS[kind],
-                    "size": [8 + 22 * point.share**0.5 for point in of_kind],
-                },
-            }
+            points_of(
+                kind,
+                (point.intensity for point in of_kind),
+                (point.rate_flops for point in of_kind),
+                {"color": _KIND_COLOURS[kind], "size": sizes},
+                text=[f"{point.name}, {point.share:.1%} of the compute" for point in of_kind],
+                hovertemplate="%{text}<br>%{x:.3g} FLOP/B, %{y:.3s}FLOP/s<extra></extra>",
+            )
         )
     layout = {
         "xaxis": {

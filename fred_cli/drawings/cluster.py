@@ -1,13 +1,12 @@
 """Chart of a cluster's strategies: time and memory."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from fred_cli.columns.cluster import PARTS
 from perfmodel.cluster.hardware import Cluster
 from perfmodel.cluster.sweep import Point
 
-from .chart import INK, Panel, chart
+from .chart import INK, Panel, bars, chart, line, stacked_rows
 
 __all__ = ["cluster_chart"]
 
@@ -26,7 +25,7 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
     shown = [one.times or one.unconstrained for one in points]
     colours = {name: PARTS[name] for name in PARTS if name != "ep" or any(t.ep_s for t in shown)}
     parts = [
-        _bars(name, colour, names, [getattr(one, f"{name}_s") for one in shown])
+        bars(name, colour, (getattr(one, f"{name}_s") for one in shown), names, across=True)
         for name, colour in colours.items()
     ]
     # A stack beyond some times the fastest would hide all others.
@@ -34,40 +33,31 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
     time = Panel(
         "Iteration",
         parts,
-        {
-            "barmode": "stack",
-            "xaxis": {"title": {"text": "s"}, "range": [0, longest]},
-            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
-        },
+        stacked_rows("s", longest),
         "; ".join(f"{name}: {one.total_s:.4g} s" for name, one in zip(names, shown, strict=True)),
         90 + 24 * len(points),
     )
     kept = [
-        _bars(name, colour, names, [getattr(one.footprint, field) / 1e9 for one in points])
+        bars(
+            name,
+            colour,
+            (getattr(one.footprint, field) / 1e9 for one in points),
+            names,
+            across=True,
+        )
         for name, field, colour in _KEPT
     ]
     room = {"local": cluster.local.bytes}
     if cluster.expanded:
         room["local and expanded"] = cluster.local.bytes + cluster.expanded.bytes
     lines = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": name,
-            "x": [size / 1e9] * 2,
-            "y": [names[0], names[-1]],
-            "line": {"color": INK, "width": 2},
-        }
+        line([size / 1e9] * 2, [names[0], names[-1]], {"width": 2}, name=name)
         for name, size in room.items()
     ]
     memory = Panel(
         "Memory of an NPU",
         [*kept, *lines],
-        {
-            "barmode": "stack",
-            "xaxis": {"title": {"text": "GB"}, "range": [0, 6 * max(room.values()) / 1e9]},
-            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
-        },
+        stacked_rows("GB", 6 * max(room.values()) / 1e9),
         "; ".join(
             f"{name}: {one.footprint.total_bytes / 1e9:.4g} GB"
             for name, one in zip(names, points, strict=True)
@@ -77,14 +67,3 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
     legend = [*colours.items(), *((name, colour) for name, _, colour in _KEPT)]
     legend += [("memory that there is", INK), ("* does not fit", "transparent")]
     return chart("chart-cluster", [time, memory], legend)
-
-
-def _bars(name: str, colour: str, names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": name,
-        "x": list(values),
-        "y": list(names),
-        "marker": {"color": colour},
-    }

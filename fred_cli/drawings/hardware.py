@@ -8,7 +8,7 @@ from fred_cli.columns.parts import PARTS
 from perfmodel.studies.rtl import FEW_CYCLES, LONG, LONG_CYCLES, SHORT, RtlRow
 from perfmodel.studies.rtl_iteration import KINDS, Lane
 
-from .chart import INK, Panel, chart
+from .chart import Panel, bars, chart, line, points_of
 
 __all__ = ["Drawn", "iterations_chart", "phases_chart"]
 
@@ -88,13 +88,11 @@ def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
     """Return all spans of a kind."""
     below, height = _LANES.get(kind, _MAIN)
     found = [(place, span) for _, place, lane in rows for span in lane.spans if span.kind == kind]
+    lengths_us = (round((span.end_s - span.begin_s) * 1e6, 3) for _, span in found)
+    places = (round(place + below, 3) for place, _ in found)
     return {
-        "type": "bar",
-        "orientation": "h",
-        "name": kind,
-        "y": [round(place + below, 3) for place, _ in found],
+        **bars(kind, _COLOURS[kind], lengths_us, places, across=True),
         "base": [round(span.begin_s * 1e6, 3) for _, span in found],
-        "x": [round((span.end_s - span.begin_s) * 1e6, 3) for _, span in found],
         "width": height,
         "customdata": [
             f"{span.name}: {span.begin_s * 1e6:.2f} to {span.end_s * 1e6:.2f} us"
@@ -154,32 +152,20 @@ def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
 
 def _points(one: str, colour: str, rows: Iterable[RtlRow], x: str) -> dict[str, Any]:
     own = [row for row in rows if row.collectives == one]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": one,
-        "x": [getattr(row, x) for row in own],
-        "y": [round(1 + row.error, 5) for row in own],
-        "text": [f"{row.strategy} {row.phase}, {row.flits:,} flits" for row in own],
-        "hovertemplate": "%{text}<br>%{y:.3f}<extra></extra>",
-        "marker": {
-            "color": colour,
-            "size": 9,
-            "line": {"width": 1.5, "color": colour},
-            "symbol": ["circle" if row.ok else "circle-open" for row in own],
-        },
-    }
+    symbols = ["circle" if row.ok else "circle-open" for row in own]
+    edge = {"width": 1.5, "color": colour}
+    return points_of(
+        one,
+        (getattr(row, x) for row in own),
+        (round(1 + row.error, 5) for row in own),
+        {"color": colour, "size": 9, "line": edge, "symbol": symbols},
+        text=[f"{row.strategy} {row.phase}, {row.flits:,} flits" for row in own],
+        hovertemplate="%{text}<br>%{y:.3f}<extra></extra>",
+    )
 
 
 def _line(x: Sequence[float], y: Sequence[float], dash: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": INK, "width": 1, "dash": dash},
-        "hoverinfo": "skip",
-    }
+    return line(x, y, {"width": 1, "dash": dash}, hoverinfo="skip")
 
 
 def _one(first: float, last: float) -> dict[str, Any]:

@@ -199,12 +199,7 @@ def _swept(
         return tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
     least = npus if least_npus is None and npus > ROOMY else least_npus
     choices = feasible(
-        workload,
-        npus,
-        least,
-        cp=(1, strategy.cp),
-        ep=(1, strategy.ep),
-        sp=(False, strategy.sp),
+        workload, npus, least, cp=(1, strategy.cp), ep=(1, strategy.ep), sp=(False, strategy.sp)
     )
     if least_npus is None and strategy not in choices:
         choices.append(strategy)

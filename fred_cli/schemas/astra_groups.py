@@ -12,7 +12,6 @@ FILES.add(
         summary="NPUs of each communicator group by its number, in the order of their ring.",
         schema=lambda: document("Communicator groups", GROUPS_SCHEMA),
         read=load_groups,
-        shipped=tuple,
     ),
     rank=11,
 )

@@ -12,7 +12,6 @@ FILES.add(
         summary="Memory beyond that of the NPUs as ASTRA-sim describes it.",
         schema=lambda: of_model("MemoryFile", MemoryFile),
         read=load_memory,
-        shipped=tuple,
     ),
     rank=10,
 )

@@ -12,7 +12,6 @@ FILES.add(
         summary="A network as ASTRA-sim describes it.",
         schema=lambda: of_model("NetworkFile", NetworkFile),
         read=read_network,
-        shipped=tuple,
     ),
     rank=8,
 )

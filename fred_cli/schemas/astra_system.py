@@ -12,7 +12,6 @@ FILES.add(
         summary="Collectives and an NPU as ASTRA-sim describes them.",
         schema=lambda: of_model("SystemFile", SystemFile),
         read=load_system,
-        shipped=tuple,
     ),
     rank=9,
 )

@@ -12,7 +12,6 @@ FILES.add(
         summary="NPUs, memories and networks of a cluster: FILE of `fred cluster`.",
         schema=lambda: of_model("ClusterFile", ClusterFile),
         read=load_cluster,
-        shipped=tuple,
     ),
     rank=5,
 )

@@ -28,13 +28,13 @@ class FileKind:
     read : callable
         Reads a file of the kind as commands do; the value does not matter.
     shipped : callable
-        Returns the files of the kind that come with the package.
+        Returns the files of the kind that come with the package; none by default.
     """
 
     summary: str
     schema: Callable[[], dict[str, Any]]
     read: Callable[[Path], object]
-    shipped: Callable[[], Sequence[Path]]
+    shipped: Callable[[], Sequence[Path]] = tuple
 
 
 FILES: Registry[FileKind] = Registry("fred_cli.schemas", "kind of files")

@@ -30,7 +30,6 @@ FILES.add(
         summary="What is reduced from which ports and goes to which: FLOWS of `fred route`.",
         schema=_schema,
         read=lambda path: read_flows(path, _MOST_PORTS),
-        shipped=tuple,
     ),
     rank=1,
 )

@@ -14,7 +14,6 @@ FILES.add(
         "`--level router`.",
         schema=lambda: of_model("Specification of a mesh of routers", MeshSpec),
         read=lambda path: load_mesh(str(path)),
-        shipped=list,
     ),
     rank=12,
 )

@@ -13,7 +13,6 @@ FILES.add(
         summary="What is to be estimated of each other: FILE of `fred sweep`.",
         schema=lambda: of_model("SweepFile", SweepFile),
         read=load_sweep,
-        shipped=tuple,
     ),
     rank=4,
 )

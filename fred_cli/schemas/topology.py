@@ -15,8 +15,4 @@ def _schema() -> dict[str, Any]:
     return of_kinds("Topology", _SUMMARY, {name: kind.file for name, kind in KINDS.items()})
 
 
-FILES.add(
-    "topology",
-    FileKind(summary=_SUMMARY, schema=_schema, read=load_topology, shipped=tuple),
-    rank=2,
-)
+FILES.add("topology", FileKind(summary=_SUMMARY, schema=_schema, read=load_topology), rank=2)

@@ -13,7 +13,6 @@ FILES.add(
         summary="A wafer as hardware: SPEC of `fred gen` with `--level wafer`.",
         schema=lambda: of_model("Specification of a wafer", WaferSpec),
         read=lambda path: load_wafer(str(path)),
-        shipped=list,
     ),
     rank=13,
 )

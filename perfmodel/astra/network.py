@@ -113,6 +113,19 @@ class Shape:
         """Return the place of an NPU along a dimension."""
         return npu // self.strides[dimension] % self.sizes[dimension]
 
+    def crossings(self, source: int, target: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Yield the dimensions that a way crosses, the innermost first.
+
+        Each is its number, the NPU at the first place of the line there, and the places.
+        """
+        here = source
+        for number, stride in enumerate(self.strides):
+            places = self.place(here, number), self.place(target, number)
+            if places[0] != places[1]:
+                first = here - places[0] * stride
+                yield number, first, places
+                here = first + places[1] * stride
+
     def address(self, npu: int) -> tuple[int, ...]:
         """Return the places of an NPU, the innermost dimension first."""
         return tuple(self.place(npu, one) for one in range(len(self.sizes)))
@@ -146,10 +159,8 @@ class Network(Shape):
         ValueError
             They are the same.
         """
-        for number, dimension in enumerate(self.dimensions):
-            places = self.place(source, number), self.place(target, number)
-            if places[0] != places[1]:
-                return dimension, dimension.hops(*places)
+        for number, _, places in self.crossings(source, target):
+            return self.dimensions[number], self.dimensions[number].hops(*places)
         raise ValueError(f"source and target must be two NPUs, not {source} both")
 
     def delay_ns(self, source: int, target: int, message_bytes: int) -> int:
@@ -159,12 +170,6 @@ class Network(Shape):
 
     def route(self, source: int, target: int) -> Iterator[Hop]:
         """Yield the links from one NPU to another, through all dimensions in which they differ."""
-        here = source
-        for number, dimension in enumerate(self.dimensions):
-            places = self.place(here, number), self.place(target, number)
-            if places[0] == places[1]:
-                continue
-            stride = self.strides[number]
-            first = here - places[0] * stride
-            yield from ((number, first, a, b) for a, b in pairwise(dimension.way(*places)))
-            here = first + places[1] * stride
+        for number, first, places in self.crossings(source, target):
+            way = self.dimensions[number].way(*places)
+            yield from ((number, first, a, b) for a, b in pairwise(way))

@@ -168,8 +168,7 @@ def _put_attrs(message: Any, attrs: tuple[Attr, ...]) -> None:
         one = message.attr.add(name=attr.name, doc_string=attr.doc)
         if attr.kind.endswith("_list"):
             if not isinstance(attr.value, tuple):
-                said = f"{attr.name} must be a tuple of values, not {attr.value!r:.60}"
-                raise TypeError(said)
+                raise TypeError(f"{attr.name} must be a tuple of values, not {attr.value!r:.60}")
             values = getattr(one, KINDS[attr.kind])
             values.SetInParent()
             values.values.extend(attr.value)

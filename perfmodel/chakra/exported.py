@@ -26,18 +26,7 @@ from perfmodel.training.placement.place import Placement
 
 from .files import read_tasks
 from .kinds import NodeType
-from .marks import (
-    ACKS,
-    AFTER,
-    COLLECTIVES,
-    EFFORT,
-    EXACT,
-    NPUS,
-    ROLE,
-    STRATEGY,
-    STREAMS,
-    TASK,
-)
+from .marks import ACKS, AFTER, COLLECTIVES, EFFORT, EXACT, NPUS, ROLE, STRATEGY, STREAMS, TASK
 from .node import DURATION_NS, Metadata
 from .node import Node as WholeNode
 from .node import Task as TaskNode

@@ -67,12 +67,7 @@ class Feeder(Generic[N]):
     """
 
     def __init__(
-        self,
-        nodes: Iterable[N],
-        source: str = "",
-        *,
-        window: int = WINDOW,
-        control: bool = False,
+        self, nodes: Iterable[N], source: str = "", *, window: int = WINDOW, control: bool = False
     ) -> None:
         if not 1 <= window <= MAX_WINDOW:
             raise ValueError(f"window must be an integer from 1 to {MAX_WINDOW}, not {window!r}")

@@ -22,7 +22,7 @@ from fred_hw.progress import count, track
 from fred_hw.reading import read_text
 
 from .kinds import NodeType
-from .node import DURATION_NS, Attr, Node
+from .node import DURATION_NS, Attr, Node, integers
 
 __all__ = ["MAX_BYTES", "MAX_RANKS", "Goal", "Operation", "goal_text", "read_goal", "to_traces"]
 
@@ -275,16 +275,11 @@ def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node
             sends = one.kind == "send"
             kind = NodeType.COMM_SEND_NODE if sends else NodeType.COMM_RECV_NODE
             source_rank, target = (rank, one.peer) if sends else (one.peer, rank)
-            attrs += [
-                Attr("comm_src", "int64", source_rank),
-                Attr("comm_dst", "int64", target),
-                Attr("comm_tag", "int64", one.tag),
-                Attr("comm_size", "int64", one.size),
-            ]
-        more = [Attr(n, "int64", v) for n, v in (("cpu", one.cpu), ("nic", one.nic)) if v]
+            ends = {"comm_src": source_rank, "comm_dst": target}
+            attrs += integers(**ends, comm_tag=one.tag, comm_size=one.size)
+        more = integers(**{n: v for n, v in (("cpu", one.cpu), ("nic", one.nic)) if v})
         parents = waits[number]
-        attributes = (*attrs, *more)
-        nodes.append(Node(number, one.label, kind, (), parents, 0, duration, attrs=attributes))
+        nodes.append(Node(number, one.label, kind, (), parents, 0, duration, attrs=(*attrs, *more)))
     return nodes
 
 

@@ -22,19 +22,8 @@ from perfmodel.workloads.workload import Workload
 
 from .files import VERSION
 from .kinds import NodeType
-from .marks import (
-    ACKS,
-    AFTER,
-    COLLECTIVES,
-    EFFORT,
-    EXACT,
-    NPUS,
-    ROLE,
-    STRATEGY,
-    STREAMS,
-    TASK,
-)
-from .node import DURATION_NS, Attr, Metadata, Node
+from .marks import ACKS, AFTER, COLLECTIVES, EFFORT, EXACT, NPUS, ROLE, STRATEGY, STREAMS, TASK
+from .node import DURATION_NS, Attr, Metadata, Node, integers
 
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 
@@ -155,20 +144,6 @@ class _Rank:
         self.work_s += time_s
         return round(self.work_s * 1e6) - before[0], round(self.work_s * 1e9) - before[1]
 
-    def add(
-        self,
-        name: str,
-        kind: NodeType,
-        after: Sequence[int],
-        *attrs: Attr,
-        duration_us: int = 0,
-    ) -> int:
-        number = len(self.nodes)
-        parents = tuple(dict.fromkeys(after))
-        node = Node(number, name, kind, (), parents, 0, duration_us, attrs=(_NO_CPU, *attrs))
-        self.nodes.append(node)
-        return number
-
 
 class _Writer:
     """Makes nodes of tasks."""
@@ -246,7 +221,10 @@ class _Writer:
         if self._left < 0:
             message = f"must make at most {MAX_NODES:,} nodes of traces, not more"
             raise InputError("", "workload", message)
-        return self._ranks[npu].add(name, kind, after, *attrs, duration_us=duration_us)
+        nodes, parents = self._ranks[npu].nodes, tuple(dict.fromkeys(after))
+        number = len(nodes)
+        nodes.append(Node(number, name, kind, (), parents, 0, duration_us, attrs=(_NO_CPU, *attrs)))
+        return number
 
     def _communicate(self, number: int, task: Task, message: _Message) -> None:
         sends = message.pattern == "broadcast"
@@ -268,8 +246,7 @@ class _Writer:
         if one.message.pattern == "all_gather":  # of which a trace says what an NPU contributes
             size = -(-size // len(group))
         attrs = (
-            Attr("comm_type", "int64", int(COLLECTIVES[one.message.pattern])),
-            Attr("comm_size", "int64", size),
+            *integers(comm_type=COLLECTIVES[one.message.pattern], comm_size=size),
             Attr("pg_name", "string", self._group(group)),
             *one.marks,
         )
@@ -287,13 +264,8 @@ class _Writer:
         source, *targets = group
         after, sent = self._after(source, one.task), list[int]()
         for target in targets:
-            attrs = (
-                Attr("comm_src", "int64", source),
-                Attr("comm_dst", "int64", target),
-                Attr("comm_tag", "int64", one.number),
-                Attr("comm_size", "int64", one.message.size_bytes),
-                *one.marks,
-            )
+            sizes = {"comm_tag": one.number, "comm_size": one.message.size_bytes}
+            attrs = (*integers(comm_src=source, comm_dst=target, **sizes), *one.marks)
             sent.append(self._add(source, one.task.name, NodeType.COMM_SEND_NODE, after, *attrs))
             got = self._add(target, one.task.name, NodeType.COMM_RECV_NODE, (), *attrs)
             self._ranks[target].done[one.number] = (got,)

@@ -17,13 +17,7 @@ from .goal import Goal, Operation
 
 __all__ = ["PARAMETERS", "LogGops", "simulate"]
 
-PARAMETERS = {
-    "L": "L_ns",
-    "o": "o_ns",
-    "g": "g_ns",
-    "G": "G_ns_per_byte",
-    "O": "O_ns_per_byte",
-}
+PARAMETERS = {"L": "L_ns", "o": "o_ns", "g": "g_ns", "G": "G_ns_per_byte", "O": "O_ns_per_byte"}
 """Fields of :class:`LogGops` by the letters of the model."""
 
 

@@ -45,6 +45,11 @@ class Attr:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
 
 
+def integers(**values: int) -> tuple[Attr, ...]:
+    """Return attributes that are integers of 64 bits, by their names."""
+    return tuple(Attr(name, "int64", int(value)) for name, value in values.items())
+
+
 @dataclass(frozen=True, slots=True)
 class InOut:
     """Tensors that go into a node or come from it, in the words of whoever wrote the trace."""

@@ -131,11 +131,7 @@ def check_node(node: Node, source: str = "") -> None:
                 raise refuse("comm_type", f"must be from 0 to {max(CollectiveType)}, not {given}")
             if kind == CollectiveType.BARRIER:
                 return
-        if node.type in (
-            NodeType.COMM_COLL_NODE,
-            NodeType.COMM_SEND_NODE,
-            NodeType.COMM_RECV_NODE,
-        ):
+        if node.type in (NodeType.COMM_COLL_NODE, NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
             if node.integer("comm_size", -1) < 0:
                 raise refuse("comm_size", "must be there and 0 or more")
             other = {NodeType.COMM_SEND_NODE: "comm_dst", NodeType.COMM_RECV_NODE: "comm_src"}

@@ -7,6 +7,7 @@ have waited for; and the nodes of every NPU count from 0.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from fred_hw.errors import InputError
@@ -14,7 +15,7 @@ from fred_hw.progress import track
 from fred_hw.reading import read_text
 
 from .kinds import CollectiveType, NodeType
-from .node import Attr, Node
+from .node import Attr, Node, integers
 
 __all__ = ["MAX_NODES", "MAX_NPUS", "PARALLELISMS", "check_npus", "from_text"]
 
@@ -75,8 +76,7 @@ class _Trace:
             return after
         attrs = (
             Attr("is_cpu_op", "bool", False),
-            Attr("comm_type", "int64", int(part.collective)),
-            Attr("comm_size", "int64", part.size_bytes),
+            *integers(comm_type=part.collective, comm_size=part.size_bytes),
         )
         what = part.collective.name.lower().replace("_", "-")
         return self._add(f"{layer.name} {way} {what}", NodeType.COMM_COLL_NODE, (after,), 0, attrs)
@@ -166,17 +166,11 @@ def _data(trace: _Trace) -> None:
             last = trace.compute(layer, "input-grad", layer.input_grad, grad)
 
 
-def _model(trace: _Trace) -> None:
-    """Add a pass of model parallelism: activations and their gradients are exchanged."""
-    _model_pass(trace, reduce=False)
+def _model(trace: _Trace, *, hybrid: bool = False) -> None:
+    """Add a pass of model parallelism: activations and their gradients are exchanged.
 
-
-def _hybrid(trace: _Trace) -> None:
-    """Add a pass of both: as model parallelism, and gradients of weights are reduced."""
-    _model_pass(trace, reduce=True)
-
-
-def _model_pass(trace: _Trace, *, reduce: bool) -> None:
+    With data parallelism too, gradients of weights are reduced.
+    """
     done: int | None = None
     for place, layer in enumerate(trace.layers):
         work = trace.compute(layer, "forward", layer.forward, done, trace.gates.get(place))
@@ -189,7 +183,7 @@ def _model_pass(trace: _Trace, *, reduce: bool) -> None:
         grad = trace.compute(layer, "weight-grad", layer.weight_grad, work)
         after = (grad, sent)
         trace.gates[place] = grad
-        if reduce:
+        if hybrid:
             trace.gates[place] = trace.collective(layer, "weight-grad", layer.weight_grad, grad)
 
 
@@ -224,8 +218,8 @@ PARALLELISMS: Mapping[str, Callable[[_Trace], None]] = {
     "MICRO": _micro,
     "DATA": _data,
     "MODEL": _model,
-    "HYBRID_DATA_MODEL": _hybrid,
-    "HYBRID_MODEL_DATA": _hybrid,
+    "HYBRID_DATA_MODEL": partial(_model, hybrid=True),
+    "HYBRID_MODEL_DATA": partial(_model, hybrid=True),
     "HYBRID_DLRM": _dlrm,
     "HYBRID_DLRM_ENHANCED": _dlrm,
 }

@@ -1,6 +1,7 @@
 """Cluster files: NPUs, memories, networks, training, and what is to be varied."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -275,29 +276,19 @@ def resources(file: ClusterFile) -> Iterator[tuple[dict[str, float], Cluster]]:
 
 def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
     """Return a cluster with other resources."""
-    npu = base.npu
-    local = MemoryTier(
-        given.get("local_bytes", base.local.bytes),
-        given.get("local_bytes_per_s", base.local.bytes_per_s),
-    )
-    expanded = base.expanded
-    if expanded or "expanded_bytes" in given:
-        had = expanded or MemoryTier(0.0, 0.0)
-        expanded = MemoryTier(
-            given.get("expanded_bytes", had.bytes),
-            given.get("expanded_bytes_per_s", had.bytes_per_s),
+
+    def tier(name: str, had: MemoryTier) -> MemoryTier:
+        return MemoryTier(
+            given.get(f"{name}_bytes", had.bytes), given.get(f"{name}_bytes_per_s", had.bytes_per_s)
         )
-    faster = Npu(
-        npu.peak_flops * given.get("compute", 1.0),
-        npu.matmul_efficiency,
-        npu.memory_efficiency,
-        npu.buffer_bytes,
-    )
-    levels = tuple(
-        Level(one.fan_in, one.bytes_per_s * given.get("network", 1.0), one.latency_s)
-        for one in base.levels
-    )
-    return Cluster(faster, local, expanded, base.access, levels)
+
+    local, expanded = tier("local", base.local), base.expanded
+    if expanded or "expanded_bytes" in given:
+        expanded = tier("expanded", expanded or MemoryTier(0.0, 0.0))
+    npu = replace(base.npu, peak_flops=base.npu.peak_flops * given.get("compute", 1.0))
+    faster = given.get("network", 1.0)
+    levels = tuple(replace(one, bytes_per_s=one.bytes_per_s * faster) for one in base.levels)
+    return replace(base, npu=npu, local=local, expanded=expanded, levels=levels)
 
 
 def load_cluster(path: Path) -> ClusterFile:

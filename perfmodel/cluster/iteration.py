@@ -192,11 +192,7 @@ def _roofline(npu: Npu, bytes_per_s: float) -> _Roofline:
 
 
 def _layer(
-    model: Transformer,
-    samples: float,
-    strategy: Strategy,
-    training: Training,
-    roofline: _Roofline,
+    model: Transformer, samples: float, strategy: Strategy, training: Training, roofline: _Roofline
 ) -> _Layer:
     """Return the compute of a layer for a microbatch."""
     mp = strategy.mp

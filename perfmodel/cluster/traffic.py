@@ -9,15 +9,16 @@ from .model import Product
 __all__ = ["gemm_bytes", "tile"]
 
 
-def tile(buffer_bytes: float, number_bytes: int = NUMBER_BYTES) -> int:
+def tile(buffer_bytes: float) -> int:
     """Return the side T of the square of outputs that a buffer holds, at least 1.
 
-    Slices of the operands stream past it, so T is sqrt(S/e) for S bytes and numbers of e bytes.
+    Slices of the operands stream past it, so T is sqrt(S/e) for S bytes and numbers of e bytes,
+    ``NUMBER_BYTES``.
     """
-    return max(1, isqrt(int(buffer_bytes) // number_bytes))
+    return max(1, isqrt(int(buffer_bytes) // NUMBER_BYTES))
 
 
-def gemm_bytes(product: Product, side: int, number_bytes: int = NUMBER_BYTES) -> float:
+def gemm_bytes(product: Product, side: int) -> float:
     """Return what the products move between memory and a buffer [B].
 
     For each tile of T x T outputs a row of tiles of one operand and a column of the other come
@@ -29,9 +30,7 @@ def gemm_bytes(product: Product, side: int, number_bytes: int = NUMBER_BYTES) ->
         M, K, N, and how many.
     side : int
         T.
-    number_bytes : int
-        Bytes of a number, e.
     """
     m, k, n = product.m, product.k, product.n
     moved = m * k * ceil(n / side) + k * n * ceil(m / side) + m * n
-    return product.count * number_bytes * moved
+    return product.count * NUMBER_BYTES * moved

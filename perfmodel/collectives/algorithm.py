@@ -16,18 +16,6 @@ SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
 Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 
 
-def _anywhere(_topology: Topology, _group: Sequence[int]) -> bool:
-    return True
-
-
-def _no_time(*_: object) -> float:
-    return 0.0
-
-
-def _nothing(_topology: Topology) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """A way to run collectives.
@@ -61,11 +49,13 @@ class Algorithm:
     add: Add
     patterns: tuple[str, ...] = PATTERNS
     needs: str = ""
-    fits: Callable[[Topology, Sequence[int]], bool] = _anywhere
+    fits: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
-    published: Callable[[Topology, Sequence[int]], bool] = _anywhere
-    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = _no_time
-    assumptions: Callable[[Topology], tuple[str, ...]] = _nothing
+    published: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
+    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = (
+        lambda _topology, _pattern, _groups, _bytes: 0.0
+    )
+    assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
 
     def described(self, topology: Topology, pattern: str) -> str:
         """Return how a pattern is done on a topology, in words."""

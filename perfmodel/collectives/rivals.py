@@ -17,10 +17,7 @@ of all groups that wait for each other there, itself included."""
 
 
 def rivals(
-    topology: Topology,
-    pattern: str,
-    groups: Sequence[Sequence[int]],
-    algorithm: str = PUBLISHED,
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str = PUBLISHED
 ) -> list[Rivals]:
     """Return whom the flows of each group take turns with, if any of them may run at any time.
 

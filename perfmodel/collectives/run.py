@@ -406,11 +406,7 @@ def _schedule(topology: Topology, pattern: str, groups: _Groups, algorithm: str)
 
 
 def _turns(
-    topology: Topology,
-    pattern: str,
-    algorithm: str,
-    schedule: Schedule,
-    other: _Groups,
+    topology: Topology, pattern: str, algorithm: str, schedule: Schedule, other: _Groups
 ) -> list[Turn]:
     """Return the rounds of switches that messages of the schedule are in."""
     if not topology.interconnects:

@@ -1,5 +1,6 @@
 """Remote memory files: those of ASTRA-sim, and a pool behind two levels of switches."""
 
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,7 @@ _LEVELS = (
 """Keys that a hierarchical pool needs, and only it has."""
 
 
-class MemoryFile(FileModel):
+class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     """Memory beyond that of an NPU, and who waits for whom there.
 
     Parameters
@@ -64,18 +65,16 @@ class MemoryFile(FileModel):
         each node's links then carry it once.
     """
 
-    memory_type: Annotated[str, one_of(*MEMORY_TYPES), Field(alias="memory-type")]
-    remote_mem_latency: Annotated[int, int_range(0, 10**12), Field(alias="remote-mem-latency")] = 0
-    remote_mem_bw: Annotated[_Rate, Field(alias="remote-mem-bw")] = None
-    num_nodes: Annotated[_Count | None, Field(alias="num-nodes")] = None
-    num_npus_per_node: Annotated[_Count | None, Field(alias="num-npus-per-node")] = None
+    memory_type: Annotated[str, one_of(*MEMORY_TYPES)]
+    remote_mem_latency: Annotated[int, int_range(0, 10**12)] = 0
+    remote_mem_bw: _Rate = None
+    num_nodes: _Count | None = None
+    num_npus_per_node: _Count | None = None
     groups: Annotated[_Count | None, Field(alias="num-remote-mem-groups")] = None
     switches: Annotated[_Count | None, Field(alias="num-out-node-switches")] = None
-    out_node_bw: Annotated[_Rate, Field(alias="out-node-bw")] = None
-    in_node_bw: Annotated[_Rate, Field(alias="in-node-bw")] = None
-    piece_size: Annotated[
-        Annotated[int, int_range(1, 1 << 40)] | None, Field(alias="piece-size")
-    ] = None
+    out_node_bw: _Rate = None
+    in_node_bw: _Rate = None
+    piece_size: Annotated[int, int_range(1, 1 << 40)] | None = None
     in_switch: Annotated[int, int_range(0, 1), Field(alias="in-switch-collectives")] = 0
 
     @property
@@ -171,6 +170,5 @@ def check_tier(file: MemoryFile, npus: int, source: str) -> None:
         There is not.
     """
     if file.remote_mem_bw is None:
-        message = f"must be a kind of memory, not {file.memory_type}"
-        raise InputError(source, "memory-type", message)
+        raise InputError(source, "memory-type", f"must be a kind of memory, not {file.memory_type}")
     file.check_npus(npus, source)

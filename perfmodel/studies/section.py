@@ -189,37 +189,23 @@ def number(
 
 
 def spread(
-    name: str,
-    what: str,
-    figure: Published,
-    ends: tuple[float, float],
-    how: str,
-    evidence: Evidence = "predicted",
+    name: str, what: str, figure: Published, ends: tuple[float, float], how: str
 ) -> ReproduceRow:
     """Return the row of a number of which we can only say between what it lies.
 
     All of that must be within the tolerance.
     """
-    low, high = (
-        number(name, what, figure, end, how, evidence, others="nothing narrows it") for end in ends
-    )
+    low, high = (number(name, what, figure, end, how, others="nothing narrows it") for end in ends)
     words = f"{low.model:.4g} to {high.model:.4g}"
     return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
 
-def bound(
-    name: str,
-    what: str,
-    figure: Published,
-    model: float,
-    how: str,
-    evidence: Evidence = "predicted",
-) -> ReproduceRow:
+def bound(name: str, what: str, figure: Published, model: float, how: str) -> ReproduceRow:
     """Return the row of a number that is published as a bound, which ours must be below."""
     return ReproduceRow(
         id=name,
         what=what,
-        evidence=evidence,
+        evidence="predicted",
         published=f"under {figure.printed}",
         derived=None,
         model=model,
@@ -234,13 +220,7 @@ def bound(
 
 
 def word(
-    name: str,
-    what: str,
-    said: Statement,
-    model: str,
-    how: str,
-    evidence: Evidence = "predicted",
-    others: str = "",
+    name: str, what: str, said: Statement, model: str, how: str, evidence: Evidence = "predicted"
 ) -> ReproduceRow:
     """Return the row of words, which must be the same."""
     return ReproduceRow(
@@ -255,6 +235,6 @@ def word(
         tolerance=None,
         ok=said.words == model,
         how=how,
-        others=others,
+        others="",
         source=said.source,
     )

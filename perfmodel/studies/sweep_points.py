@@ -237,9 +237,7 @@ def _memories(file: SweepFile, path: Path) -> dict[str, MemoryFile | None]:
 
 
 def _check_compute(
-    file: SweepFile,
-    fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
-    source: str,
+    file: SweepFile, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
 ) -> None:
     """Refuse models of compute that there are not, or that compare these fabrics unfairly."""
     for n, name in enumerate(file.compute_models):

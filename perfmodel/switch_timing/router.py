@@ -12,14 +12,7 @@ from fred_hw.reading import read_data
 
 from .measured_record import Clock, MeasuredRecord
 from .provenance import RecordUse
-from .record import (
-    ROUNDING,
-    SHIPPED,
-    ProtocolModel,
-    SwitchTiming,
-    TimingRecord,
-    record_path,
-)
+from .record import ROUNDING, SHIPPED, ProtocolModel, SwitchTiming, TimingRecord, record_path
 from .whole_switch import Cycles, Share, SmallShare
 
 __all__ = [

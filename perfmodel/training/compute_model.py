@@ -15,17 +15,9 @@ __all__ = ["COMPUTE_MODELS", "ComputeModel", "compute_model", "parse_factor"]
 _LARGEST = 1e6
 
 
-def _always(_workload: str, _topology: Topology) -> bool:
-    return True
-
-
-def _same(npu: Npu) -> Npu:
-    return npu
-
-
 @dataclass(frozen=True, slots=True)
 class ComputeModel:
-    """A compute model; models are never mixed.
+    """A compute model; models are never mixed. What is left out is as with the roofline alone.
 
     Parameters
     ----------
@@ -57,15 +49,17 @@ class ComputeModel:
         its name has one.
     """
 
-    check: Callable[[Sequence[Topology]], None]
-    scale: Callable[[str, Topology, Npu], float]
-    assumptions: Callable[[float, float | None, Npu], tuple[str, ...]]
+    check: Callable[[Sequence[Topology]], None] = lambda _: None
+    scale: Callable[[str, Topology, Npu], float] = lambda _workload, _topology, _npu: 1.0
+    assumptions: Callable[[float, float | None, Npu], tuple[str, ...]] = (
+        lambda _scale, _share, _npu: ()
+    )
     workloads: Callable[[Sequence[str]], Sequence[str]] = tuple[str, ...]
     basis: str = ""
-    identified: Callable[[str, Topology], bool] = _always
+    identified: Callable[[str, Topology], bool] = lambda _workload, _topology: True
     fitted: bool = False
     chosen_by: tuple[str, ...] = ()
-    npu: Callable[[Npu], Npu] = _same
+    npu: Callable[[Npu], Npu] = lambda npu: npu
     given: "Callable[[str], ComputeModel] | None" = None
 
 

@@ -21,13 +21,7 @@ from .parts import Exposed
 from .placement.place import Placement
 from .placement.search import default_placement
 
-__all__ = [
-    "Estimate",
-    "estimate",
-    "simulate",
-    "summarize",
-    "with_batch",
-]
+__all__ = ["Estimate", "estimate", "simulate", "summarize", "with_batch"]
 
 
 @dataclass(frozen=True, slots=True)

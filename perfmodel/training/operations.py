@@ -122,10 +122,7 @@ class Operations:
         """Payload bandwidth of each link of the topology, then of those to the memory [B/s]."""
         tier = self._tier
         links = () if tier is None else self._memory_links
-        return [
-            *self.topology.capacities,
-            *(1e9 * tier.bytes_per_ns(one) for one in links if tier),
-        ]
+        return [*self.topology.capacities, *(1e9 * tier.bytes_per_ns(one) for one in links if tier)]
 
     def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
         """Return by name what adds up activations along MP in a stage, or in all if it is -1.

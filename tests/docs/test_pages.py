@@ -9,6 +9,7 @@ import pytest
 from docs.generate.reference import models
 from fred_cli.schemas.file_kind import FILES
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 from .pages import PAGES, ROOT, blocks, inline, prose
 
@@ -94,10 +95,7 @@ def test_every_page_can_be_found_from_the_readme() -> None:
 
 @pytest.mark.parametrize("page", RUN)
 def test_python_prints_what_the_page_says(
-    page: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The blocks of a page are one program; what it prints follows each, as text or `prints`."""
     program, said = [], []
@@ -117,8 +115,7 @@ def test_python_prints_what_the_page_says(
 @pytest.mark.parametrize("page", PAGES)
 def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):
-        path = tmp_path / f"block-{number}.yaml"
-        path.write_text(block.text)
+        path = written(tmp_path / f"block-{number}.yaml", block.text)
         assert load_workload(str(path)).samples_per_replica
 
 

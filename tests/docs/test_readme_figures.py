@@ -28,8 +28,7 @@ def cells(row: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("row", "protocol"),
-    [("simulated [TB/s]", "measured"), ("ideal protocol [TB/s]", "ideal")],
+    ("row", "protocol"), [("simulated [TB/s]", "measured"), ("ideal protocol [TB/s]", "ideal")]
 )
 def test_effective_bandwidths(row: str, protocol: ProtocolModel) -> None:
     runs = [

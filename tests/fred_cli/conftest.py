@@ -1,17 +1,14 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fred_cli import progress
-from fred_cli.main import main
-from perfmodel.switch_timing import record as timing
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
+from tests.records import give_records, router, whole_switch
 
 NARROW = """npus: 4
 switches:
@@ -63,22 +60,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that runs `fred`: arguments to exit status, output and errors."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fred", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert isinstance(ended.value.code, int)
-        said = capfd.readouterr()
-        return ended.value.code, said.out, said.err
-
-    return run
+def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Fred:
+    """Return what runs `fred` in that folder."""
+    return Fred(monkeypatch, capfd)
 
 
 @pytest.fixture
-def refused(fred: Run, place: Path) -> Callable[..., str]:
+def refused(fred: Fred, place: Path) -> Callable[..., str]:
     """Return a function that runs `fred` on bad input and returns the one line that it ends in."""
 
     def run(*arguments: str) -> str:
@@ -95,30 +83,6 @@ def refused(fred: Run, place: Path) -> Callable[..., str]:
 @pytest.fixture
 def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make up switches and routers that leave half of the link rate for payload, at no latency."""
-    folder = tmp_path / "records"
-    folder.mkdir()
-    for name in ("l1-11", "l1-12", "l2-10"):
-        record = json.loads((timing.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
-        record["switch"] = {
-            "latency_cycles": 0,
-            "stages": {"all": 0},
-            "follow_cycles": 0,
-            "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
-            "ack_share": 0.01,
-            "control_share": 0.02,
-            "payload_share": 0.5,
-            "reconfiguration_cycles": 0,
-            "preemption_cycles": 0,
-            "recovery_cycles": {"to_switch": 200, "from_switch": 300},
-        }
-        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
-    record = json.loads((timing.RECORDS / "mesh-5x4.json").read_text(encoding="utf-8"))
-    record["router"] |= {
-        "latency_cycles": 0,
-        "follow_cycles": 0,
-        "preemption_cycles": 0,
-        "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
-        "payload_share": 0.5,
-    }
-    (folder / "mesh-5x4.json").write_text(json.dumps(record), encoding="utf-8")
-    monkeypatch.setattr(timing, "RECORDS", folder)
+    switch = whole_switch(0.5, 0, preemption_cycles=0)
+    switches: dict[str, Any] = dict.fromkeys(("l1-11", "l1-12", "l2-10"), switch)
+    give_records(tmp_path / "records", monkeypatch, switches, router(0.5))

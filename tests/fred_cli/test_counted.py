@@ -9,6 +9,7 @@ from fred_cli.commands import report
 from fred_cli.cosimulation import tests_begun_last as begun_last
 from fred_cli.progress import _Display
 from fred_cli.report.page import simulation_logs
+from tests.fred_cli.fred import Fred
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -46,17 +47,16 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | None]:
 
 @pytest.mark.parametrize("words", COUNTED)
 def test_all_that_takes_long_has_a_total(
-    words: str, told: dict[str, int | None], fred: Callable[..., tuple[int, str, str]], place: Path
+    words: str, told: dict[str, int | None], fred: Fred, place: Path
 ) -> None:
     (place / "points.yaml").write_text(SWEEP)
-    status, _, err = fred(*words.split())
-    assert (status, err) == (0, "")
+    fred.out(*words.split())
     assert set(told) >= {what.format(told.get("algorithms")) for what in COUNTED[words]}
     assert None not in told.values()
 
 
 def test_conflicts_of_a_search_are_counted(
-    told: dict[str, int | None], fred: Callable[..., tuple[int, str, str]], place: Path
+    told: dict[str, int | None], fred: Fred, place: Path
 ) -> None:
     """Three flows of three inputs each, for which the quick searches find no way."""
     from tests.fred_cli.commands.test_route import UNDECIDED
@@ -68,7 +68,7 @@ def test_conflicts_of_a_search_are_counted(
 
 
 def test_a_report_counts_the_tests_of_its_co_simulation(
-    place: Path, monkeypatch: pytest.MonkeyPatch, fred: Callable[..., tuple[int, str, str]]
+    place: Path, monkeypatch: pytest.MonkeyPatch, fred: Fred
 ) -> None:
     looks: list[Callable[[], object]] = []
 

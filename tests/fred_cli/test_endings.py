@@ -86,10 +86,7 @@ def test_reader_that_goes_away_ends_quietly(tmp_path: Path) -> None:
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "environment",
-    [
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        {"PYTHONIOENCODING": "ascii"},
-    ],
+    [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}],
     ids=["locale", "encoding"],
 )
 def test_names_that_the_locale_lacks_are_written(
@@ -225,10 +222,7 @@ def test_an_interrupt_that_the_shell_has_ignored_stays_so(tmp_path: Path) -> Non
     "arguments",
     [
         pytest.param(("gen", "demo-8", "-o", "o"), marks=pytest.mark.slow),
-        pytest.param(
-            ("gen", "demo-8", "--level", "switch", "-o", "o"),
-            marks=pytest.mark.long,
-        ),
+        pytest.param(("gen", "demo-8", "--level", "switch", "-o", "o"), marks=pytest.mark.long),
         ("route", "small-4", "--strategy", "MP2-DP2-PP1"),
         ("collective", "--topology", "fred-d"),
     ],

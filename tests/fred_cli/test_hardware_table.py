@@ -1,7 +1,5 @@
 """Tests of fred_cli.hardware_table and fred_cli.hardware_work: FRED beside the mesh as hardware."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,8 @@ from fred_cli.hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
 from fred_hw.mesh.load import load_mesh
 from fred_hw.wafer.load import load_wafer
 from perfmodel.switch_timing.areas import load_areas
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -74,10 +72,8 @@ def test_the_page_has_the_table_of_today() -> None:
         assert line in page, line
 
 
-def test_the_table_is_printed_and_written(fred: Run, place: Path) -> None:
-    status, out, err = fred("compare", "--hardware", "--json", "--csv", "hardware.csv")
-    assert (status, err) == (0, "")
-    said = json.loads(out)["rows"]
+def test_the_table_is_printed_and_written(fred: Fred, place: Path) -> None:
+    said = fred.json("compare", "--hardware", "--csv", "hardware.csv")["rows"]
     assert {row["part"] for row in said} == {"area", "clock", "rate", "latency", "energy", "time"}
     assert all(row["ratio"] == pytest.approx(row["fred"] / row["mesh"]) for row in said)
     assert len((place / "hardware.csv").read_text().splitlines()) == 1 + len(said)

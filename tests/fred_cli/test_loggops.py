@@ -1,20 +1,19 @@
 """Tests of `fred estimate --network-model loggops`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from docs.generate.reference import EXAMPLES
 from perfmodel.chakra.goal import goal_text
+from tests.fred_cli.fred import Fred
 from tests.perfmodel.chakra.test_loggops import ring
 
-Run = Callable[..., tuple[int, str, str]]
 MODEL = ["--network-model=loggops", "--loggops=L=20", "--loggops=G=0.333"]
 
 
-def test_ring_of_20_ends_when_loggopsim_says(fred: Run, tmp_path: Path) -> None:
+def test_ring_of_20_ends_when_loggopsim_says(fred: Fred, tmp_path: Path) -> None:
     path, prefix = tmp_path / "ring.goal", tmp_path / "ring"
     path.write_text(goal_text(ring(20, 1 << 30)))
     assert fred("chakra", "convert", str(path), "-o", str(prefix))[0] == 0
@@ -26,7 +25,7 @@ def test_ring_of_20_ends_when_loggopsim_says(fred: Run, tmp_path: Path) -> None:
         assert said["parameters"]["G_ns_per_byte"] == 0.333
 
 
-def test_ranks_that_end_together_are_a_row(fred: Run) -> None:
+def test_ranks_that_end_together_are_a_row(fred: Fred) -> None:
     status, out, _ = fred("estimate", f"--workload={EXAMPLES}/ring-2.goal", *MODEL)
     # Two messages of 2^19 bytes, each L and G of all but the first byte, and 2 us between them.
     assert status == 0
@@ -52,14 +51,14 @@ def test_ranks_that_end_together_are_a_row(fred: Run) -> None:
         ("--workload=none.goal --loggops=L=1", "none.goal: must be an existing file"),
     ],
 )
-def test_what_does_not_go_with_the_model_is_refused(line: str, said: str, fred: Run) -> None:
+def test_what_does_not_go_with_the_model_is_refused(line: str, said: str, fred: Fred) -> None:
     status, out, error = fred("estimate", "--network-model=loggops", *line.split())
     assert (status, out) == (2, "")
     assert said in error
     assert error.count("\n") == 1
 
 
-def test_parameters_are_of_that_model_alone(fred: Run) -> None:
+def test_parameters_are_of_that_model_alone(fred: Fred) -> None:
     status, _, error = fred("estimate", "--topology=fred-d", "--workload=gpt-3", "--loggops=L=1")
     assert status == 2
     assert "--loggops: must be left out without --network-model loggops" in error

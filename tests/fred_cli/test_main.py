@@ -12,8 +12,8 @@ from click import Context
 
 from fred_cli import commands
 from fred_cli.cli import cli
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 FRED = Path(sys.executable).parent / "fred"
 
 COMMANDS = sorted(
@@ -37,17 +37,15 @@ def test_every_command_has_its_test() -> None:
     assert {f"test_{name}" for name in COMMANDS} - {"test_report"} <= tests
 
 
-def test_help_lists_every_command(fred: Run) -> None:
-    status, out, err = fred("--help")
-    assert (status, err) == (0, "")
+def test_help_lists_every_command(fred: Fred) -> None:
+    out = fred.out("--help")
     listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line]
     assert sorted(listed) == COMMANDS == cli.list_commands(Context(cli))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_and_json(fred: Run, command: str) -> None:
-    status, out, err = fred(command, "--help")
-    assert (status, err) == (0, "")
+def test_every_command_has_help_and_json(fred: Fred, command: str) -> None:
+    out = fred.out(command, "--help")
     assert out.startswith(f"Usage: fred {command} ")
     assert "--json" in out
 
@@ -174,7 +172,6 @@ def test_installed_command_works_and_refuses(place: Path) -> None:
     assert not (place / "o").exists()
 
 
-def test_version_is_that_of_the_package(fred: Run) -> None:
-    status, out, err = fred("--version")
-    assert (status, err) == (0, "")
+def test_version_is_that_of_the_package(fred: Fred) -> None:
+    out = fred.out("--version")
     assert out.startswith("fred, version ")

@@ -1,11 +1,8 @@
 """What `--protocol` does in every command that has it."""
 
-import json
-from collections.abc import Callable
-
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 
 @pytest.mark.usefixtures("half_share")
@@ -21,18 +18,18 @@ Run = Callable[..., tuple[int, str, str]]
     ],
 )
 def test_ideal_protocol_takes_half_the_time_of_half_the_payload(
-    fred: Run, command: str, key: str
+    fred: Fred, command: str, key: str
 ) -> None:
     found: list[float] = []
     for more in ((), ("--protocol", "measured"), ("--protocol", "ideal")):
-        said = json.loads(fred(*command.split(), *more, "--json")[1])
+        said = fred.json(*command.split(), *more)
         value = (said["rows"][0] if "rows" in said else said)[key]
         found.append(sum(value.values()) if isinstance(value, dict) else value)
     assert found[0] == found[1] == pytest.approx(2 * found[2], rel=0.05)
 
 
 @pytest.mark.usefixtures("half_share")
-def test_provenance_says_what_was_taken_from_which_record(fred: Run) -> None:
+def test_provenance_says_what_was_taken_from_which_record(fred: Fred) -> None:
     lines = fred("collective", "--topology", "mesh:5x4")[1]
     assert (
         "  routers of mesh links: 0 cycles (0.0 ns), 50.0% payload, record mesh-5x4 of the router, "

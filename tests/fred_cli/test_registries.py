@@ -37,8 +37,8 @@ from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from testbench.sim.simulator import SIMULATORS
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 NEW = "newcomer"
 
 MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
@@ -122,7 +122,7 @@ def test_refusal_of_another_name_lists_the_new_entry(
 
 
 @pytest.mark.parametrize("command", LISTED)
-def test_help_lists_the_new_entry(fred: Run, command: str) -> None:
+def test_help_lists_the_new_entry(fred: Fred, command: str) -> None:
     for registry in LISTED[command]:
         with lent(registry):
             status, out, _ = fred(command, "--help")

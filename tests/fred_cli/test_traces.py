@@ -1,6 +1,5 @@
 """Tests of `fred estimate` with the files and traces of ASTRA-sim."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +14,8 @@ from perfmodel.astra.engine.repeated import Ran, run_jobs
 from perfmodel.chakra.files import read, write
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.node import Attr, Node
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
+from tests.written import written
 
 FILES = [
     f"--{name}={EXAMPLES}/astra-{name}.yaml" for name in ("network", "system", "memory", "groups")
@@ -27,10 +26,8 @@ KEYS.append("exposed_communication_ns")
 
 
 @pytest.mark.parametrize("model", ["fluid", "unaware", "aware"])
-def test_times_of_all_ranks_are_said(model: str, fred: Run) -> None:
-    status, out, err = fred(*STEP, "--network-model", model, "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_times_of_all_ranks_are_said(model: str, fred: Fred) -> None:
+    said = fred.json(*STEP, "--network-model", model)
     assert said["network_model"] == model and (said["faster_than_links"] is None) == (
         model != "unaware"
     )
@@ -40,25 +37,24 @@ def test_times_of_all_ranks_are_said(model: str, fred: Run) -> None:
         total, compute, other, both, exposed = [*row.values()][1:]
         assert exposed == total - compute and both <= min(compute, other)
     assert said["total_ns"] == max(row["total_ns"] for row in said["ranks"])
-    status, out, err = fred(*STEP, "--network-model", model)
-    assert (status, err) == (0, "")
+    out = fred.out(*STEP, "--network-model", model)
     # NPUs 0 and 2 are the first at the memory of their nodes, 1 and 3 wait for them.
     for ranks, row in (("0, 2", said["ranks"][0]), ("1, 3", said["ranks"][1])):
         figures = " +".join(f"{value:,}" for value in [*row.values()][1:])
         assert re.search(rf"{ranks} +{figures}", out)
 
 
-def test_congestion_is_no_faster(fred: Run) -> None:
+def test_congestion_is_no_faster(fred: Fred) -> None:
     ends = [
-        json.loads(fred(*STEP, "--network-model", model, "--json")[1])["total_ns"]
+        fred.json(*STEP, "--network-model", model)["total_ns"]
         for model in ("unaware", "fluid", "aware")
     ]
     assert ends[0] < ends[1] < ends[2]
 
 
-def test_how_much_faster_than_links_a_model_is_is_said(fred: Run) -> None:
+def test_how_much_faster_than_links_a_model_is_is_said(fred: Fred) -> None:
     line = [*STEP, "--network-model", "unaware"]
-    said = json.loads(fred(*line, "--json")[1])["faster_than_links"]
+    said = fred.json(*line)["faster_than_links"]
     assert (said["collectives"], said["of"]) == (8, 8)
     worst = said["worst"]
     assert worst["times"] == worst["injection_bound_ns"] / worst["time_ns"] > 1
@@ -68,17 +64,17 @@ def test_how_much_faster_than_links_a_model_is_is_said(fred: Run) -> None:
     assert re.search(r"8 of 8 collectives are faster than links allow; most so node 8 ", out)
 
 
-def test_several_networks_are_a_table_and_a_list(fred: Run) -> None:
+def test_several_networks_are_a_table_and_a_list(fred: Fred) -> None:
     names = [FILES[0].removeprefix("--network="), "fred-d", "mesh:5x4"]
     line = ["estimate", *FILES[1:], STEP[-1], *(f"--network={name}" for name in names)]
-    said = json.loads(fred(*line, "--json")[1])
+    said = fred.json(*line)
     assert [one["network"] for one in said] == names
     assert [len(one["ranks"]) for one in said] == [4, 4, 4]
     assert said[1]["provenance"]["records"] and not said[0]["provenance"]["records"]
     # Links of a wafer have thousands of times the rate, so compute and memory decide.
     assert max(one["total_ns"] for one in said[1:]) < said[0]["total_ns"]
     assert len({one["ranks"][0]["compute_ns"] for one in said}) == 1
-    alone = json.loads(fred(*line[:-3], "--network=fred-d", "--json")[1])
+    alone = fred.json(*line[:-3], "--network=fred-d")
     assert alone == said[1]
     _, out, _ = fred(*line)
     for one in said:
@@ -86,8 +82,8 @@ def test_several_networks_are_a_table_and_a_list(fred: Run) -> None:
         assert re.search(rf"{one['network'][-9:]} +{one['total_ns']:,} +{ratio:.3f} ", out)
 
 
-def test_symmetry_changes_nothing(fred: Run) -> None:
-    found = [json.loads(fred(*STEP, *more, "--json")[1]) for more in ([], ["--no-symmetry"])]
+def test_symmetry_changes_nothing(fred: Fred) -> None:
+    found = [fred.json(*STEP, *more) for more in ([], ["--no-symmetry"])]
     assert found[0] == found[1]
 
 
@@ -106,22 +102,22 @@ def local(folder: Path) -> str:
     return str(folder / "w")
 
 
-def test_jobs_slow_each_other_as_links_and_priorities_say(fred: Run, tmp_path: Path) -> None:
+def test_jobs_slow_each_other_as_links_and_priorities_say(fred: Fred, tmp_path: Path) -> None:
     prefix = local(tmp_path)
-    net = tmp_path / "net.yaml"
-    net.write_text("topology: [Ring]\nnpus_count: [8]\nbandwidth: [5]\nlatency: [500]\n")
+    net = written(
+        tmp_path / "net.yaml", "topology: [Ring]\nnpus_count: [8]\nbandwidth: [5]\nlatency: [500]\n"
+    )
     line = [*JOBS, f"--network={net}"]
     mixed = [f"--job={prefix}:0,2,4,6", f"--job={prefix}:1,3,5,7"]
-    said = json.loads(fred(*line, *mixed, "--json")[1])["jobs"]
+    said = fred.json(*line, *mixed)["jobs"]
     assert [job["npus"] for job in said] == [[0, 2, 4, 6], [1, 3, 5, 7]]
     assert all(job["total_ns"] > job["alone_ns"] and job["slowdown"] > 1 for job in said)
     assert all(max(r["total_ns"] for r in job["ranks"]) == job["total_ns"] for job in said)
     first = [f"{mixed[0]}:2", f"{mixed[1]}:1"]
-    urgent = json.loads(fred(*line, *first, "--json")[1])["jobs"]
+    urgent = fred.json(*line, *first)["jobs"]
     assert urgent[1]["slowdown"] == 1 < urgent[0]["slowdown"]
-    apart = [f"--job={prefix}:0-3", f"--job={prefix}:4-7"]
-    status, out, err = fred(*line, *apart)
-    assert (status, err) == (0, "") and re.search(r"w +4-7 +0 +([\d,]+) +\1 +1\.000", out)
+    out = fred.out(*line, f"--job={prefix}:0-3", f"--job={prefix}:4-7")
+    assert re.search(r"w +4-7 +0 +([\d,]+) +\1 +1\.000", out)
 
 
 JOB_REFUSED = {
@@ -145,13 +141,11 @@ def test_bad_jobs_are_refused(line: str, refused: Callable[..., str], place: Pat
     assert re.fullmatch(f"error: {JOB_REFUSED[line]}", said)
 
 
-def test_traces_are_read_in_each_format(fred: Run, tmp_path: Path) -> None:
+def test_traces_are_read_in_each_format(fred: Fred, tmp_path: Path) -> None:
     for rank in range(4):
         write(tmp_path / f"w.{rank}.et", read(EXAMPLES / f"astra-step/step.{rank}.json"))
     line = [*STEP, "--network-model", "unaware", "--json"]
-    found = [
-        json.loads(fred(*line, *more)[1]) for more in ([], ["--workload", str(tmp_path / "w")])
-    ]
+    found = [fred.json(*line, *more) for more in ([], ["--workload", str(tmp_path / "w")])]
     assert found[0]["ranks"] == found[1]["ranks"]
 
 
@@ -277,7 +271,7 @@ def test_bad_input_is_one_line(
 
 
 def test_iterations_that_repeat_are_run_in_full_if_asked(
-    fred: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, prefix = EXAMPLES / "three-layers.txt", tmp_path / "layers"
     assert (

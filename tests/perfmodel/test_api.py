@@ -15,6 +15,7 @@ from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 EXAMPLES = Path("examples")
 
@@ -59,8 +60,7 @@ def test_strategies_take_context_expert_and_sequence_parallelism() -> None:
 
 
 def test_studies_take_remote_memory(tmp_path: Path) -> None:
-    pool = tmp_path / "pool.yaml"
-    pool.write_text("memory-type: MEMORY_POOL\nremote-mem-bw: 1\n")
+    pool = written(tmp_path / "pool.yaml", "memory-type: MEMORY_POOL\nremote-mem-bw: 1\n")
     wafer = Wafer.named("fred-d")
     [one] = compare([wafer], ["resnet-152"], memory=pool)
     assert one == wafer.estimate("resnet-152", memory=pool) != wafer.estimate("resnet-152")

@@ -23,13 +23,7 @@ def test_in_the_order_of_times_and_of_asking() -> None:
         (105, ("second",)),
     ]
     clock.run()
-    assert called == [
-        (103, "first"),
-        (103, "third"),
-        (103, "now"),
-        (105, "second"),
-        (108, "later"),
-    ]
+    assert called == [(103, "first"), (103, "third"), (103, "now"), (105, "second"), (108, "later")]
     assert not clock.pending()
 
 

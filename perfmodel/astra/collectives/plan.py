@@ -7,15 +7,7 @@ from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Shape
 from perfmodel.collectives.schedule import Pattern
 
-__all__ = [
-    "GROUP_ENDPOINT_NS",
-    "ROOTED",
-    "Axis",
-    "Phase",
-    "Plan",
-    "chunk_bytes",
-    "plan_of",
-]
+__all__ = ["GROUP_ENDPOINT_NS", "ROOTED", "Axis", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
 ROOTED = ("broadcast", "reduce")
 """Collectives that begin or end at one NPU."""

@@ -38,9 +38,6 @@ class Run:
     def __init__(self, messages: Messages, clock: Clock[int], ended: Callable[[], object]) -> None:
         self._messages, self._clock, self._ended = messages, clock, ended
 
-    def _after(self, delay_ns: int, call: Callable[[], object]) -> None:
-        self._clock.at(self._clock.now + delay_ns, call)
-
 
 class ProgramRun(Run):
     """An NPU that does what a program says.
@@ -74,7 +71,7 @@ class ProgramRun(Run):
     def _make(self) -> None:
         cost_ns = self._program.cost_ns(self._made)
         self._made += 1
-        self._after(cost_ns, self._packet_ready)
+        self._clock.after(cost_ns, self._packet_ready)
 
     def _packet_ready(self) -> None:
         program = self._program

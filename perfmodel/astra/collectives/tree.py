@@ -76,10 +76,10 @@ class TreeRun(Run):
     def begin(self) -> None:
         """Begin now: leaves send, the others wait for those below."""
         if not self._node.children:
-            self._after(self._endpoint_ns, self._up)
+            self._clock.after(self._endpoint_ns, self._up)
         for child in self._node.children:
             self._messages.receive(
-                child, self._size, partial(self._after, self._reduced_ns, self._add)
+                child, self._size, partial(self._clock.after, self._reduced_ns, self._add)
             )
 
     @property
@@ -99,7 +99,7 @@ class TreeRun(Run):
         # What comes down costs a reduction too where it is sent on.
         delay_ns = self._reduced_ns if self._node.children else self._endpoint_ns
         self._messages.send(parent, self._size)
-        self._messages.receive(parent, self._size, partial(self._after, delay_ns, self._down))
+        self._messages.receive(parent, self._size, partial(self._clock.after, delay_ns, self._down))
 
     def _down(self) -> None:
         for child in self._node.children:

@@ -103,14 +103,14 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
     """Return the groups that a trace names, empty for all; None if it has what couples NPUs."""
     found: dict[str, None] = {}
     for one in trace.operations.values():
-        if one.collective is not None and (one.duration_ns is None or model == "fluid"):
-            if one.involved is not None and not all(one.involved):
+        if one.what.collective is not None and (one.what.duration_ns is None or model == "fluid"):
+            if one.what.involved is not None and not all(one.what.involved):
                 return None
-            if one.collective in ROOTED and one.group:
+            if one.what.collective in ROOTED and one.what.group:
                 return None  # whose root is not like the others
-            if setup.system.custom(one.collective, one.id):
+            if setup.system.custom(one.what.collective, one.id):
                 return None  # each place has a trace of its own
-            found[one.group] = None
+            found[one.what.group] = None
         elif _couples(one, setup):
             return None
     trees = "doubleBinaryTree" in (setup.system.all_reduce or ())
@@ -119,9 +119,9 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
 
 def _couples(one: Operation, setup: Setup) -> bool:
     """Return whether an operation may wait for another NPU's of another kind."""
-    if one.duration_ns is not None:
+    if one.what.duration_ns is not None:
         return False
-    if one.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
+    if one.what.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
         return True
     return setup.memory.memory_type != "PER_NPU_MEMORY_EXPANSION"
 
@@ -209,7 +209,7 @@ def _shape(nodes: Sequence[Operation], kinds: dict[What, int]) -> tuple[object, 
     for one in nodes:
         what = seen.get(id(one.what))
         if what is None:
-            group = groups.setdefault(one.group, len(groups))
+            group = groups.setdefault(one.what.group, len(groups))
             what = kinds.setdefault(one.what._replace(group=""), len(kinds)), group
             seen[id(one.what)] = what
         shape.append((one.id, one.data_deps, one.tag, *what))

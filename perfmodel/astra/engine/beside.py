@@ -37,5 +37,5 @@ def groups_by_kind(jobs: Sequence[Job]) -> dict[Pattern, list[tuple[int, ...]]]:
 
 def _uses(trace: Trace) -> Iterator[_Use]:
     for one in trace.operations.values():
-        if one.collective is not None:
-            yield one.collective, one.group, one.source
+        if one.what.collective is not None:
+            yield one.what.collective, one.what.group, one.what.source

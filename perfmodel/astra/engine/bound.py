@@ -116,11 +116,13 @@ def custom_bounds_ns(
     for place, trace in enumerate(traces):
         sent = [0] * len(network.dimensions)
         for one in trace.operations.values():
-            if one.type != NodeType.COMM_SEND_NODE:
+            if one.what.type != NodeType.COMM_SEND_NODE:
                 continue
             source, target = (members[end] for end in message_ends(one, place, len(members)))
             places = enumerate(zip(network.address(source), network.address(target), strict=True))
-            sent[next(number for number, (here, there) in places if here != there)] += one.bytes
+            sent[next(number for number, (here, there) in places if here != there)] += (
+                one.what.bytes
+            )
         rates = map(_rate, network.dimensions)
         found.append(max(count / rate for count, rate in zip(sent, rates, strict=True)))
     return found

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -22,13 +23,40 @@ from .operation import Operation
 from .setup import Setup
 from .trace import Trace
 
-__all__ = ["MODELS", "Carrying", "carrying"]
+__all__ = ["MODELS", "Carrying", "Together", "carrying"]
 
 MODELS = ("fluid", "unaware", "aware")
 """Network models by name: ours, and those of ASTRA-sim, congestion-unaware and congestion-aware."""
 
 Ended = Callable[[Sequence[int]], object]
-Starts = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Together:
+    """A collective whose members are all there.
+
+    Parameters
+    ----------
+    plan : Plan
+        How it is done.
+    rank : int
+        One of its members.
+    operation : Operation
+        Its node there.
+    starts : sequence of tuple
+        NPUs, and when each came [ns].
+    trees : int
+        Chunks that went over a tree before.
+    stands_for : int
+        Collectives that are like it, itself included.
+    """
+
+    plan: Plan
+    rank: int
+    operation: Operation
+    starts: Sequence[tuple[int, int]]
+    trees: int
+    stands_for: int
 
 
 class Carrying(ABC):
@@ -79,84 +107,39 @@ class Carrying(ABC):
         kind: Pattern,
         group: tuple[int, ...] | None,
         involved: Sequence[bool] | None,
-        root: int | None = None,
-        traces: str | None = None,
+        root: int | None,
+        traces: str | None,
     ) -> Plan:
         """Return how a collective of a group, or of all NPUs, is done; arguments as ``plan_of``.
 
-        With the prefix of ``traces`` these say it.
+        With the prefix of ``traces`` these say it, else a fabric of ours, if the network is one.
 
         Raises
         ------
         InputError
             The system has no algorithm that fits.
         """
-        setup = self._setup
-        if traces:
-            return self._custom(traces, kind, group or tuple(range(setup.network.npus)))
-        more = group, involved, root
-        return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
-
-    def _custom(self, prefix: str, kind: Pattern, members: tuple[int, ...]) -> Plan:
-        """Return a collective that traces of its own say."""
+        setup, npus = self._setup, self._setup.network.npus
+        if not traces and not setup.fabric:
+            more = group, involved, root
+            return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
+        members = group or tuple(range(npus))
         if len(members) == 1:
-            return Plan(kind, (), False, 1, 1, 0, None, self._setup.network.npus)
-        axes = (Axis(0, len(members), 0, "traces", listed=members),)
-        return Plan(kind, axes, False, 1, 1, 0, None, self._setup.network.npus, prefix)
+            return Plan(kind, (), False, 1, 1, 0, None, npus)
+        name, first = "traces" if traces else "fabric", 0 if root is None else members.index(root)
+        axes = (Axis(0, len(members), 0, name, listed=members, root=first),)
+        return Plan(kind, axes, False, 1, 1, 0, None, npus, traces or "")
 
     @abstractmethod
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""
 
-    def collective(
-        self,
-        plan: Plan,
-        rank: int,
-        operation: Operation,
-        starts: Starts,
-        trees: int,
-        ended: Ended,
-        stands_for: int = 1,
-    ) -> None:
-        """Do a collective whose members are all there, and have a function called at its ends.
-
-        Parameters
-        ----------
-        plan : Plan
-            How it is done.
-        rank : int
-            One of its members.
-        operation : Operation
-            Its node there.
-        starts : sequence of tuple
-            NPUs, and when each came [ns].
-        trees : int
-            Chunks that went over a tree before.
-        ended : callable
-            Called with the NPUs that are through.
-        stands_for : int
-            Collectives that are like it, itself included.
-        """
+    def collective(self, one: Together, ended: Ended) -> None:
+        """Do a collective, and have a function called at its ends, with the NPUs through."""
         raise NotImplementedError
 
-    def done(
-        self,
-        plan: Plan,
-        traces: Sequence[Trace],
-        rank: int,
-        operation: Operation,
-        took_ns: Sequence[int],
-        stands_for: int,
-    ) -> None:
-        """Note how long a collective that traces say took; arguments as of ``collective``.
-
-        Parameters
-        ----------
-        traces : sequence of Trace
-            What each place does.
-        took_ns : sequence of int
-            From when each member was there to the end of the last one [ns].
-        """
+    def done(self, one: Together, traces: Sequence[Trace]) -> None:
+        """Note that a collective has ended now that traces say: what each place does."""
         return
 
 
@@ -170,11 +153,9 @@ class _ByMessage(Carrying):
         self._transport = transport
 
     def busy(self) -> Mapping[Hop, int]:
-        """Return how much longer links are busy [ns]."""
         return self._transport.busy()
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
         self._transport.carry(source, target, count, arrived)
 
 
@@ -191,67 +172,45 @@ class _Alone(Carrying):
         self._worst: Faster | None = None
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
         self._unaware.carry(source, target, count, arrived)
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Collectives that have been faster than links allow, and all."""
         return self._too_fast, self._count
 
     def faster(self, more: tuple[int, int]) -> FasterThanLinks | None:
-        """Return how often and by how much it has been faster than links allow."""
         if self._worst is None:
             return None
         return FasterThanLinks(self._too_fast + more[0], self._count + more[1], self._worst)
 
-    def collective(
-        self,
-        plan: Plan,
-        rank: int,
-        operation: Operation,
-        starts: Starts,
-        trees: int,
-        ended: Ended,
-        stands_for: int = 1,
-    ) -> None:
+    def collective(self, one: Together, ended: Ended) -> None:
         """Do a collective; nobody ends before all have begun, so it is time enough now."""
-        ends = self._ends.of(plan, operation.bytes, starts, trees)
+        plan, size = one.plan, one.operation.what.bytes
+        ends = self._ends.of(plan, size, one.starts, one.trees)
         for npu, end in ends.items():
             self._clock.at(end, ended, (npu,))
-        key = id(plan), operation.bytes
+        key = id(plan), size
         if key not in self._bounds:
-            bound_ns = injection_bound_ns(plan, operation.bytes, self._network)
-            self._bounds[key] = plan, bound_ns
-        time_ns = max(ends.values()) - self._clock.now
-        self._compare(rank, operation, time_ns, self._bounds[key][1], stands_for)
+            self._bounds[key] = plan, injection_bound_ns(plan, size, self._network)
+        self._compare(one, max(ends.values()) - self._clock.now, self._bounds[key][1])
 
-    def done(
-        self,
-        plan: Plan,
-        traces: Sequence[Trace],
-        rank: int,
-        operation: Operation,
-        took_ns: Sequence[int],
-        stands_for: int,
-    ) -> None:
-        """Note how long a collective that traces say took."""
+    def done(self, one: Together, traces: Sequence[Trace]) -> None:
+        plan = one.plan
         if id(plan) not in self._customs:
             bounds = custom_bounds_ns(traces, plan.axes[0].listed or (), self._network)
             self._customs[id(plan)] = plan, bounds
+        took_ns = [self._clock.now - start for _, start in one.starts]
         pairs = zip(took_ns, self._customs[id(plan)][1], strict=True)
-        time_ns, bound_ns = max(pairs, key=lambda pair: pair[1] / (pair[0] + 1))
-        self._compare(rank, operation, time_ns, bound_ns, stands_for)
+        self._compare(one, *max(pairs, key=lambda pair: pair[1] / (pair[0] + 1)))
 
-    def _compare(
-        self, rank: int, operation: Operation, time_ns: int, bound_ns: float, stands_for: int
-    ) -> None:
+    def _compare(self, one: Together, time_ns: int, bound_ns: float) -> None:
         """Count a collective, and whether it was faster than its NPUs can send."""
-        self._count += stands_for
+        operation = one.operation
+        self._count += one.stands_for
         if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
-            self._too_fast += stands_for
-            kind = operation.collective or ""
-            found = Faster(rank, operation.id, kind, operation.bytes, time_ns, bound_ns)
+            self._too_fast += one.stands_for
+            kind = operation.what.collective or ""
+            found = Faster(one.rank, operation.id, kind, operation.what.bytes, time_ns, bound_ns)
             if self._worst is None or found.times > self._worst.times:
                 self._worst = found
 
@@ -270,23 +229,6 @@ class _Fluid(Carrying):
         self.sharing = self._sharing = Sharing(clock)
         self._groups: dict[Pattern, list[tuple[int, ...]]] | None = None
 
-    def plan(
-        self,
-        kind: Pattern,
-        group: tuple[int, ...] | None,
-        involved: Sequence[bool] | None,
-        root: int | None = None,
-        traces: str | None = None,
-    ) -> Plan:
-        """Return how a collective is done: as traces say, or a fabric of ours if it is one."""
-        if traces or not self._network.fabric:
-            return super().plan(kind, group, involved, root, traces)
-        members = group or tuple(range(self._network.npus))
-        first = 0 if root is None else members.index(root)
-        axis = Axis(0, len(members), 0, "fabric", listed=members, root=first)
-        axes = (axis,) if len(members) > 1 else ()
-        return Plan(kind, axes, False, 1, 1, 0, None, self._network.npus)
-
     def _beside(self, kind: str) -> Sequence[tuple[int, ...]]:
         """Return all groups that do a collective."""
         if self._groups is None:
@@ -294,23 +236,13 @@ class _Fluid(Carrying):
         return self._groups.get(cast("Pattern", kind), ())
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
         flow = self._flows.message(source, target, count)
         self._sharing.begin(flow, arrived, self.priorities.get(source, 0))
 
-    def collective(
-        self,
-        plan: Plan,
-        rank: int,
-        operation: Operation,
-        starts: Starts,
-        trees: int,
-        ended: Ended,
-        stands_for: int = 1,
-    ) -> None:
+    def collective(self, one: Together, ended: Ended) -> None:
         """Begin a collective now that all are there."""
-        members = [npu for npu, _ in starts]
-        flow = self._flows.collective(plan, operation.bytes, members)
+        members = [npu for npu, _ in one.starts]
+        flow = self._flows.collective(one.plan, one.operation.what.bytes, members)
         priority = self.priorities.get(members[0], 0)
         self._sharing.begin(flow, partial(ended, members), priority)
 

@@ -62,12 +62,12 @@ def _count(
     one: Operation, place: int, npus: int, sent: Counter[_Message], received: Counter[_Message]
 ) -> None:
     """Count a message; fail if an operation is not for collectives, with the attribute's name."""
-    if one.type not in _WITHIN:
+    if one.what.type not in _WITHIN:
         message = f"must be compute, a send or a receive in a collective, not {kind_of(one)}"
         raise InputError("", "type", message)
-    if one.type in _MESSAGES:
-        message = *message_ends(one, place, npus), one.bytes, one.tag
-        (sent if one.type == NodeType.COMM_SEND_NODE else received)[message] += 1
+    if one.what.type in _MESSAGES:
+        message = *message_ends(one, place, npus), one.what.bytes, one.tag
+        (sent if one.what.type == NodeType.COMM_SEND_NODE else received)[message] += 1
 
 
 class CustomRun:
@@ -116,12 +116,12 @@ class CustomRun:
             self._ended()
 
     def _begin(self, one: Operation, ended: Callable[[], object]) -> None:
-        if one.duration_ns is not None:
-            self._clock.at(self._clock.now + one.duration_ns, ended)
+        if one.what.duration_ns is not None:
+            self._clock.at(self._clock.now + one.what.duration_ns, ended)
             return
         source, target = message_ends(one, self._place, len(self._npus))
-        key = (self._tag, one.tag), self._npus[source], self._npus[target], one.bytes
-        if one.type == NodeType.COMM_SEND_NODE:
+        key = (self._tag, one.tag), self._npus[source], self._npus[target], one.what.bytes
+        if one.what.type == NodeType.COMM_SEND_NODE:
             self._exchange.send(key, ended)
         else:
             self._exchange.receive(key, ended)

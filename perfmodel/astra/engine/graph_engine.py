@@ -16,7 +16,7 @@ from perfmodel.clock import Clock
 
 from .alike import alike
 from .bound import FasterThanLinks
-from .carrying import carrying
+from .carrying import Together, carrying
 from .custom import CustomRun, load_custom
 from .job import Job
 from .meeting import Meeting
@@ -168,18 +168,18 @@ class GraphEngine:
         if duration_ns is not None and not self._broadcasts(operation):
             clock = self._clock
             clock.at(clock.now + duration_ns, self.end_node, rank, operation.id)
-        elif operation.collective is not None:
+        elif operation.what.collective is not None:
             self._collective(rank, operation)
-        elif operation.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
+        elif operation.what.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
             self._message(rank, operation)
         elif self._setup.memory.remote_mem_bw is None:
             message = "must be that of local memory, as there is no remote memory"
             raise self._bad(rank, operation, "tensor_loc", message)
-        elif operation.joint and self._memory.joins:
+        elif operation.what.joint and self._memory.joins:
             self._joint_memory(rank, operation)
         else:
             ended = partial(self.end_node, rank, operation.id)
-            self._memory.access([rank.npu], operation.bytes, ended)
+            self._memory.access([rank.npu], operation.what.bytes, ended)
 
     def _broadcasts(self, operation: Operation) -> bool:
         """Return whether a broadcast or a reduce is simulated, not replayed."""
@@ -196,10 +196,10 @@ class GraphEngine:
             (who, turn), Meeting(operation, rank.number, npus, npus)
         )
         other = meeting.operation
-        if (other.type, other.bytes) != (operation.type, operation.bytes):
+        if (other.what.type, other.what.bytes) != (operation.what.type, operation.what.bytes):
             message = (
-                f"must be {kind_of(other)} of {other.bytes} bytes, as node {other.id} of rank "
-                f"{meeting.rank}, not {kind_of(operation)} of {operation.bytes}"
+                f"must be {kind_of(other)} of {other.what.bytes} bytes, as node {other.id} of rank "
+                f"{meeting.rank}, not {kind_of(operation)} of {operation.what.bytes}"
             )
             raise self._bad(rank, operation, "tensor_size", message)
         meeting.starts[rank.npu] = self._clock.now, operation
@@ -207,7 +207,7 @@ class GraphEngine:
             del self._meetings[who, turn]
             places = {npu: npu for npu in npus}
             call = partial(self.end_together, meeting, places, npus)
-            self._memory.access(npus, operation.bytes, call)
+            self._memory.access(npus, operation.what.bytes, call)
 
     def _message(self, rank: Rank, operation: Operation) -> None:
         npus = self._jobs[rank.job].npus
@@ -215,9 +215,9 @@ class GraphEngine:
             source, target = message_ends(operation, rank.number, len(npus))
         except InputError as error:
             raise self._bad(rank, operation, error.field, error.message) from None
-        key: Key = (("message", operation.tag), npus[source], npus[target], operation.bytes)
+        key: Key = (("message", operation.tag), npus[source], npus[target], operation.what.bytes)
         ended = partial(self.end_node, rank, operation.id)
-        if operation.type == NodeType.COMM_SEND_NODE:
+        if operation.what.type == NodeType.COMM_SEND_NODE:
             self._unreceived[key].append((rank, operation))
             self._exchange.send(key, ended)
         else:
@@ -240,13 +240,16 @@ class GraphEngine:
             meeting = Meeting(operation, rank.number, members, first, plan.traces)
             self._meetings[who, turn] = meeting
         other = meeting.operation
-        if (other.collective, other.bytes) != (operation.collective, operation.bytes):
+        if (other.what.collective, other.what.bytes) != (
+            operation.what.collective,
+            operation.what.bytes,
+        ):
             message = (
-                f"must be {other.collective} of {other.bytes} bytes, as node {other.id} of "
-                f"rank {meeting.rank}, not {operation.collective} of {operation.bytes}"
+                f"must be {other.what.collective} of {other.what.bytes} bytes, as node {other.id} "
+                f"of rank {meeting.rank}, not {operation.what.collective} of {operation.what.bytes}"
             )
             raise self._bad(rank, operation, "comm_type", message)
-        if other.source != operation.source:
+        if other.what.source != operation.what.source:
             message = f"must be as in node {other.id} of rank {meeting.rank}, {_end(other)}"
             message += f", not {_end(operation)}"
             raise self._bad(rank, operation, root_name(operation), message)
@@ -268,7 +271,7 @@ class GraphEngine:
             through = partial(self._end_custom, rank, operation, plan, name, meeting)
             CustomRun(trace, *at, through).go_on()
         elif self._carrying.by_message:
-            chunks, at = plan.chunks(operation.bytes), (self._exchange, self._clock)
+            chunks, at = plan.chunks(operation.what.bytes), (self._exchange, self._clock)
             Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
         elif meeting.together:
             self._begin_together(meeting, plan, name, trees)
@@ -288,21 +291,31 @@ class GraphEngine:
         meeting.through += 1
         if meeting.through == len(meeting.left):
             traces = self._custom(plan.traces, len(meeting.members))
-            stands_for = self._alike.count.get(name, 1) if self._alike else 1
-            took = [self._clock.now - meeting.starts[first][0] for first in meeting.first]
-            self._carrying.done(plan, traces, rank.number, operation, took, stands_for)
+            self._carrying.done(self._together(meeting, plan, name, rank, operation), traces)
         self.end_node(rank, operation.id)
 
     def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""
+        places = dict(zip(meeting.members, meeting.first, strict=True))
+        rank = self._by_npu[meeting.first[0]]
+        operation = meeting.starts[rank.npu][1]
+        one = self._together(meeting, plan, name, rank, operation, trees)
+        self._carrying.collective(one, partial(self.end_together, meeting, places))
+
+    def _together(
+        self,
+        meeting: Meeting,
+        plan: Plan,
+        name: str,
+        rank: Rank,
+        operation: Operation,
+        trees: int = 0,
+    ) -> Together:
+        """Return a collective that all have begun, as it is at a rank."""
         pairs = zip(meeting.members, meeting.first, strict=True)
         starts = [(npu, meeting.starts[first][0]) for npu, first in pairs]
-        places, call = dict(zip(meeting.members, meeting.first, strict=True)), self.end_together
-        one = self._by_npu[meeting.first[0]]
         stands_for = self._alike.count.get(name, 1) if self._alike else 1
-        more = (starts, trees, partial(call, meeting, places), stands_for)
-        operation = meeting.starts[one.npu][1]
-        self._carrying.collective(plan, one.number, operation, *more)
+        return Together(plan, rank.number, operation, starts, trees, stands_for)
 
     def end_together(
         self, meeting: Meeting, places: Mapping[int, int], npus: Sequence[int]
@@ -316,38 +329,44 @@ class GraphEngine:
 
     def _group(self, rank: Rank, operation: Operation) -> str:
         """Return the group of a collective, or the one that stands for it; empty for all."""
-        name = self._jobs[rank.job].traces[rank.number].names.get(operation.group, operation.group)
+        name = (
+            self._jobs[rank.job]
+            .traces[rank.number]
+            .names.get(operation.what.group, operation.what.group)
+        )
         return self._alike.group[name] if self._alike and name else name
 
     def _plan(self, rank: Rank, operation: Operation, name: str) -> Plan:
         """Return how a collective of a group is done, or of all if it has no name."""
-        job, kind = self._jobs[rank.job], operation.collective
+        job, kind = self._jobs[rank.job], operation.what.collective
         assert kind is not None
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
             group = tuple(job.npus[one] for one in self._members(rank, operation, name))
         custom = self._setup.system.custom(kind, operation.id)
-        key = rank.job, kind, name, operation.involved, operation.source, custom
+        key = rank.job, kind, name, operation.what.involved, operation.what.source, custom
         if key not in self._plans:
-            if self._setup.fabric and not all(operation.involved or ()):
+            if self._setup.fabric and not all(operation.what.involved or ()):
                 message = f"must be true for the one dimension of {self._setup.fabric.name}"
                 raise self._bad(rank, operation, "involved_dim", message)
-            if custom and not all(operation.involved or ()):
+            if custom and not all(operation.what.involved or ()):
                 message = "must be true for all dimensions, as traces say how it is done"
                 raise self._bad(rank, operation, "involved_dim", message)
             root = self._root(rank, operation, group)
-            self._plans[key] = self._carrying.plan(kind, group, operation.involved, root, custom)
+            self._plans[key] = self._carrying.plan(
+                kind, group, operation.what.involved, root, custom
+            )
         return self._plans[key]
 
     def _root(self, rank: Rank, operation: Operation, group: tuple[int, ...] | None) -> int | None:
         """Return the NPU that a broadcast begins at or a reduce ends at, if its node says so."""
-        if operation.source is None:
+        if operation.what.source is None:
             return None
         npus = self._jobs[rank.job].npus
-        root = npus[operation.source] if operation.source < len(npus) else None
+        root = npus[operation.what.source] if operation.what.source < len(npus) else None
         if root is None or (group is not None and root not in group):
-            kind = operation.collective
-            message = f"must be a rank that takes part in the {kind}, not {operation.source}"
+            kind = operation.what.collective
+            message = f"must be a rank that takes part in the {kind}, not {operation.what.source}"
             raise self._bad(rank, operation, root_name(operation), message)
         return root
 
@@ -391,7 +410,7 @@ def _said(rank: Rank, operation: Operation) -> str:
 
 
 def _end(operation: Operation) -> str:
-    return "none" if operation.source is None else str(operation.source)
+    return "none" if operation.what.source is None else str(operation.what.source)
 
 
 def _few(said: Sequence[str]) -> str:

@@ -105,46 +105,6 @@ class Operation:
     tag: int = 0
 
     @property
-    def type(self) -> int:
-        return self.what.type
-
-    @property
-    def unit(self) -> Unit:
-        return self.what.unit
-
-    @property
-    def duration_ns(self) -> int | None:
-        return self.what.duration_ns
-
-    @property
-    def bytes(self) -> int:
-        return self.what.bytes
-
-    @property
-    def collective(self) -> Pattern | None:
-        return self.what.collective
-
-    @property
-    def group(self) -> str:
-        return self.what.group
-
-    @property
-    def joint(self) -> bool:
-        return self.what.joint
-
-    @property
-    def involved(self) -> tuple[bool, ...] | None:
-        return self.what.involved
-
-    @property
-    def source(self) -> int | None:
-        return self.what.source
-
-    @property
-    def target(self) -> int | None:
-        return self.what.target
-
-    @property
     def at_once(self) -> bool:
         """Whether it ends where it begins and needs no unit."""
         what = self.what
@@ -153,12 +113,12 @@ class Operation:
 
 def kind_of(operation: Operation) -> str:
     """Return what an operation is, for people."""
-    return NodeType(operation.type).name.removesuffix("_NODE").lower()
+    return NodeType(operation.what.type).name.removesuffix("_NODE").lower()
 
 
 def root_name(operation: Operation) -> str:
     """Return the attribute that says the one end of a broadcast or a reduce."""
-    return "comm_dst" if operation.collective == "reduce" else "comm_src"
+    return "comm_dst" if operation.what.collective == "reduce" else "comm_src"
 
 
 def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]:
@@ -169,9 +129,9 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
     InputError
         Its node does not say, or what is not so; names the attribute alone.
     """
-    sends = operation.type == NodeType.COMM_SEND_NODE
+    sends = operation.what.type == NodeType.COMM_SEND_NODE
     ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
-    ends = operation.source, operation.target
+    ends = operation.what.source, operation.what.target
     own, other = ends if sends else ends[::-1]
     if own not in (None, rank):
         raise InputError("", ours, f"must be {rank}, whose trace it is, not {own}")
@@ -283,8 +243,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
             return What(node.type, unit, duration_ns, source=source)
     if kind not in _COLLECTIVES:
         known = ", ".join(f"{one} {CollectiveType(one).name}" for one in sorted(_COLLECTIVES))
-        message = f"must be one of {known}, not {kind}"
-        raise InputError("", f"node {node.id}: comm_type", message)
+        raise InputError("", f"node {node.id}: comm_type", f"must be one of {known}, not {kind}")
     return What(
         node.type,
         unit,

@@ -110,7 +110,7 @@ def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
     tags = {
         operations[nodes[i + size].id].tag - operations[nodes[i].id].tag
         for i in range(middle - size // 2, middle - size // 2 + size)
-        if operations[nodes[i].id].type in _MESSAGES
+        if operations[nodes[i].id].what.type in _MESSAGES
     }
     if step <= 0 or len(tags) > 1:
         return None
@@ -152,7 +152,7 @@ class _Pairs:
         if other.id - one.id != self._step:
             return False
         operation, again = self._operations[one.id], self._operations[other.id]
-        tag_step = self._tag_step if operation.type in _MESSAGES else 0
+        tag_step = self._tag_step if operation.what.type in _MESSAGES else 0
         if again.tag - operation.tag != tag_step:
             return False
         later = tuple([number + self._step for number in one.data_deps])
@@ -194,7 +194,7 @@ class _Pairs:
         free = {
             offset
             for offset in found.free
-            if self._operations[kept[offset].id].type == NodeType.COMM_RECV_NODE
+            if self._operations[kept[offset].id].what.type == NodeType.COMM_RECV_NODE
         }
         lowest = min(node.id for node in kept)
         early = {_ends(self._operations[kept[offset].id]) for offset in free}
@@ -204,13 +204,13 @@ class _Pairs:
                 continue
             one = self._operations[node.id]
             behind = node.data_deps or (place < found.start and node.id > lowest)
-            if one.type == NodeType.COMM_RECV_NODE and behind and _ends(one) in early:
+            if one.what.type == NodeType.COMM_RECV_NODE and behind and _ends(one) in early:
                 return None
         return replace(found, free=frozenset(free))
 
 
 def _ends(one: Operation) -> object:
-    return one.source, one.target, one.bytes
+    return one.what.source, one.what.target, one.what.bytes
 
 
 def without(trace: Trace, found: Periods, more: int) -> Trace | None:
@@ -242,10 +242,10 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
         waits = any(place[number] >= first_late or number in late for number in node.data_deps)
         if waits:
             late.add(node.id)
-        early = not node.data_deps and one.type == NodeType.COMM_RECV_NODE
+        early = not node.data_deps and one.what.type == NodeType.COMM_RECV_NODE
         if node.id <= highest or not (waits or (early and len(nodes) <= WINDOW)):
             return None
-        tag = one.tag - more * (found.tag_step or 0) if one.type in _MESSAGES else one.tag
+        tag = one.tag - more * (found.tag_step or 0) if one.what.type in _MESSAGES else one.tag
         after = tuple(_after(one.data_deps, place, found, more))
         behind.append(Operation(one.id, one.what, after, tag))
         said[one.id] = behind[-1]
@@ -279,8 +279,8 @@ def _apart(
     known: dict[object, int] = {}
     for node in (*nodes[:stop], *nodes[behind:]):
         one, other = before[node.id], after[node.id]
-        if one.type in _MESSAGES:
-            key = other.type, other.source, other.target, other.bytes, other.tag
+        if one.what.type in _MESSAGES:
+            key = other.what.type, other.what.source, other.what.target, other.what.bytes, other.tag
             if known.setdefault(key, one.tag) != one.tag:
                 return False
     return True

@@ -88,7 +88,7 @@ class Progress:
     def far(self, rank: Rank, number: int) -> bool:
         """Return whether a node waits for a message of a period that nobody is at."""
         operation, _ = rank.running[number]
-        if not self.periods or operation.type != NodeType.COMM_RECV_NODE:
+        if not self.periods or operation.what.type != NodeType.COMM_RECV_NODE:
             return False
         period, offset = self.where(number)
         if period is None:

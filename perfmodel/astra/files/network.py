@@ -176,9 +176,7 @@ def _has(data: Any, key: str) -> bool:
 
 
 def load_network(
-    name: str | Path,
-    protocol: "ProtocolModel | None" = None,
-    algorithm: str = "published",
+    name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
 ) -> Network | FluidNetwork:
     """Return the network of a file, YAML, or JSON if the name ends so, or a fabric of ours.
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from math import prod
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -44,7 +45,7 @@ _Prefix = (
 _Switch = Annotated[int, int_range(0, 1)]
 
 
-class SystemFile(FileModel):
+class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     """How collectives are done, and what an NPU can do.
 
     Parameters
@@ -107,12 +108,8 @@ class SystemFile(FileModel):
         Of no effect.
     """
 
-    scheduling_policy: Annotated[
-        str, one_of("LIFO", "FIFO", "EXPLICIT"), Field(alias="scheduling-policy")
-    ] = "LIFO"
-    collective_optimization: Annotated[
-        str, one_of("baseline", "localBWAware"), Field(alias="collective-optimization")
-    ] = "baseline"
+    scheduling_policy: Annotated[str, one_of("LIFO", "FIFO", "EXPLICIT")] = "LIFO"
+    collective_optimization: Annotated[str, one_of("baseline", "localBWAware")] = "baseline"
     all_reduce: Annotated[_Implementations, Field(alias="all-reduce-implementation")] = None
     all_gather: Annotated[_Implementations, Field(alias="all-gather-implementation")] = None
     reduce_scatter: Annotated[_Implementations, Field(alias="reduce-scatter-implementation")] = None
@@ -137,23 +134,19 @@ class SystemFile(FileModel):
     active_chunks: Annotated[
         int, int_range(1, 1024), Field(alias="active-chunks-per-dimension")
     ] = 1
-    endpoint_delay: Annotated[int, int_range(0, 10**9), Field(alias="endpoint-delay")] = 10
-    local_mem_bw: Annotated[float | None, number_range(1e-6, 1e15), Field(alias="local-mem-bw")] = (
-        None
-    )
-    peak_perf: Annotated[float | None, number_range(1e-9, 1e12), Field(alias="peak-perf")] = None
-    roofline_enabled: Annotated[_Switch, Field(alias="roofline-enabled")] = 0
-    replay_only: Annotated[_Switch, Field(alias="replay-only")] = 0
-    model_shared_bus: Annotated[Literal[0], int_range(0, 0), Field(alias="model-shared-bus")] = 0
+    endpoint_delay: Annotated[int, int_range(0, 10**9)] = 10
+    local_mem_bw: Annotated[float | None, number_range(1e-6, 1e15)] = None
+    peak_perf: Annotated[float | None, number_range(1e-9, 1e12)] = None
+    roofline_enabled: _Switch = 0
+    replay_only: _Switch = 0
+    model_shared_bus: Annotated[Literal[0], int_range(0, 0)] = 0
     bus_latency: Annotated[float, number_range(0, 1e12), Field(alias="L")] = 0
     bus_overhead: Annotated[float, number_range(0, 1e12), Field(alias="o")] = 0
     bus_gap: Annotated[float, number_range(0, 1e12), Field(alias="g")] = 0
     bus_gap_per_byte: Annotated[float, number_range(0, 1e12), Field(alias="G")] = 0
-    local_reduction_delay: Annotated[
-        int, int_range(0, 10**9), Field(alias="local-reduction-delay")
-    ] = 1
-    boost_mode: Annotated[_Switch, Field(alias="boost-mode")] = 0
-    trace_enabled: Annotated[_Switch, Field(alias="trace-enabled")] = 0
+    local_reduction_delay: Annotated[int, int_range(0, 10**9)] = 1
+    boost_mode: _Switch = 0
+    trace_enabled: _Switch = 0
 
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 

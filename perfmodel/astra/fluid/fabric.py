@@ -74,11 +74,7 @@ class FabricLine(Line):
         return self.topology.capacities[cast("int", link)] / 1e9
 
     def collective(
-        self,
-        kind: str,
-        size: int,
-        members: Sequence[int],
-        every: Sequence[tuple[int, ...]] = (),
+        self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
         """Return what a collective takes, of so many bytes of the whole vector."""
         if not size:

@@ -79,11 +79,7 @@ class Line(ABC):
         """Return the way between two places."""
 
     def collective(
-        self,
-        kind: str,
-        size: int,
-        members: Sequence[int],
-        every: Sequence[tuple[int, ...]] = (),
+        self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
         """Return what a collective takes on a fabric of ours.
 
@@ -136,7 +132,6 @@ class BlockLine(Line):
         return Way(links, len(links) * self.dimension.latency_ns)
 
     def bytes_per_ns(self, link: Link) -> float:
-        """Return the rate of each link [bytes per ns]."""
         return self.dimension.bytes_per_ns
 
     def like(self, link: Link) -> Link:

@@ -37,16 +37,11 @@ class FluidNetwork(Shape):
 
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two NPUs, through each dimension in which they differ."""
-        here, links, latency_ns = source, list[Link](), 0.0
-        for number, line in enumerate(self.lines):
-            places = self.place(here, number), self.place(target, number)
-            if places[0] == places[1]:
-                continue
-            first = here - places[0] * self.strides[number]
-            way = line.way(*places)
+        links, latency_ns = list[Link](), 0.0
+        for number, first, places in self.crossings(source, target):
+            way = self.lines[number].way(*places)
             links.extend((number, first, one) for one in way.links)
             latency_ns += way.latency_ns
-            here = first + places[1] * self.strides[number]
         return Way(tuple(links), latency_ns)
 
     def bytes_per_ns(self, link: Link) -> float:
@@ -81,5 +76,4 @@ class WholeLine(Line):
         return self._network.way(self._members[source], self._members[target])
 
     def bytes_per_ns(self, link: Link) -> float:
-        """Return the rate of a link [bytes per ns]."""
         return self._network.bytes_per_ns(link)

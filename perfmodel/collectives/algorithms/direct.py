@@ -83,17 +83,13 @@ def least_s(
     return carried / sum(topology.capacities[: len(topology.links)])
 
 
-def _few(_topology: Topology, group: Sequence[int]) -> bool:
-    return len(group) <= _LARGEST
-
-
 ALGORITHMS.add(
     "direct",
     Algorithm(
         "direct",
         direct,
         needs=f"at most {_LARGEST} NPUs, as each sends to every other",
-        fits=_few,
+        fits=lambda _, group: len(group) <= _LARGEST,
         preference={"all_to_all": 5},
         least_s=least_s,
     ),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
-from perfmodel.topology.graph import Topology
 
 from .direct import direct
 
@@ -48,33 +47,13 @@ def multicast(
     builder.send(members[:1], members[1:], (shard,), "copy")
 
 
-def _reduces(topology: Topology, _group: Sequence[int]) -> bool:
-    return topology.in_network
-
-
-def _forks(topology: Topology, _group: Sequence[int]) -> bool:
-    return bool(topology.multicast)
-
-
-def _in_network(topology: Topology, pattern: str) -> str:
-    return topology.multicast if pattern == "broadcast" else "in-network"
-
-
-def _multicast(topology: Topology, _pattern: str) -> str:
-    return topology.multicast
-
-
-def _where_it_forks(topology: Topology) -> tuple[str, ...]:
-    return topology.fork_assumptions
-
-
 ALGORITHMS.add(
     "in_network",
     Algorithm(
-        _in_network,
+        lambda topology, pattern: topology.multicast if pattern == "broadcast" else "in-network",
         in_network,
         needs="switches with in-network collectives",
-        fits=_reduces,
+        fits=lambda topology, _: topology.in_network,
         preference={pattern: 4 for pattern in PATTERNS if pattern != "all_to_all"},
     ),
     rank=7,
@@ -82,13 +61,13 @@ ALGORITHMS.add(
 ALGORITHMS.add(
     "multicast",
     Algorithm(
-        _multicast,
+        lambda topology, _: topology.multicast,
         multicast,
         ("broadcast",),
         needs="a mesh or switches with in-network collectives",
-        fits=_forks,
+        fits=lambda topology, _: bool(topology.multicast),
         preference={"broadcast": 5},
-        assumptions=_where_it_forks,
+        assumptions=lambda topology: topology.fork_assumptions,
     ),
     rank=8,
 )

@@ -113,10 +113,6 @@ def _crossings(topology: Topology, group: Sequence[int]) -> bool:
     return whole or (lines is not None and min(map(len, lines)) > 1)
 
 
-def _whole_grid(topology: Topology, group: Sequence[int]) -> bool:
-    return len(group) == topology.npus
-
-
 ALGORITHMS.add(
     "hierarchical_2d",
     Algorithm(
@@ -126,7 +122,7 @@ ALGORITHMS.add(
         needs="all NPUs at which some rows and columns of a mesh cross",
         fits=_crossings,
         preference=dict.fromkeys(SCATTERED, 3),
-        published=_whole_grid,
+        published=lambda topology, group: len(group) == topology.npus,
     ),
     rank=5,
 )

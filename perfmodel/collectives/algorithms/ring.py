@@ -6,7 +6,6 @@ from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
-from perfmodel.topology.graph import Topology
 
 __all__ = ["all_gather_ring", "bidirectional_ring", "chain", "reduce_scatter_ring", "ring"]
 
@@ -136,13 +135,20 @@ def chain(
         builder.send((here,), (there,), (shard,), "copy")
 
 
-def _one(_topology: Topology, pattern: str) -> str:
-    return "chain" if pattern in _CHAINED else "ring"
-
-
-def _two(_topology: Topology, pattern: str) -> str:
-    return "two chains" if pattern in _CHAINED else "bidirectional ring"
-
-
-ALGORITHMS.add("ring", Algorithm(_one, ring, preference=dict.fromkeys(PATTERNS, 1)), rank=0)
-ALGORITHMS.add("bidirectional_ring", Algorithm(_two, bidirectional_ring), rank=1)
+ALGORITHMS.add(
+    "ring",
+    Algorithm(
+        lambda _, pattern: "chain" if pattern in _CHAINED else "ring",
+        ring,
+        preference=dict.fromkeys(PATTERNS, 1),
+    ),
+    rank=0,
+)
+ALGORITHMS.add(
+    "bidirectional_ring",
+    Algorithm(
+        lambda _, pattern: "two chains" if pattern in _CHAINED else "bidirectional ring",
+        bidirectional_ring,
+    ),
+    rank=1,
+)

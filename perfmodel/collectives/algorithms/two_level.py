@@ -63,10 +63,6 @@ def two_level_ring(
             all_gather_ring(builder, switch, local)
 
 
-def _on_several_switches(topology: Topology, group: Sequence[int]) -> bool:
-    return bool(equal_clusters(topology, group))
-
-
 ALGORITHMS.add(
     "two_level_ring",
     Algorithm(
@@ -74,7 +70,7 @@ ALGORITHMS.add(
         two_level_ring,
         SCATTERED,
         needs="a group with 2 or more NPUs, equally many, on each of several L1 switches",
-        fits=_on_several_switches,
+        fits=lambda topology, group: bool(equal_clusters(topology, group)),
         preference=dict.fromkeys(SCATTERED, 2),
     ),
     rank=6,

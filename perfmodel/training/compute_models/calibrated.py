@@ -93,9 +93,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
     if name not in SPEEDUP_C:
         known = ", ".join(SPEEDUP_C)
         raise InputError(
-            "",
-            "compute",
-            f"must be first-principles for {name}; calibrated needs one of {known}",
+            "", "compute", f"must be first-principles for {name}; calibrated needs one of {known}"
         )
     published = SPEEDUP_C[name]
     runs = Runs(name, protocol)
@@ -214,10 +212,6 @@ def _scale(workload: str, topology: Topology, npu: Npu) -> float:
     return calibrate(workload, topology.protocol).scale
 
 
-def _identified(workload: str, topology: Topology) -> bool:
-    return calibrate(workload, topology.protocol).identified
-
-
 def _assumptions(scale: float, peak_share: float | None, npu: Npu) -> tuple[str, ...]:
     text = (
         f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
@@ -239,7 +233,7 @@ COMPUTE_MODELS.add(
         basis="on the published speed-up of FRED-C",
         fitted=True,
         chosen_by=(FABRIC,),
-        identified=_identified,
+        identified=lambda name, topology: calibrate(name, topology.protocol).identified,
     ),
     rank=1,
 )

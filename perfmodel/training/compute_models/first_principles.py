@@ -4,12 +4,4 @@ from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 
 __all__: list[str] = []
 
-COMPUTE_MODELS.add(
-    "first-principles",
-    ComputeModel(
-        check=lambda _topologies: None,
-        scale=lambda _workload, _topology, _npu: 1.0,
-        assumptions=lambda _scale, _share, _npu: (),
-    ),
-    rank=0,
-)
+COMPUTE_MODELS.add("first-principles", ComputeModel(), rank=0)

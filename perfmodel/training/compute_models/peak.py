@@ -30,7 +30,6 @@ class OperationsOnly(Npu):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What compute times take for granted."""
         return (
             (
                 f"matrix products and convolutions run at {self.factor:g} times the peak of "
@@ -44,9 +43,6 @@ class OperationsOnly(Npu):
 def _model(text: str) -> ComputeModel:
     factor = parse_factor(NAME, text)
     return ComputeModel(
-        check=lambda _topologies: None,
-        scale=lambda _workload, _topology, _npu: 1.0,
-        assumptions=lambda _scale, _share, _npu: (),
         chosen_by=("fred-c", "fred-d"),
         basis="operations alone, at K times the peak",
         npu=lambda npu: OperationsOnly(**vars(npu), factor=factor),

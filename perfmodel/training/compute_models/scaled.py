@@ -15,7 +15,6 @@ def _model(text: str) -> ComputeModel:
         return (f"compute is {factor:g} times as fast as the roofline, whatever the NPU",)
 
     return ComputeModel(
-        check=lambda _topologies: None,
         scale=lambda _workload, _topology, _npu: 1 / factor,
         assumptions=assumptions,
         chosen_by=("fred-c", "fred-d"),

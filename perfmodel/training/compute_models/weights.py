@@ -27,7 +27,6 @@ class WeightReader(Npu):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What compute times take for granted."""
         return (
             (
                 "compute is the time to read each weight from memory once per microbatch forward "
@@ -40,9 +39,6 @@ class WeightReader(Npu):
 COMPUTE_MODELS.add(
     "weights",
     ComputeModel(
-        check=lambda _topologies: None,
-        scale=lambda _workload, _topology, _npu: 1.0,
-        assumptions=lambda _scale, _share, _npu: (),
         chosen_by=("fred-c", "fred-d"),
         basis="read once per microbatch and pass",
         npu=lambda npu: WeightReader(**vars(npu)),

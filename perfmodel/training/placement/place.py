@@ -1,6 +1,6 @@
 """Which worker runs on which NPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,25 +44,27 @@ class Placement:
 
     def dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each data-parallel group of a stage, in order of MP."""
-        mp = self.strategy.mp
-        return self._dp_groups[stage * mp : (stage + 1) * mp]
+        return self._of_stage(dp_groups, stage)
 
     def cp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each context-parallel group of a stage."""
-        return self._of_stage(self._cp_groups, stage)
+        return self._of_stage(cp_groups, stage)
 
     def ep_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each expert group of a stage."""
-        return self._of_stage(self._ep_groups, stage)
+        return self._of_stage(ep_groups, stage)
 
     def expert_dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each group of a stage that has the same experts."""
-        return self._of_stage(self._expert_dp_groups, stage)
+        return self._of_stage(expert_dp_groups, stage)
 
     def _of_stage(
-        self, groups: tuple[tuple[int, ...], ...], stage: int
+        self, grouped: Callable[[Strategy], Sequence[Sequence[int]]], stage: int
     ) -> tuple[tuple[int, ...], ...]:
         """Return those of a stage, of groups that are in order of stages."""
+        if grouped not in self._known:
+            self._known[grouped] = self._on_npus(grouped(self.strategy))
+        groups = self._known[grouped]
         each = len(groups) // self.strategy.pp
         return groups[stage * each : (stage + 1) * each]
 
@@ -81,20 +83,9 @@ class Placement:
         )
 
     @cached_property
-    def _dp_groups(self) -> tuple[tuple[int, ...], ...]:
-        return self._on_npus(dp_groups(self.strategy))
-
-    @cached_property
-    def _cp_groups(self) -> tuple[tuple[int, ...], ...]:
-        return self._on_npus(cp_groups(self.strategy))
-
-    @cached_property
-    def _ep_groups(self) -> tuple[tuple[int, ...], ...]:
-        return self._on_npus(ep_groups(self.strategy))
-
-    @cached_property
-    def _expert_dp_groups(self) -> tuple[tuple[int, ...], ...]:
-        return self._on_npus(expert_dp_groups(self.strategy))
+    def _known(self) -> dict[object, tuple[tuple[int, ...], ...]]:
+        """Groups of all stages, by what groups them."""
+        return {}
 
     def _on_npus(self, groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.npus[port] for port in group) for group in groups)

@@ -11,9 +11,9 @@ import pytest
 
 from perfmodel.chakra.files import encode, read, write
 from perfmodel.chakra.node import Attr, Metadata, Node
+from tests.fred_cli.fred import Fred
 from tests.perfmodel.chakra.golden import ALL_REDUCE, llama
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.written import written
 
 GOAL = """num_ranks 2
 rank 0 {
@@ -36,110 +36,103 @@ def traces(place: Path) -> Path:
     return place
 
 
-def ok(run: Run, *arguments: str) -> str:
-    status, out, err = run("chakra", *arguments)
-    assert (status, err) == (0, "")
-    return out
-
-
-def test_show_shows_nodes(fred: Run, traces: Path) -> None:
-    out = ok(fred, "show", "golden.et")
+def test_show_shows_nodes(fred: Fred, traces: Path) -> None:
+    out = fred.out("chakra", "show", "golden.et")
     assert "golden.et: schema version 0.0.4\n" in out
     assert re.search(
         r"0 +all_reduce_8npus_1MB +COMM_COLL_NODE +- +0 +comm_type=0, comm_size=1048576", out
     )
-    found = json.loads(ok(fred, "show", "golden.et", "--json"))
+    found = fred.json("chakra", "show", "golden.et")
     assert (found["metadata"]["version"], found["nodes_total"]) == ("0.0.4", 1)
     assert found["nodes"][0]["attrs"][2] == {"name": "comm_size", "kind": "int64", "value": 1048576}
-    few = json.loads(ok(fred, "show", "golden.et", "--limit", "0", "--json"))
+    few = fred.json("chakra", "show", "golden.et", "--limit", "0")
     assert (few["nodes"], few["nodes_total"]) == ([], 1)
-    assert "0 of 1 nodes" in ok(fred, "show", "golden.et", "--limit", "0")
+    assert "0 of 1 nodes" in fred.out("chakra", "show", "golden.et", "--limit", "0")
 
 
-def test_show_has_what_is_no_number_as_protobuf_has_it_in_json(fred: Run, traces: Path) -> None:
+def test_show_has_what_is_no_number_as_protobuf_has_it_in_json(fred: Fred, traces: Path) -> None:
     values = (math.nan, math.inf, -math.inf, 1.5)
     write(traces / "n.et", [Node(1, attrs=(Attr("x", "double_list", values),))])
 
     def refuse(text: str) -> None:
         raise AssertionError(text)
 
-    said = json.loads(ok(fred, "show", "n.et", "--json"), parse_constant=refuse)
+    said = json.loads(fred.out("chakra", "show", "n.et", "--json"), parse_constant=refuse)
     assert said["nodes"][0]["attrs"][0]["value"] == ["NaN", "Infinity", "-Infinity", 1.5]
 
 
-def test_show_has_bytes_and_lists(fred: Run, traces: Path) -> None:
+def test_show_has_bytes_and_lists(fred: Fred, traces: Path) -> None:
     attrs = (Attr("b", "bytes_list", (b"\xff", b"")), Attr("n"), Attr("s", "bytes", b"\1"))
     write(traces / "a.et", [Node(1, attrs=attrs, type=99)])
-    (node,) = json.loads(ok(fred, "show", "a.et", "--json"))["nodes"]
+    (node,) = fred.json("chakra", "show", "a.et")["nodes"]
     assert [one["value"] for one in node["attrs"]] == [["ff", ""], None, "01"]
     assert node["type"] == "99"
-    assert "not said" not in ok(fred, "show", "a.et")
+    assert "not said" not in fred.out("chakra", "show", "a.et")
 
 
-def test_what_a_file_says_does_not_reach_the_terminal_raw(fred: Run, traces: Path) -> None:
+def test_what_a_file_says_does_not_reach_the_terminal_raw(fred: Fred, traces: Path) -> None:
     attrs = (Attr("\x1b[2J", "string", "\x1b[2J"),)
     write(traces / "a.et", [Node(1, "\x1b[2J\n", 4, attrs=attrs)], metadata=Metadata("\x1b", attrs))
-    assert "\x1b" not in ok(fred, "show", "a.et")
+    assert "\x1b" not in fred.out("chakra", "show", "a.et")
 
 
-def test_stats_counts(fred: Run, traces: Path) -> None:
-    (found,) = json.loads(ok(fred, "stats", "golden.et", "--json"))["traces"]
+def test_stats_counts(fred: Fred, traces: Path) -> None:
+    (found,) = fred.json("chakra", "stats", "golden.et")["traces"]
     assert found["collectives"] == {"all_reduce": [1, 1048576]}
-    out = ok(fred, "stats", "golden.et")
+    out = fred.out("chakra", "stats", "golden.et")
     assert re.search(r"golden\.et +all_reduce +1 +1,048,576", out)
 
 
-def test_goal_becomes_a_set_that_is_valid(fred: Run, traces: Path) -> None:
-    out = ok(fred, "convert", "ring.goal", "-o", "sets/ring", "--json")
+def test_goal_becomes_a_set_that_is_valid(fred: Fred, traces: Path) -> None:
+    out = fred.out("chakra", "convert", "ring.goal", "-o", "sets/ring", "--json")
     assert [one["file"] for one in json.loads(out)["files"]] == [
         *("sets/ring.0.et", "sets/ring.1.et")
     ]
-    said = ok(fred, "validate", "sets/ring")
+    said = fred.out("chakra", "validate", "sets/ring")
     assert said == (
         "sets/ring.0.et: 2 nodes can run, in 2 levels\n"
         "sets/ring.1.et: 1 nodes can run, in 1 levels\n"
         "2 ranks: 1 messages match\n"
     )
-    found = json.loads(ok(fred, "validate", "sets/ring", "--json"))
+    found = fred.json("chakra", "validate", "sets/ring")
     assert (found["valid"], found["messages"]) == (True, 1)
-    assert re.search(r"ring\.0\.et +send +1 +8", ok(fred, "stats", "sets/ring"))
+    assert re.search(r"ring\.0\.et +send +1 +8", fred.out("chakra", "stats", "sets/ring"))
 
 
-def test_text_becomes_a_trace_for_each_npu(fred: Run, traces: Path) -> None:
-    arguments = ("work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
-    out = ok(fred, "convert", *arguments)
+def test_text_becomes_a_trace_for_each_npu(fred: Fred, traces: Path) -> None:
+    out = fred.out("chakra", "convert", "work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
     assert len(out.splitlines()) == 3
     assert len(list(read(traces / "w.2.et"))) == 2 * 3
     assert (traces / "w.0.et").read_bytes() == (traces / "w.2.et").read_bytes()
     assert not (traces / "w.et").exists()
 
 
-def test_trace_becomes_json_and_comes_back(fred: Run, traces: Path) -> None:
-    ok(fred, "convert", "golden.et", "-o", "a.json")
+def test_trace_becomes_json_and_comes_back(fred: Fred, traces: Path) -> None:
+    fred.out("chakra", "convert", "golden.et", "-o", "a.json")
     assert json.loads((traces / "a.json").read_text().splitlines()[0]) == {"version": "0.0.4"}
     (traces / "b.json").write_bytes(gzip.compress((traces / "a.json").read_bytes()))
-    ok(fred, "convert", "b.json", "-o", "b.et")
+    fred.out("chakra", "convert", "b.json", "-o", "b.et")
     assert (traces / "b.et").read_bytes() == ALL_REDUCE
 
 
-def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Run, traces: Path) -> None:
+def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Fred, traces: Path) -> None:
     options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", "MP2-DP2-PP1")
-    out = json.loads(ok(fred, "convert", *options, "-o", "w", "--json"))
+    out = fred.json("chakra", "convert", *options, "-o", "w")
     assert [one["file"] for one in out["files"]] == [
         *(f"w.{n}.et" for n in range(4)),
         "w.groups.json",
     ]
-    assert json.loads(ok(fred, "validate", "w", "--json"))["valid"]
+    assert fred.json("chakra", "validate", "w")["valid"]
     groups = json.loads((traces / "w.groups.json").read_text())
     assert sorted(map(len, groups.values())) == [2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("strategy", ["MP2-DP2-PP1", "MP1-DP2-PP2"])
 def test_exported_iteration_ends_where_it_does_itself(
-    fred: Run, traces: Path, strategy: str
+    fred: Fred, traces: Path, strategy: str
 ) -> None:
     options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", strategy)
-    ok(fred, "convert", *options, "-o", "w")
+    fred.out("chakra", "convert", *options, "-o", "w")
     (traces / "system.yaml").write_text("all-reduce-implementation: [ring]\n")
     inputs = ("--network", "mesh:2x2", "--system", "system.yaml", "--groups", "w.groups.json")
     _, traced, _ = fred("estimate", *inputs, "--workload", "w", "--json")
@@ -148,12 +141,12 @@ def test_exported_iteration_ends_where_it_does_itself(
     assert json.loads(traced)["total_ns"] == end_ns > 0
 
 
-def test_real_set_is_valid_and_comes_back(fred: Run, traces: Path) -> None:
+def test_real_set_is_valid_and_comes_back(fred: Fred, traces: Path) -> None:
     prefix = llama()
-    found = json.loads(ok(fred, "validate", str(prefix), "--json"))
+    found = fred.json("chakra", "validate", str(prefix))
     assert [one["nodes"] for one in found["traces"]] == [184] * 4
-    ok(fred, "convert", f"{prefix}.3.et", "-o", "a.json")
-    ok(fred, "convert", "a.json", "-o", "a.et")
+    fred.out("chakra", "convert", f"{prefix}.3.et", "-o", "a.json")
+    fred.out("chakra", "convert", "a.json", "-o", "a.et")
     assert (traces / "a.et").read_bytes() == Path(f"{prefix}.3.et").read_bytes()
 
 
@@ -192,9 +185,9 @@ def test_files_that_a_conversion_makes_are_checked_before_the_work(
     assert said == f"error: {folder}: must be a file, not a directory"
 
 
-def test_folder_may_have_the_name_of_a_prefix(fred: Run, traces: Path) -> None:
+def test_folder_may_have_the_name_of_a_prefix(fred: Fred, traces: Path) -> None:
     (traces / "w").mkdir()
-    ok(fred, "convert", "ring.goal", "-o", "w")
+    fred.out("chakra", "convert", "ring.goal", "-o", "w")
     assert list((traces / "w").iterdir()) == []
     assert (traces / "w.0.et").exists() and (traces / "w.1.et").exists()
 
@@ -262,14 +255,12 @@ def test_group_needs_a_command(refused: Callable[..., str]) -> None:
     assert refused("chakra", "dot") == "error: fred chakra: No such command 'dot'."
 
 
-def test_schedule_of_short_computations_runs_to_the_nanosecond(fred: Run, tmp_path: Path) -> None:
+def test_schedule_of_short_computations_runs_to_the_nanosecond(fred: Fred, tmp_path: Path) -> None:
     lines = [f"c{k}: calc 400" for k in range(100)]
     lines += [f"c{k} requires c{k - 1}" for k in range(1, 100)]
-    path = tmp_path / "chain.goal"
-    path.write_text("\n".join(["num_ranks 1", "rank 0 {", *lines, "}"]))
-    ok(fred, "convert", str(path), "-o", str(tmp_path / "chain"))
-    system = tmp_path / "system.json"
-    system.write_text("{}")
+    path = written(tmp_path / "chain.goal", "\n".join(["num_ranks 1", "rank 0 {", *lines, "}"]))
+    fred.out("chakra", "convert", str(path), "-o", str(tmp_path / "chain"))
+    system = written(tmp_path / "system.json", "{}")
     given = ["--network=mesh:2x1", f"--system={system}", f"--workload={tmp_path / 'chain'}"]
     status, out, _ = fred("estimate", *given, "--json")
     assert (status, json.loads(out)["total_ns"]) == (0, 40_000)

@@ -2,23 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from perfmodel.switch_timing.record import RECORDS
 from testbench.faults.datapath import broken_design, operand_dropped
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
+from tests.records import shipped
 
 
 @pytest.mark.sim
 @pytest.mark.slow
 def test_characterize_prints_the_record_that_it_writes(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = "small.yaml", "--set", "ports=2", "--set", "stage_registers=2"
     status, out, err = fred("characterize", *two, "-o", "new/record.json", "--json")
@@ -37,7 +35,7 @@ def test_characterize_prints_the_record_that_it_writes(
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_hardware_gets_no_record(fred: Fred, monkeypatch: pytest.MonkeyPatch) -> None:
     def generate(spec: SwitchSpec, *_: object, **__: object) -> Design:
         return broken_design(spec, operand_dropped)
 
@@ -49,9 +47,9 @@ def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPat
 
 
 def test_record_of_routers_is_printed_and_written(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads((RECORDS / "mesh-5x4.json").read_text())
+    record = shipped("mesh-5x4")
     monkeypatch.setattr("testbench.characterize_mesh.characterize_mesh", lambda *_, **__: record)
     Path("mesh.yaml").write_text("width: 2\nheight: 2\nformat: int8\nlanes: 1\n")
     status, out, err = fred("characterize", "mesh.yaml", "--level", "router", "-o", "new.json")
@@ -62,9 +60,9 @@ def test_record_of_routers_is_printed_and_written(
 
 
 def test_record_of_an_endpoint_is_printed_and_written(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = json.loads((RECORDS / "endpoint.json").read_text())
+    record = shipped("endpoint")
     found = "testbench.characterize_endpoint.characterize_endpoint"
     monkeypatch.setattr(found, lambda *_, **__: record)
     status, out, err = fred("characterize", "l1-12", "--level", "endpoint", "-o", "new.json")
@@ -75,7 +73,7 @@ def test_record_of_an_endpoint_is_printed_and_written(
 
 
 def test_phases_of_a_wafer_are_printed_and_written(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: dict[str, object] = {}
 

@@ -10,14 +10,13 @@ import pytest
 
 from docs.generate.reference import EXAMPLES
 from perfmodel.published import COMET_GAIN, COMET_SPREAD
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 FILE = str(EXAMPLES / "cluster.yaml")
 
 
-def test_table_says_what_fits_and_what_is_best(fred: Run) -> None:
-    status, out, err = fred("cluster", FILE, "--workload", "transformer-1t")
-    assert (status, err) == (0, "")
+def test_table_says_what_fits_and_what_is_best(fred: Fred) -> None:
+    out = fred.out("cluster", FILE, "--workload", "transformer-1t")
     rows = {line.split()[0]: line for line in out.splitlines() if line.startswith("  MP")}
     assert len(rows) == 11
     assert " * " in rows["MP32-DP32-PP1"] and " * " not in rows["MP64-DP16-PP1"]
@@ -27,11 +26,9 @@ def test_table_says_what_fits_and_what_is_best(fred: Run) -> None:
     assert out.count("MP16-DP64-PP1") == 1 + 4
 
 
-def test_json_csv_and_chart_are_of_the_same_points(fred: Run, place: Path) -> None:
+def test_json_csv_and_chart_are_of_the_same_points(fred: Fred, place: Path) -> None:
     arguments = ("cluster", FILE, "--workload", "transformer-1t", "--batch", "512", "--json")
-    status, out, err = fred(*arguments, "--csv", "c.csv", "--chart", "c.html")
-    assert (status, err) == (0, "")
-    found = json.loads(out)
+    found = fred.json(*arguments, "--csv", "c.csv", "--chart", "c.html")
     with (place / "c.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [one["strategy"] for one in rows] == [one["strategy"] for one in found["rows"]]
@@ -51,7 +48,7 @@ def test_json_csv_and_chart_are_of_the_same_points(fred: Run, place: Path) -> No
     assert [panel["data"][0]["y"] for panel in panels] == [names, names]
 
 
-def test_expanded_memory_is_a_line_of_the_chart(fred: Run, place: Path) -> None:
+def test_expanded_memory_is_a_line_of_the_chart(fred: Fred, place: Path) -> None:
     text = Path(FILE).read_text().partition("vary:")[0]
     (place / "e.yaml").write_text(f"{text}expanded: {{capacity_bytes: 1e12, bytes_per_s: 1e11}}\n")
     status, out, _ = fred("cluster", "e.yaml", "--workload", "gpt-3", "--chart", "c.html")
@@ -61,18 +58,18 @@ def test_expanded_memory_is_a_line_of_the_chart(fred: Run, place: Path) -> None:
     assert [one["x"] for one in lines] == [[80, 80], [1080, 1080]]
 
 
-def test_published_figures_are_beside_ours(fred: Run, place: Path) -> None:
-    status, out, err = fred("cluster", "--published", "--csv", "p.csv")
-    assert (status, err) == (0, "") and "16 of 16 figures within tolerance" in out
+def test_published_figures_are_beside_ours(fred: Fred, place: Path) -> None:
+    out = fred.out("cluster", "--published", "--csv", "p.csv")
+    assert "16 of 16 figures within tolerance" in out
     with (place / "p.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 16
-    rows = json.loads(fred("cluster", "--published", "--json")[1])["rows"]
+    rows = fred.json("cluster", "--published")["rows"]
     assert {row["published"] for row in rows} >= {1.42, 94.42, 131.25}
 
 
-def test_page_has_the_factors_of_the_example(fred: Run) -> None:
+def test_page_has_the_factors_of_the_example(fred: Fred) -> None:
     # COMET's are context: its batch is not known, so nothing is held against them.
-    found = json.loads(fred("cluster", FILE, "--workload", "transformer-1t", "--json")[1])
+    found = fred.json("cluster", FILE, "--workload", "transformer-1t")
     gain = [one["speedup"] for one in found["variants"] if one["values"]["compute"] == 1]
     times = [sum(one["unconstrained"].values()) for one in found["rows"]]
     page = (EXAMPLES.parent / "docs/cluster.md").read_text()
@@ -80,13 +77,13 @@ def test_page_has_the_factors_of_the_example(fred: Run) -> None:
     assert f"| {max(times) / min(times):.1f} | {COMET_SPREAD.printed} |" in page
 
 
-def test_experts_have_groups_and_a_column(fred: Run, place: Path) -> None:
+def test_experts_have_groups_and_a_column(fred: Fred, place: Path) -> None:
     text = Path(FILE).read_text().partition("vary:")[0].replace("fan_in: 128", "fan_in: 4")
     (place / "e.yaml").write_text(text.replace("{batch:", "{ep: [1, 8], batch:") + VARY)
     line = ("cluster", "e.yaml", "--workload", "mixtral-8x7b")
-    status, out, err = fred(*line, "--chart", "c.html")
-    assert (status, err) == (0, "") and re.search(r" ep +if it fitted", out)
-    found = json.loads(fred(*line, "--json")[1])
+    out = fred.out(*line, "--chart", "c.html")
+    assert re.search(r" ep +if it fitted", out)
+    found = fred.json(*line)
     rows = {one["strategy"]: one for one in found["rows"]}
     assert {"MP1-DP32-PP1", "MP1-DP32-PP1-EP8", "MP4-DP8-PP1-EP8"} <= {*rows}
     assert "MP8-DP4-PP1-EP8" not in rows

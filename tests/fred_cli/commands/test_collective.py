@@ -1,24 +1,18 @@
 """Tests of `fred collective`."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 
 @pytest.mark.parametrize("topology", ALL_REDUCE_BANDWIDTH)
-def test_all_reduce_runs_at_the_published_bandwidth(fred: Run, topology: str) -> None:
+def test_all_reduce_runs_at_the_published_bandwidth(fred: Fred, topology: str) -> None:
     published = ALL_REDUCE_BANDWIDTH[topology].value
-    arguments = ("--topology", topology, "--size", "1GiB", "--protocol", "ideal")
-    status, out, err = fred("collective", *arguments, "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json("collective", "--topology", topology, "--size", "1GiB", "--protocol", "ideal")
     assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
     assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / said["npu_bandwidth"])
     assert said["bytes_per_npu"] > 0
@@ -26,31 +20,26 @@ def test_all_reduce_runs_at_the_published_bandwidth(fred: Run, topology: str) ->
     assert 0 < said["bottleneck"]["utilisation"] <= 1
 
 
-def test_collective_takes_group_pattern_and_chunks(fred: Run) -> None:
+def test_collective_takes_group_pattern_and_chunks(fred: Fred) -> None:
     arguments = ("--group", "0,1,4-7", "--pattern", "broadcast", "--chunks", "3", "--size", "1MB")
-    status, out, err = fred("collective", "--topology", "fred-c", *arguments, "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json("collective", "--topology", "fred-c", *arguments)
     assert said["groups"] == [[0, 1, 4, 5, 6, 7]]
     assert (said["pattern"], said["chunks"], said["size_bytes"]) == ("broadcast", 3, 1e6)
 
 
-def test_collective_says_the_same_to_a_reader(fred: Run) -> None:
+def test_collective_says_the_same_to_a_reader(fred: Fred) -> None:
     arguments = ("collective", "--topology", "fred-d", "--size", "64MB")
-    said = json.loads(fred(*arguments, "--json")[1])
-    status, out, err = fred(*arguments)
-    assert (status, err) == (0, "")
+    said = fred.json(*arguments)
+    out = fred.out(*arguments)
     assert out.startswith("all_reduce of 64MB on fred-d")
     assert f"{said['time_s'] * 1e6:,.2f} us" in out
     assert f"{said['npu_bandwidth'] / 1e12:.3f} TB/s" in out
     assert "record l1-12" in out and "assumed: " in out
 
 
-def test_collective_checks_and_draws_its_schedule(fred: Run, place: Path) -> None:
+def test_collective_checks_and_draws_its_schedule(fred: Fred, place: Path) -> None:
     arguments = ("--group", "0-5", "--algorithm", "halving_doubling", "--draw", "drawn.svg")
-    said = json.loads(
-        fred("collective", "--topology", "fred-c", *arguments, "--check", "--json")[1]
-    )
+    said = fred.json("collective", "--topology", "fred-c", *arguments, "--check")
     assert said["checked"] is True and said["algorithm"] == "halving-doubling"
     root = ElementTree.parse(place / "drawn.svg").getroot()
     arrows = [one for one in root.iter() if one.get("marker-end")]
@@ -59,7 +48,7 @@ def test_collective_checks_and_draws_its_schedule(fred: Run, place: Path) -> Non
 
 
 def test_a_crowd_is_refused_before_the_collective_is_simulated(
-    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object) -> None:
         raise AssertionError("simulated")

@@ -11,19 +11,16 @@ import pytest
 from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import FABRICS
 from perfmodel.workloads.workload import WORKLOADS
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 
 @pytest.mark.slow
 def test_compare_has_a_row_for_each_pair(
-    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = compare()
     monkeypatch.setattr("perfmodel.studies.compare.compare", lambda *_, **__: once)
-    status, out, err = fred("compare", "--json", "--csv", "compare.csv")
-    assert (status, err) == (0, "")
-    rows = json.loads(out)["rows"]
+    rows = fred.json("compare", "--csv", "compare.csv")["rows"]
     assert (
         len({(row["workload"], row["topology"]) for row in rows})
         == len(rows)
@@ -34,16 +31,15 @@ def test_compare_has_a_row_for_each_pair(
     assert [float(row["iteration [s]"]) for row in table] == [
         row["iteration_time_s"] for row in rows
     ]
-    status, out, err = fred("compare")
-    assert (status, err) == (0, "")
+    out = fred.out("compare")
     for row in rows:
         line = rf"^\s*{row['workload']}\s+{row['strategy']}\s+{row['topology']}\s+[\d,.]+"
         assert re.search(line, out, re.MULTILINE)
 
 
-def test_compare_takes_fabrics_and_workloads(fred: Run) -> None:
+def test_compare_takes_fabrics_and_workloads(fred: Fred) -> None:
     arguments = ("--topology", "mesh:2x2", "--topology", "mesh:4x1", "--workload", "own.yaml")
-    rows = json.loads(fred("compare", *arguments, "--json")[1])["rows"]
+    rows = fred.json("compare", *arguments)["rows"]
     assert [(row["topology"], row["strategy"]) for row in rows] == [
         ("mesh:2x2", "MP2-DP2-PP1"),
         ("mesh:4x1", "MP2-DP2-PP1"),
@@ -51,7 +47,7 @@ def test_compare_takes_fabrics_and_workloads(fred: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["compare", "strategies --samples 20 --least-npus 20"])
-def test_rates_of_npus_are_those_of_all_fabrics(fred: Run, command: str) -> None:
+def test_rates_of_npus_are_those_of_all_fabrics(fred: Fred, command: str) -> None:
     fabrics = ("--topology", "mesh:5x4", "--topology", "fred-d")
     line = (*command.split(), *fabrics, "--workload", "resnet-152", "--json")
     usual, fast = (
@@ -70,7 +66,7 @@ NODES = "memory-type: PER_NODE_MEMORY_EXPANSION\nremote-mem-bw: 1\nnum-nodes: 5\
 
 
 @pytest.mark.parametrize("command", ["compare", "strategies --samples 20 --least-npus 20"])
-def test_remote_memory_is_that_of_all_fabrics(command: str, fred: Run, place: Path) -> None:
+def test_remote_memory_is_that_of_all_fabrics(command: str, fred: Fred, place: Path) -> None:
     (place / "pool.yaml").write_text(POOL)
     fabrics = ("--topology", "fred-d", "--topology", "mesh:5x4")
     line = (*command.split(), *fabrics, "--workload", "resnet-152", "--json")

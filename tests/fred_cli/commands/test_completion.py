@@ -1,6 +1,5 @@
 """Tests of `fred completion`, and of what it completes."""
 
-import json
 import os
 import re
 import shutil
@@ -16,22 +15,21 @@ from fred_hw.load import PRESETS
 from perfmodel.cluster.model import load_transformer
 from perfmodel.workloads.workload import WORKLOADS
 from testbench.cosimulation import benches
+from tests.fred_cli.fred import Fred
 from tests.fred_cli.walk import commands
 
-Run = Callable[..., tuple[int, str, str]]
 FRED = Path(sys.executable).parent / "fred"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_script_is_printed(fred: Run, shell: str) -> None:
-    status, out, err = fred("completion", shell)
-    assert (status, err) == (0, "")
+def test_script_is_printed(fred: Fred, shell: str) -> None:
+    out = fred.out("completion", shell)
     assert f"_FRED_COMPLETE={shell}_complete" in out
-    assert json.loads(fred("completion", shell, "--json")[1])["script"] + "\n" == out
+    assert fred.json("completion", shell)["script"] + "\n" == out
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_script_is_one_of_bash(fred: Run, tmp_path: Path) -> None:
+def test_script_is_one_of_bash(fred: Fred, tmp_path: Path) -> None:
     (tmp_path / "script").write_text(fred("completion", "bash")[1])
     said = subprocess.run(["bash", "-n", tmp_path / "script"], capture_output=True, check=False)
     assert (said.returncode, said.stderr) == (0, b"")

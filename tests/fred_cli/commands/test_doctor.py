@@ -1,9 +1,7 @@
 """Tests of `fred doctor`."""
 
-import json
 import re
 import shutil
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,14 +11,11 @@ from fred_cli import commands, installation
 from fred_cli.installation import EXTRAS
 from testbench.sim.simulator import SIMULATORS
 from tests.fred_cli import walk
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_what_is_installed_is_named_with_its_version(fred: Run) -> None:
-    status, out, err = fred("doctor", "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_what_is_installed_is_named_with_its_version(fred: Fred) -> None:
+    said = fred.json("doctor")
     assert said["missing"] == [one["name"] for one in said["parts"] if one["version"] is None]
     found = {one["name"]: one for one in said["parts"] if one["kind"] == "package"}
     for name in ("fred-hw", "amaranth", "cocotb", "pytest"):
@@ -35,15 +30,14 @@ def test_what_is_installed_is_named_with_its_version(fred: Run) -> None:
 
 
 def test_what_is_missing_says_what_it_would_enable(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_: None)
     usual = installation._version
     monkeypatch.setattr(
         installation, "_version", lambda name: None if name == "plotly" else usual(name)
     )
-    status, out, err = fred("doctor")
-    assert (status, err) == (0, "")
+    out = fred.out("doctor")
     installed, _, missing = out.partition("Missing")
     assert "amaranth" in installed
     for name in ("icarus", "clang++-19", "sta", "plotly"):

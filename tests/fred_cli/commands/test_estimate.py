@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,12 @@ from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
 from perfmodel.training.parts import PARTS
 from testbench.collectives.iteration import IterationRun
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_estimate_says_the_same_to_a_reader(fred: Run, place: Path) -> None:
+def test_estimate_says_the_same_to_a_reader(fred: Fred, place: Path) -> None:
     arguments = ("estimate", "--topology", "fred-d", "--workload", "gpt-3")
-    status, out, err = fred(*arguments, "--json", "--timeline", "timeline.json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json(*arguments, "--timeline", "timeline.json")
     parts = said["compute_s"] + sum(said["exposed_s"].values())
     assert said["iteration_time_s"] == pytest.approx(parts, rel=1e-12)
     assert set(said["exposed_s"]) == set(PARTS[1:])
@@ -30,45 +27,41 @@ def test_estimate_says_the_same_to_a_reader(fred: Run, place: Path) -> None:
     assert said["memory_verdict"] == "fits if recomputed"
     events = json.loads((place / "timeline.json").read_text())["traceEvents"]
     assert {event["pid"] for event in events} == set(range(20))
-    status, out, err = fred(*arguments)
-    assert (status, err) == (0, "")
+    out = fred.out(*arguments)
     assert f"{said['iteration_time_s'] * 1e3:,.3f} ms" in out
     assert out.count("exposed ") == 5
 
 
-def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Run) -> None:
+def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Fred) -> None:
     arguments = ("estimate", "--topology", "fred-d", "--workload", "resnet-152")
-    said = json.loads(fred(*arguments, "--compute", "calibrated", "--json")[1])
+    said = fred.json(*arguments, "--compute", "calibrated")
     assert said["peak_share"] > 1
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert f"{said['peak_share']:.3g} times the peak of the NPU" in out
 
 
-def test_estimate_states_no_rate_that_the_published_figure_does_not_tell(fred: Run) -> None:
+def test_estimate_states_no_rate_that_the_published_figure_does_not_tell(fred: Fred) -> None:
     arguments = ("estimate", "--topology", "fred-d", "--workload", "transformer-1t")
-    said = json.loads(fred(*arguments, "--compute", "calibrated", "--json")[1])
+    said = fred.json(*arguments, "--compute", "calibrated")
     assert said["peak_share"] is None
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert "times the peak" not in out and re.search(r"rate of compute +not identified", out)
 
 
-def test_estimate_takes_changes_of_the_workload(fred: Run) -> None:
+def test_estimate_takes_changes_of_the_workload(fred: Fred) -> None:
     arguments = ("estimate", "--topology", "mesh:5x4", "--workload", "transformer-17b", "--json")
-    plain = json.loads(fred(*arguments)[1])
-    changed = json.loads(
-        fred(
-            *arguments, "--samples", "8", "--microbatches", "4", "--overlap", "--schedule", "gpipe"
-        )[1]
+    plain = fred.json(*arguments)
+    changed = fred.json(
+        *arguments, "--samples", "8", "--microbatches", "4", "--overlap", "--schedule", "gpipe"
     )
     assert (plain["minibatch"], changed["minibatch"]) == (48, 24)
     assert changed["exposed_s"]["dp"] < plain["exposed_s"]["dp"]
 
 
-def test_estimate_leaves_out_microbatches_that_repeat(fred: Run, place: Path) -> None:
+def test_estimate_leaves_out_microbatches_that_repeat(fred: Fred, place: Path) -> None:
     line = ("estimate", "--topology", "fred-d", "--workload", "resnet-50", "--json")
     many = ("--samples", "1048576", "--microbatches", "1048576")
-    status, out, err = fred(*line, *many)
-    assert (status, err) == (0, "")
+    out = fred.out(*line, *many)
     assert json.loads(out)["minibatch"] == 20 * 1048576
     said = "microbatches: must be at most [0-9]+ with [0-9]+ layers where none is left out"
     for more in ("--no-repeats", "--timeline=made.json"):
@@ -78,19 +71,19 @@ def test_estimate_leaves_out_microbatches_that_repeat(fred: Run, place: Path) ->
 
 
 @pytest.mark.parametrize("strategy", ["MP1-DP4-PP1", "TP1-DP4-PP1"])
-def test_estimate_takes_a_strategy(fred: Run, strategy: str) -> None:
+def test_estimate_takes_a_strategy(fred: Fred, strategy: str) -> None:
     arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", strategy)
-    said = json.loads(fred("estimate", *arguments, "--json")[1])
+    said = fred.json("estimate", *arguments)
     assert (said["topology"], said["strategy"]) == ("mesh:2x2", "MP1-DP4-PP1")
 
 
-def test_npus_of_half_the_efficiency_compute_twice_as_long(fred: Run) -> None:
+def test_npus_of_half_the_efficiency_compute_twice_as_long(fred: Fred) -> None:
     line = ("estimate", "--topology", "fred-d", "--workload", "transformer-17b", "--json")
-    usual = json.loads(fred(*line)[1])
+    usual = fred.json(*line)
     slow = [f"--npu=efficiency.{kind}={value / 2}" for kind, value in EFFICIENCY.items()]
-    found = json.loads(fred(*line, *slow, "--npu=hbm_bytes_per_s=1.5e12")[1])
+    found = fred.json(*line, *slow, "--npu=hbm_bytes_per_s=1.5e12")
     assert found["busy_s"] == pytest.approx(2 * usual["busy_s"])
-    assert json.loads(fred(*line, "--npu=hbm_bytes=40e9")[1])["memory"]["available_bytes"] == 40e9
+    assert fred.json(*line, "--npu=hbm_bytes=40e9")["memory"]["available_bytes"] == 40e9
 
 
 POOL = """
@@ -107,21 +100,19 @@ in-switch-collectives: {joined}
 """
 
 
-def test_estimate_takes_weights_from_remote_memory(fred: Run, place: Path) -> None:
+def test_estimate_takes_weights_from_remote_memory(fred: Fred, place: Path) -> None:
     line = ("estimate", "--topology", "fred-d", "--workload", "transformer-1t", "--json")
     streamed: list[float] = []
     for joined in (0, 1):
         (place / "pool.yaml").write_text(POOL.format(nodes=5, joined=joined))
-        status, out, err = fred(*line, "--memory", "pool.yaml")
-        assert (status, err) == (0, "")
-        said = json.loads(out)
+        said = fred.json(*line, "--memory", "pool.yaml")
         streamed.append(said["communication_s"]["weight_streaming"])
         assert any("links of its own" in one for one in said["provenance"]["assumptions"])
     # Twenty copies at the 512 bytes per ns of the pool, or one at the 256 of each NPU.
     assert streamed[0] == pytest.approx(10 * streamed[1], rel=1e-2)
 
 
-def test_blocks_without_controllers_run_with_remote_memory(fred: Run, place: Path) -> None:
+def test_blocks_without_controllers_run_with_remote_memory(fred: Fred, place: Path) -> None:
     block = "{block: ring, npus: 4, bytes_per_s: 50e9, latency_s: 500e-9}"
     (place / "ring.yaml").write_text(f"kind: blocks\nblocks: [{block}]\n")
     (place / "pool.yaml").write_text(POOL.format(nodes=5, joined=1))
@@ -129,8 +120,8 @@ def test_blocks_without_controllers_run_with_remote_memory(fred: Run, place: Pat
     line = (*line, "--strategy", "MP1-DP4-PP1", "--json")
     status, _, err = fred(*line)
     assert status == 2 and "must have I/O controllers" in err
-    status, out, err = fred(*line, "--memory", "pool.yaml")
-    assert (status, err) == (0, "") and json.loads(out)["communication_s"]["input_load"] > 0
+    out = fred.out(*line, "--memory", "pool.yaml")
+    assert json.loads(out)["communication_s"]["input_load"] > 0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +131,9 @@ def test_blocks_without_controllers_run_with_remote_memory(fred: Run, place: Pat
         ("memory-type: NO_MEMORY_EXPANSION", "memory-type: must be a kind of memory, not NO_.*"),
     ],
 )
-def test_estimate_refuses_memory_that_is_none(text: str, line: str, fred: Run, place: Path) -> None:
+def test_estimate_refuses_memory_that_is_none(
+    text: str, line: str, fred: Fred, place: Path
+) -> None:
     (place / "pool.yaml").write_text(text)
     given = ("--topology", "fred-d", "--workload", "gpt-3", "--memory", "pool.yaml")
     status, out, err = fred("estimate", *given)
@@ -148,7 +141,7 @@ def test_estimate_refuses_memory_that_is_none(text: str, line: str, fred: Run, p
 
 
 def test_estimate_puts_hardware_beside_itself(
-    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_: object, tasks: Sequence[Sequence[Task]], *__: object, **___: object) -> IterationRun:
         assert len(tasks) == 20 and {len(one) for one in tasks} == {85, 89}
@@ -163,9 +156,7 @@ def test_estimate_puts_hardware_beside_itself(
     monkeypatch.setattr("testbench.characterize_wafer.wafer_hash", lambda _: "0" * 64)
     monkeypatch.setattr("testbench.sim.runner.find_simulator", lambda _: ("5.6", Path()))
     more = ("--timeline", "timeline.json", "--record", "record.json")
-    status, out, err = fred(*arguments, "--json", *more)
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json(*arguments, *more)
     assert said["rtl"]["cycles"] == 887
     record = load_iteration(place / "record.json")
     assert (record.cycles, record.strategy, record.link_cycles) == (887, "MP2-DP5-PP2", 23)
@@ -190,7 +181,7 @@ def test_estimate_puts_hardware_beside_itself(
 
 
 def test_estimate_has_controllers_in_hardware_too(
-    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(made: WaferProgram, tasks: Sequence[Sequence[Task]], *_: object, **__: object) -> Any:
         assert made.endpoints == len(tasks) == 38
@@ -203,8 +194,8 @@ def test_estimate_has_controllers_in_hardware_too(
     examples = Path(__file__).parents[3] / "examples"
     files = (f"{examples}/fred-d-controllers.yaml", f"{examples}/iteration-streaming.yaml")
     given = ("--topology", files[0], "--workload", files[1], "--timeline", "timeline.json")
-    status, out, err = fred("estimate", *given, "--rtl", f"{examples}/wafer-20-controllers.yaml")
-    assert (status, err) == (0, "") and "estimate / hardware" in out
+    out = fred.out("estimate", *given, "--rtl", f"{examples}/wafer-20-controllers.yaml")
+    assert "estimate / hardware" in out
     events = json.loads((place / "timeline.json").read_text())["traceEvents"]
     names = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
     assert names[38 + 20] == "I/O controller 20, hardware" and 20 not in names
@@ -224,7 +215,7 @@ def test_estimate_has_controllers_in_hardware_too(
         ),
     ],
 )
-def test_a_record_is_of_hardware_and_of_files(more: tuple[str, ...], line: str, fred: Run) -> None:
+def test_a_record_is_of_hardware_and_of_files(more: tuple[str, ...], line: str, fred: Fred) -> None:
     given = ("--topology", "fred-d", "--workload", "gpt-3", "--record", "record.json", *more)
     status, out, err = fred("estimate", *given)
     assert (status, out, err) == (2, "", f"error: {line}\n")

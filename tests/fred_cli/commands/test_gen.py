@@ -2,21 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fred_hw.compiler.shape import microswitch_counts
 from gen.level import LEVELS
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_gen_writes_the_files_that_it_lists(fred: Run, place: Path) -> None:
-    status, out, err = fred("gen", "small.yaml", "-o", "out/rtl", "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_gen_writes_the_files_that_it_lists(fred: Fred, place: Path) -> None:
+    said = fred.json("gen", "small.yaml", "-o", "out/rtl")
     files = [Path(name) for name in said["files"]]
     assert sorted(files) == sorted(Path("out/rtl").iterdir())
     assert {file.suffix for file in files} >= {".v", ".json", ".core"}
@@ -36,11 +32,9 @@ TOLD = (
 
 
 @pytest.mark.slow
-def test_gen_writes_an_endpoint_and_its_companions(fred: Run, place: Path) -> None:
+def test_gen_writes_an_endpoint_and_its_companions(fred: Fred, place: Path) -> None:
     level = ("--level", "endpoint", "--set", "endpoint.fsms=1")
-    status, out, err = fred("gen", "small.yaml", *level, "-o", "out", "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json("gen", "small.yaml", *level, "-o", "out")
     files = {Path(name) for name in said["files"]}
     assert files == set(Path("out").iterdir())
     name = "npu_p4_int8x1_endpoint_link_ace_m1"
@@ -50,9 +44,8 @@ def test_gen_writes_an_endpoint_and_its_companions(fred: Run, place: Path) -> No
     assert f"module {name}(" in (place / "out" / f"{name}.v").read_text()
 
 
-def test_gen_says_the_same_to_a_reader(fred: Run) -> None:
-    status, out, err = fred("gen", "small.yaml", "-o", "out")
-    assert (status, err) == (0, "")
+def test_gen_says_the_same_to_a_reader(fred: Fred) -> None:
+    out = fred.out("gen", "small.yaml", "-o", "out")
     first, second, *files = out.splitlines()
     assert re.fullmatch(r"fred_m3_p4_int8x1: \d+ modules, [\d,]+ bytes, latency 3 cycles", first)
     assert second == "2 R; 2 D; 3 RD"
@@ -61,7 +54,7 @@ def test_gen_says_the_same_to_a_reader(fred: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("window", "rate"), [(32, 0.981), (64, 1)])
-def test_gen_says_what_acks_hold_all_reduces_to(fred: Run, window: int, rate: float) -> None:
+def test_gen_says_what_acks_hold_all_reduces_to(fred: Fred, window: int, rate: float) -> None:
     changes = ("ports=2", "protocol.phases=1", f"protocol.window_packets={window}")
     options = [word for change in changes for word in ("--set", change)]
     _, out, _ = fred("gen", "small.yaml", "--level", "switch", *options, "-o", "out")
@@ -72,7 +65,7 @@ def test_gen_says_what_acks_hold_all_reduces_to(fred: Run, window: int, rate: fl
 
 
 @pytest.mark.parametrize("spec", ["small.yaml", pytest.param("odd-5", marks=pytest.mark.slow)])
-def test_gen_twice_gives_identical_bytes(fred: Run, spec: str) -> None:
+def test_gen_twice_gives_identical_bytes(fred: Fred, spec: str) -> None:
     for folder in ("one", "two"):
         assert fred("gen", spec, "-o", folder)[0] == 0
     one = {path.name: path.read_bytes() for path in Path("one").iterdir()}
@@ -80,12 +73,11 @@ def test_gen_twice_gives_identical_bytes(fred: Run, spec: str) -> None:
     assert one == {path.name: path.read_bytes() for path in Path("two").iterdir()}
 
 
-def test_set_changes_the_specification(fred: Run) -> None:
-    changes = ("--set", "ports=2", "--set", "format=bf16")
-    said = json.loads(fred("gen", "small.yaml", *changes, "-o", "out", "--json")[1])
+def test_set_changes_the_specification(fred: Fred) -> None:
+    said = fred.json("gen", "small.yaml", "--set", "ports=2", "--set", "format=bf16", "-o", "out")
     assert said["name"] == "fred_m3_p2_bf16x1"
 
 
-def test_levels_are_those_that_can_be_generated(fred: Run) -> None:
+def test_levels_are_those_that_can_be_generated(fred: Fred) -> None:
     (options,) = re.findall(r"--level \[(.*?)\]", fred("gen", "--help")[1], re.DOTALL)
     assert options.split("|") == list(LEVELS)

@@ -1,14 +1,12 @@
 """Tests of `fred reproduce`."""
 
 import csv
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 ROW = {
     *("id", "what", "evidence", "published", "derived", "model", "ratio", "rule", "tolerance"),
@@ -19,10 +17,10 @@ HEADINGS = ROW - {"evidence"} | {"class"}
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("half_share")
-def test_reproduce_says_how_far_the_protocol_moved_its_rows(fred: Run, place: Path) -> None:
+def test_reproduce_says_how_far_the_protocol_moved_its_rows(fred: Fred, place: Path) -> None:
     arguments = ("reproduce", "--section", "bandwidth")
-    said = json.loads(fred(*arguments, "--csv", "rows.csv", "--json")[1])
-    ideal = json.loads(fred(*arguments, "--protocol", "ideal", "--json")[1])
+    said = fred.json(*arguments, "--csv", "rows.csv")
+    ideal = fred.json(*arguments, "--protocol", "ideal")
     counts = [one["counts"]["predicted"] for one in (ideal, said)]
     assert counts[0]["ok"] == counts[0]["rows"] == counts[1]["rows"] > counts[1]["ok"]
     for row, other in zip(said["rows"], ideal["rows"], strict=True):
@@ -43,16 +41,15 @@ def test_reproduce_says_how_far_the_protocol_moved_its_rows(fred: Run, place: Pa
     assert re.search(shown, out), out
 
 
-def test_reproduce_prints_and_writes_its_rows(fred: Run, place: Path) -> None:
+def test_reproduce_prints_and_writes_its_rows(fred: Fred, place: Path) -> None:
     arguments = ("reproduce", "--section", "wafer", "--protocol", "ideal")
-    said = json.loads(fred(*arguments, "--csv", "rows.csv", "--json")[1])
+    said = fred.json(*arguments, "--csv", "rows.csv")
     assert set(said["rows"][0]) == ROW
     with (place / "rows.csv").open() as file:
         table = list(csv.DictReader(file))
     assert [row["id"] for row in table] == [row["id"] for row in said["rows"]]
     assert set(table[0]) == HEADINGS
-    status, out, err = fred(*arguments)
-    assert (status, err) == (0, "")
+    out = fred.out(*arguments)
     counts = said["counts"]
     good, same = counts["predicted"], counts["consistency"]
     assert f"{good['ok']} of {good['rows']} predicted figures within tolerance" in out
@@ -61,9 +58,9 @@ def test_reproduce_prints_and_writes_its_rows(fred: Run, place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_reproduce_says_what_the_published_speedups_tell(fred: Run) -> None:
+def test_reproduce_says_what_the_published_speedups_tell(fred: Fred) -> None:
     arguments = ("reproduce", "--section", "speedups", "--protocol", "ideal")
-    told = {one["workload"]: one for one in json.loads(fred(*arguments, "--json")[1])["identified"]}
+    told = {one["workload"]: one for one in fred.json(*arguments)["identified"]}
     assert [name for name, one in told.items() if not one["identified"]] == ["transformer-1t"]
     out = fred(*arguments)[1]
     for name, one in told.items():
@@ -72,18 +69,16 @@ def test_reproduce_says_what_the_published_speedups_tell(fred: Run) -> None:
     assert re.search(r"transformer-1t +1\.4 +none .* not identified", out)
 
 
-def test_reproduce_tells_nothing_of_compute_without_speedups(fred: Run) -> None:
+def test_reproduce_tells_nothing_of_compute_without_speedups(fred: Fred) -> None:
     arguments = ("reproduce", "--section", "wafer", "--protocol", "ideal")
-    assert json.loads(fred(*arguments, "--json")[1])["identified"] == []
+    assert fred.json(*arguments)["identified"] == []
     assert "Compute that gives" not in fred(*arguments)[1]
 
 
 @pytest.mark.slow
-def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Run) -> None:
+def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Fred) -> None:
     arguments = ("reproduce", "--section", "speedups", "--protocol", "ideal", "--json")
-    usual, said = (
-        json.loads(fred(*arguments, "--compute", name)[1]) for name in ("calibrated", "weights")
-    )
+    usual, said = (fred.json(*arguments, "--compute", name) for name in ("calibrated", "weights"))
     assert [row["id"] for row in said["rows"]] == [row["id"] for row in usual["rows"]]
     # The reading was taken because of the speed-ups, so they are no test of it.
     assert said["identified"] == [] and said["counts"]["calibrated"]["rows"] == 8

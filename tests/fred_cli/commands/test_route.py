@@ -3,7 +3,6 @@
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.load import load_spec
 from fred_hw.protocol import GENERATION_BITS
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 UNDECIDED = """
 - {inputs: [2, 5], outputs: [10, 11]}
@@ -25,7 +23,7 @@ UNDECIDED = """
 """Clash on FRED_2(12), which only the exact search can tell."""
 
 
-def test_conflict_ends_in_3_and_names_the_flows(fred: Run, place: Path) -> None:
+def test_conflict_ends_in_3_and_names_the_flows(fred: Fred, place: Path) -> None:
     with (place / "circular.yaml").open("a") as file:
         file.write("- {inputs: [7], outputs: [7]}\n")
     arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=2")
@@ -47,10 +45,8 @@ def test_conflict_ends_in_3_and_names_the_flows(fred: Run, place: Path) -> None:
     )
 
 
-def test_third_subswitch_routes_what_two_cannot(fred: Run) -> None:
-    status, out, err = fred("route", "demo-8", "circular.yaml", "--set", "middle=3", "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_third_subswitch_routes_what_two_cannot(fred: Fred) -> None:
+    said = fred.json("route", "demo-8", "circular.yaml", "--set", "middle=3")
     assert said["routed"] and said["conflict"] == [] and said["conflict_is_smallest"] is None
     configuration = said["configuration"]
     word = int(configuration.pop("word"), 16)
@@ -58,12 +54,11 @@ def test_third_subswitch_routes_what_two_cannot(fred: Run) -> None:
     entries = {name: int(entry, 16) for name, entry in said["entries"].items()}
     assert entries["pp"] - entries["mp"] == entries["dp"] - entries["pp"] == 1 << 180
     assert all(entry & ((1 << 116) - 1) == word for entry in entries.values())
-    status, out, err = fred("route", "demo-8", "circular.yaml")
-    assert (status, err) == (0, "")
+    out = fred.out("route", "demo-8", "circular.yaml")
     assert out == f"flows: routed, 3 flows, word {word:#x}\n"
 
 
-def test_effort_that_ends_too_early_ends_in_4(fred: Run, place: Path) -> None:
+def test_effort_that_ends_too_early_ends_in_4(fred: Fred, place: Path) -> None:
     (place / "undecided.yaml").write_text(UNDECIDED)
     arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle=2")
     status, out, err = fred(*arguments, "--effort", "0")
@@ -74,7 +69,7 @@ def test_effort_that_ends_too_early_ends_in_4(fred: Run, place: Path) -> None:
     assert fred(*arguments)[0] == 3
 
 
-def test_strategy_routes_all_its_phases(fred: Run) -> None:
+def test_strategy_routes_all_its_phases(fred: Fred) -> None:
     status, out, err = fred("route", "demo-8", "--strategy", "MP2-DP2-PP2", "--json")
     assert (status, err) == (0, "")
     said = json.loads(out)
@@ -87,11 +82,10 @@ def test_strategy_routes_all_its_phases(fred: Run) -> None:
 
 
 @pytest.mark.parametrize("generation", [0, 1, 7])
-def test_entries_have_the_generation_that_is_given(fred: Run, generation: int) -> None:
+def test_entries_have_the_generation_that_is_given(fred: Fred, generation: int) -> None:
     arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=3", "--json")
     first, later = (
-        json.loads(fred(*arguments, *more)[1])["entries"]
-        for more in ((), ("--generation", f"{generation}"))
+        fred.json(*arguments, *more)["entries"] for more in ((), ("--generation", f"{generation}"))
     )
     low = entry_bits(load_spec("demo-8")) - GENERATION_BITS
     for name, entry in first.items():
@@ -109,7 +103,7 @@ def test_entries_have_the_generation_that_is_given(fred: Run, generation: int) -
     ],
 )
 def test_wrong_generation_is_refused_routed_or_not(
-    fred: Run, middle: int, arguments: list[str], said: str
+    fred: Fred, middle: int, arguments: list[str], said: str
 ) -> None:
     flows = ("route", "demo-8", "circular.yaml", "--set", f"middle={middle}")
     status, out, err = fred(*flows, *arguments)
@@ -117,16 +111,14 @@ def test_wrong_generation_is_refused_routed_or_not(
     assert err.startswith(f"error: {said}")
 
 
-def test_strategy_of_one_worker_has_nothing_to_route(fred: Run) -> None:
-    status, out, err = fred("route", "demo-8", "--strategy", "MP1-DP1-PP1", "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_strategy_of_one_worker_has_nothing_to_route(fred: Fred) -> None:
+    said = fred.json("route", "demo-8", "--strategy", "MP1-DP1-PP1")
     assert said["routed"] and said["conflict"] == [] and said["phases"] == {}
-    status, out, err = fred("route", "demo-8", "--strategy", "MP1-DP1-PP1")
+    status, out, _ = fred("route", "demo-8", "--strategy", "MP1-DP1-PP1")
     assert (status, out) == (0, "nothing to route: the strategy has one worker\n")
 
 
-def test_route_draws_what_it_routed_and_no_conflict(fred: Run) -> None:
+def test_route_draws_what_it_routed_and_no_conflict(fred: Fred) -> None:
     assert fred("route", "demo-8", "circular.yaml", "--draw", "pictures/routed.svg")[0] == 0
     assert ET.parse("pictures/routed.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
     arguments = ("--set", "middle=2", "--draw", "conflict.svg")
@@ -134,21 +126,18 @@ def test_route_draws_what_it_routed_and_no_conflict(fred: Run) -> None:
     assert not Path("conflict.svg").exists()
 
 
-def test_a_strategy_is_for_switches_or_for_endpoints(fred: Run) -> None:
+def test_a_strategy_is_for_switches_or_for_endpoints(fred: Fred) -> None:
     wafer = ("route", "wafer.yaml", "--strategy", "MP2-DP2-PP1")
-    status, out, err = fred(*wafer, "--collectives", "ring", "--json")
-    assert (status, err) == (0, "")
+    out = fred.out(*wafer, "--collectives", "ring", "--json")
     assert json.loads(out)["collectives"] == "ring"
-    assert json.loads(fred(*wafer, "--json")[1])["collectives"] == "in-network"
+    assert fred.json(*wafer)["collectives"] == "in-network"
     out = fred("route", "wafer.yaml", "--strategy", "MP4-DP1-PP1", "--collectives", "ring")[1]
     assert "by endpoints" in out and re.search(r"mp_all_reduce\W+0\W+mp\W+1\W+3\b", out)
 
 
-def test_strategy_on_a_mesh_says_what_endpoints_do(fred: Run) -> None:
+def test_strategy_on_a_mesh_says_what_endpoints_do(fred: Fred) -> None:
     arguments = ("route", "mesh.yaml", "--strategy", "MP3-DP2-PP1", "--size", "12B")
-    status, out, err = fred(*arguments, "--json")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+    said = fred.json(*arguments)
     assert said["algorithm"] == "auto" and list(said["endpoints"]) == [f"npu{k}" for k in range(6)]
     algorithms = [one["groups"][0]["algorithm"] for one in said["phases"]]
     assert algorithms == ["bidirectional", "ring"]

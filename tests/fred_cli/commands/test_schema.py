@@ -9,24 +9,19 @@ from jsonschema import Draft202012Validator
 
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.errors import one_line
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_kinds_are_listed(fred: Run) -> None:
-    status, out, err = fred("schema", "--json")
-    assert (status, err) == (0, "")
-    rows = json.loads(out)["kinds"]
+def test_kinds_are_listed(fred: Fred) -> None:
+    rows = fred.json("schema")["kinds"]
     assert [row["kind"] for row in rows] == list(FILES)
-    status, out, err = fred("schema")
-    assert (status, err) == (0, "")
+    out = fred.out("schema")
     assert all(name in out for name in FILES)
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_schema_is_printed_and_written(kind: str, fred: Run, tmp_path: Path) -> None:
-    status, out, err = fred("schema", kind)
-    assert (status, err) == (0, "")
+def test_schema_is_printed_and_written(kind: str, fred: Fred, tmp_path: Path) -> None:
+    out = fred.out("schema", kind)
     Draft202012Validator.check_schema(json.loads(out))
     assert fred("schema", kind, "--json")[1] == out
     path = tmp_path / "folder" / "file.json"

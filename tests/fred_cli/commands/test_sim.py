@@ -3,7 +3,6 @@
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,16 @@ from fred_cli import progress
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
 from testbench.faults.datapath import broken_design, operand_dropped
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
+def test_sim_counts_what_the_manifest_states(fred: Fred, place: Path) -> None:
     status, out, err = fred("sim", "small-4", "--sim", "icarus", "--seed", "5", "--json")
     assert status == 0, err
     said = json.loads(out)
-    manifest = json.loads(fred("gen", "small-4", "-o", "rtl", "--json")[1])
+    manifest = fred.json("gen", "small-4", "-o", "rtl")
     assert said["latency_cycles"] == manifest["latency_cycles"] == 7
     assert said["throughput_flits_per_cycle"] == 1.0
     assert (said["simulator"], said["seed"], said["failures"]) == ("icarus", 5, 0)
@@ -36,7 +34,7 @@ def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
 
 @pytest.mark.sim
 def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     test = "every_path_has_the_same_latency"
@@ -65,7 +63,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sim
 @pytest.mark.slow
 @pytest.mark.usefixtures("broken")
-def test_sim_of_broken_hardware_ends_in_1(fred: Run) -> None:
+def test_sim_of_broken_hardware_ends_in_1(fred: Fred) -> None:
     test = ("--test", "random_flow_sets_deliver")
     arguments = ("sim", "small.yaml", "--sim", "icarus", "--seed", "5", *test)
     status, out, err = fred(*arguments, "--json")

@@ -9,32 +9,29 @@ from pathlib import Path
 import pytest
 
 from fred_cli import progress
+from tests.fred_cli.fred import Fred
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None:
+def test_strategies_are_listed_written_and_drawn(fred: Fred, place: Path) -> None:
     arguments = ("strategies", "--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4")
-    files = ("--csv", "all.csv", "--chart", "all.html")
-    said = json.loads(fred(*arguments, *files, "--json")[1])["rows"]
+    said = fred.json(*arguments, "--csv", "all.csv", "--chart", "all.html")["rows"]
     times = [row["time_per_sample_s"] for row in said]
     assert times == sorted(times)
     with (place / "all.csv").open() as file:
         assert [row["strategy"] for row in csv.DictReader(file)] == [r["strategy"] for r in said]
     page = (place / "all.html").read_text(encoding="utf-8")
     assert "chart-strategies" in page and "https://cdn" not in page.split("</script>")[-1]
-    status, out, err = fred(*arguments)
-    assert (status, err) == (0, "")
+    out = fred.out(*arguments)
     assert [line.split()[0] for line in out.splitlines() if "MP" in line.split("mesh")[0]] == [
         row["strategy"] for row in said
     ]
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_marked_and_comes_last(fred: Run, place: Path) -> None:
+def test_what_does_not_fit_is_marked_and_comes_last(fred: Fred, place: Path) -> None:
     arguments = ("strategies", "--workload", "transformer-17b", "--topology", "fred-d")
     arguments += ("--least-npus", "20", "--csv", "all.csv")
-    said = json.loads(fred(*arguments, "--json")[1])["rows"]
+    said = fred.json(*arguments)["rows"]
     fits = [row["fits"] for row in said]
     assert fits == sorted(fits, reverse=True) and not all(fits)
     assert fits == [row["memory_verdict"].startswith("fits") for row in said]
@@ -51,21 +48,21 @@ def test_what_does_not_fit_is_marked_and_comes_last(fred: Run, place: Path) -> N
 
 
 @pytest.mark.parametrize("command", ["compare", "strategies"])
-def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> None:
+def test_tables_say_which_compute_is_above_the_peak(fred: Fred, command: str) -> None:
     arguments = (command, "--topology", "fred-d", "--workload", "resnet-152")
     assert "above the peak" not in fred(*arguments)[1]
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert re.search(r"^compute above the peak of the NPU, times: resnet-152 \d", out, re.MULTILINE)
 
 
-def test_tables_say_which_compute_is_not_identified(fred: Run) -> None:
+def test_tables_say_which_compute_is_not_identified(fred: Fred) -> None:
     arguments = ("compare", "--topology", "fred-d", "--workload", "transformer-1t")
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert "compute not identified: transformer-1t;" in out and "above the peak" not in out
 
 
 def test_progress_is_shown_on_standard_error_alone(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     arguments = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4", "--json")
@@ -75,10 +72,10 @@ def test_progress_is_shown_on_standard_error_alone(
     assert re.fullmatch(r"estimating strategies \.\.\.\nestimating strategies: \d+ s\n", err), err
 
 
-def test_experts_and_sequences_are_tried_too(fred: Run) -> None:
+def test_experts_and_sequences_are_tried_too(fred: Fred) -> None:
     arguments = ("strategies", "--workload", "mixtral-8x7b", "--topology", "mesh:4x2")
     more = ("--samples", "1", "--least-npus", "8", "--ep", "8", "--ep", "1", "--cp", "2", "--sp")
-    rows = json.loads(fred(*arguments, *more, "--json")[1])["rows"]
+    rows = fred.json(*arguments, *more)["rows"]
     names = {row["strategy"] for row in rows}
     assert {"MP2-DP1-PP2-CP2-SP", "MP2-DP1-PP2-CP2", "MP1-DP4-PP1-CP2"} <= names
     assert all("CP2" in name for name in names) and not any("EP" in name for name in names)

@@ -1,7 +1,6 @@
 """Tests of `fred sweep`."""
 
 import csv
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +9,7 @@ import pandas as pd
 import pytest
 
 from fred_cli import progress
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 SWEEP = """
 topologies: [mesh:2x2, mesh:4x1]
@@ -26,10 +24,8 @@ def _sweep(place: Path) -> None:
     (place / "sweep.yaml").write_text(SWEEP)
 
 
-def test_table_and_files_have_what_json_has(fred: Run, place: Path) -> None:
-    status, out, err = fred("sweep", "sweep.yaml", "--json", "--csv", "a.csv", "--parquet", "a.pq")
-    assert (status, err) == (0, "")
-    said = json.loads(out)
+def test_table_and_files_have_what_json_has(fred: Fred, place: Path) -> None:
+    said = fred.json("sweep", "sweep.yaml", "--csv", "a.csv", "--parquet", "a.pq")
     rows = said["rows"]
     assert said["baseline"] == "mesh:2x2"
     assert len(rows) == 12
@@ -51,8 +47,7 @@ def test_table_and_files_have_what_json_has(fred: Run, place: Path) -> None:
         assert line["memory"] == record["memory_verdict"] == found["memory_verdict"]
         assert line["placed"] == record["placed"] == found["placement"]
         assert record["exposed_s.mp"] == found["exposed_s"]["mp"] == float(line["mp [s]"])
-    status, out, err = fred("sweep", "sweep.yaml")
-    assert (status, err) == (0, "")
+    out = fred.out("sweep", "sweep.yaml")
     assert out.startswith("Sweep [ms], speed-up over mesh:2x2; workload own.yaml, compute first-")
     shown = [line.split() for line in out.splitlines() if re.match("  MP", line)]
     ran = [row for row in rows if row["estimate"]]
@@ -67,7 +62,7 @@ def test_table_and_files_have_what_json_has(fred: Run, place: Path) -> None:
         assert f"cannot run, {problems.count(problem)} of 12 points: {problem}\n" in out
 
 
-def test_parts_and_lists_that_tell_nothing_are_not_shown(fred: Run) -> None:
+def test_parts_and_lists_that_tell_nothing_are_not_shown(fred: Fred) -> None:
     out = fred("sweep", "sweep.yaml")[1]
     titles = next(line for line in out.splitlines() if "iteration" in line)
     assert re.split(r"\s{2,}", titles.strip()) == [
@@ -77,7 +72,7 @@ def test_parts_and_lists_that_tell_nothing_are_not_shown(fred: Run) -> None:
 
 
 def test_progress_counts_the_points(
-    fred: Run, monkeypatch: pytest.MonkeyPatch, place: Path
+    fred: Fred, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:
     monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     status, _, err = fred("sweep", "sweep.yaml", "--json")

@@ -18,10 +18,9 @@ from synth import synthesis
 from synth.liberty import Libraries
 from synth.synthesis import Source, Synthesis, synthesize
 from synth.timing import find_opensta
+from tests.fred_cli.fred import Fred
 from tests.synth.sloped import sloped_liberty
 from tests.synth.tiny import tiny_liberty
-
-Run = Callable[..., tuple[int, str, str]]
 
 needs_opensta = pytest.mark.skipif(
     find_opensta() is None, reason="Debian's package opensta is not installed"
@@ -37,10 +36,8 @@ def tiny(place: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> None:
-    status, out, err = fred("synth", "tiny-2", *tiny, "--clock", "10MHz", "--json")
-    assert (status, err) == (0, "")
-    report = json.loads(out)
+def test_synth_says_area_and_clock_in_json(fred: Fred, tiny: tuple[str, ...]) -> None:
+    report = fred.json("synth", "tiny-2", *tiny, "--clock", "10MHz")
     assert report["name"] == "fred_m3_p2_int8x1_a1" and report["effort"] == "speed"
     assert report["target_clock_ns"] == pytest.approx(100) and report["met"] is True
     assert 0 < report["clock_ns"] < 1 and report["clock_by"]
@@ -53,12 +50,11 @@ def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> 
 
 
 @pytest.mark.slow
-def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> None:
+def test_synth_says_the_same_to_a_reader(fred: Fred, tiny: tuple[str, ...]) -> None:
     given = ("tiny-2", *tiny, "--effort", "area")
-    report = json.loads(fred("synth", *given, "--set", "clock_ns=1.5", "--json")[1])
+    report = fred.json("synth", *given, "--set", "clock_ns=1.5")
     assert report["target_clock_ns"] == 1.5
-    status, out, err = fred("synth", *given)
-    assert (status, err) == (0, "")
+    out = fred.out("synth", *given)
     first, second, *_ = out.splitlines()
     assert first.startswith(f"fred_m3_p2_int8x1_a1: {report['area_um2']:,.1f} um2, ")
     assert second.startswith(f"shortest clock {report['clock_ns']:.4g} ns, meets 0.8533 ns; ")
@@ -68,10 +64,10 @@ def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> No
 
 @pytest.mark.slow
 @needs_opensta
-def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
+def test_synth_says_what_sizing_did(fred: Fred, place: Path) -> None:
     (place / "sloped.lib").write_text(sloped_liberty())
     given = ("synth", "tiny-2", "--liberty", "sloped.lib")
-    report = json.loads(fred(*given, "--json")[1])
+    report = fred.json(*given)
     done, out = report["sizing"], fred(*given)[1]
     assert done["by"] == "of the whole design"
     assert done["clock_before_ns"] > report["clock_ns"]
@@ -81,7 +77,7 @@ def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
         f"another way; before {done['clock_before_ns']:.4g} ns, "
         f"{done['area_before_um2']:,.1f} um2"
     )
-    off = json.loads(fred(*given, "--no-sizing", "--json")[1])
+    off = fred.json(*given, "--no-sizing")
     assert off["sizing"] == {
         "by": "off",
         "cells_resized": 0,
@@ -95,31 +91,24 @@ def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_synth_writes_mapped_verilog_and_report(fred: Run, tiny: tuple[str, ...]) -> None:
-    status, out, err = fred("synth", "tiny-2", *tiny, "-o", "new/out", "--json")
-    assert (status, err) == (0, "")
-    report = json.loads(out)
+def test_synth_writes_mapped_verilog_and_report(fred: Fred, tiny: tuple[str, ...]) -> None:
+    report = fred.json("synth", "tiny-2", *tiny, "-o", "new/out")
     assert sorted(report.pop("files")) == sorted(map(str, Path("new/out").iterdir()))
     assert json.loads(Path("new/out/fred_m3_p2_int8x1_a1_synth.json").read_text()) == report
     assert "  DFF " in Path("new/out/fred_m3_p2_int8x1_a1_mapped.v").read_text()
 
 
-def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) -> None:
+def test_synth_takes_any_verilog(fred: Fred, place: Path, tiny: tuple[str, ...]) -> None:
     (place / "twice.v").write_text(TWICE)
-    status, out, err = fred("synth", "--verilog", "twice.v", "--top", "twice", *tiny, "--json")
-    assert (status, err) == (0, "")
-    report = json.loads(out)
+    report = fred.json("synth", "--verilog", "twice.v", "--top", "twice", *tiny)
     assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
 
 
 @pytest.mark.slow
-def test_a_library_is_known_by_its_name(fred: Run, place: Path) -> None:
+def test_a_library_is_known_by_its_name(fred: Fred, place: Path) -> None:
     (place / "twice.v").write_text(TWICE)
     (place / "nangate45").write_text("is a file, and not the library")
-    given = ("--verilog", "twice.v", "--top", "twice", "--liberty", "nangate45")
-    status, out, err = fred("synth", *given, "--json")
-    assert (status, err) == (0, "")
-    report = json.loads(out)
+    report = fred.json("synth", "--verilog", "twice.v", "--top", "twice", "--liberty", "nangate45")
     assert report["area_um2"] == pytest.approx(4.522 + 0.532)  # DFF_X1 and INV_X1
     [library] = report["provenance"]["libraries"]
     assert library["library"] == "NangateOpenCellLibrary"
@@ -160,7 +149,7 @@ def test_folder_in_place_of_a_file_is_refused_before_the_work(
 
 @pytest.mark.slow
 def test_progress_is_told(
-    fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    fred: Fred, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     status, _, err = fred("synth", "tiny-2", *tiny)
@@ -221,10 +210,7 @@ def test_progress_is_told(
             "characterize small.yaml --effort area",
             r"characterize: --effort: .* only with --liberty",
         ),
-        (
-            "characterize small.yaml --no-sizing",
-            r"characterize: --sizing: .* only with --liberty",
-        ),
+        ("characterize small.yaml --no-sizing", r"characterize: --sizing: .* only with --liberty"),
         ("characterize small.yaml --liberty none.lib", r"none\.lib: must be an existing file, .*"),
     ],
 )
@@ -249,7 +235,7 @@ def test_without_pyosys_the_extra_is_named(
 
 @pytest.mark.slow
 def test_the_clock_of_a_record_may_be_synthesized(
-    fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    fred: Fred, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: dict[str, Synthesis] = {}
 
@@ -266,7 +252,7 @@ def test_the_clock_of_a_record_may_be_synthesized(
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
     said = fred("characterize", "tiny-2", *tiny, "--json")
     assert said[0] == 0
-    report = json.loads(fred("synth", "tiny-2", "--level", "switch", *tiny, "--json")[1])
+    report = fred.json("synth", "tiny-2", "--level", "switch", *tiny)
     assert len(found) == 1, "both ask for the same"
     clock = json.loads(said[1])["clock"]
     assert clock["hz"] == pytest.approx(1e9 / report["clock_ns"])

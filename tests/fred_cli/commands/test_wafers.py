@@ -1,15 +1,11 @@
 """Tests of `fred wafers`."""
 
-import json
-from collections.abc import Callable
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.fred_cli.fred import Fred
 
 
-def test_wafers_prints_the_same_as_its_json(fred: Run) -> None:
+def test_wafers_prints_the_same_as_its_json(fred: Fred) -> None:
     arguments = ("wafers", "--topology", "fred-d", "--wafers", "4")
-    said = json.loads(fred(*arguments, "--json")[1])
+    said = fred.json(*arguments)
     assert said["npus"] == 80 and said["time_s"] > said["inside_s"] > 0
-    status, out, err = fred(*arguments)
-    assert (status, err) == (0, "")
+    out = fred.out(*arguments)
     assert f"{said['time_s'] * 1e6:,.2f} us" in out

@@ -146,6 +146,5 @@ def test_name_of_the_topology_is_text() -> None:
 
 
 def test_more_npus_than_can_be_told_apart_are_refused() -> None:
-    message = r"^--draw: must show at most 64 NPUs, not 65$"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"^--draw: must show at most 64 NPUs, not 65$"):
         draw_schedule(schedule("mesh:5x13", "broadcast"), "mesh:5x13")

@@ -6,6 +6,7 @@ import pytest
 
 from fred_cli.report.maps import maps
 from fred_cli.report.study import Question, study
+from tests.written import written
 
 from .test_study import EXPERTS
 
@@ -34,8 +35,7 @@ EVERYTHING = [
 def test_each_phase_of_the_strategy_has_a_map(
     tmp_path: Path, strategy: str, phases: list[str]
 ) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(EXPERTS)
+    path = written(tmp_path / "own.yaml", EXPERTS)
     found = maps(study(Question(("mesh:4x4",), str(path), strategy, least_npus=16)))
     whole, *own = [one for one in found if "streamed" not in one.phase]
     assert whole.phase == "all-reduce of all NPUs"
@@ -45,8 +45,7 @@ def test_each_phase_of_the_strategy_has_a_map(
 
 
 def test_an_exchange_within_a_row_leaves_the_columns_idle(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    path.write_text(EXPERTS)
+    path = written(tmp_path / "own.yaml", EXPERTS)
     found = maps(study(Question(("mesh:4x4",), str(path), "MP1-DP16-PP1-EP4", least_npus=16)))
     exchange, reduction = (
         next(one for one in found if one.phase.startswith(words))

@@ -15,11 +15,10 @@ import pytest
 
 from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
 from testbench.sim.simulator import SIMULATORS
+from tests.fred_cli.fred import Fred
 from tests.perfmodel.studies.rewrite import FIGURES
 
 from .conftest import Report, written
-
-Run = Callable[..., tuple[int, str, str]]
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.xdist_group("report")  # what it says of the wafer is computed once
@@ -123,13 +122,11 @@ def test_simulator_that_is_missing_is_named(
 
 
 @pytest.mark.slow
-def test_failures_and_gaps_of_given_results_are_shown(fred: Run, place: Path) -> None:
+def test_failures_and_gaps_of_given_results_are_shown(fred: Fred, place: Path) -> None:
     failed = {**TEST, "passed": False, "message": "flit 3 is <wrong> & late"}
     run = {**RUN, "tests": [failed], "measurements": {"flits_checked": 1234}}
     (place / "results.json").write_text(json.dumps({**RESULTS, "runs": [run]}))
-    arguments = ("--spec", "small-4", "--results", "results.json", "-o", "out")
-    status, out, err = fred("report", *arguments)
-    assert (status, err) == (0, "")
+    out = fred.out("report", "--spec", "small-4", "--results", "results.json", "-o", "out")
     names = ("index.html", "iteration.perfetto.json", "report.json")
     assert sorted(out.split()) == [f"out/{name}" for name in names]
     page = (place / "out" / "index.html").read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import Workload, load_workload
+from tests.written import written
 
 FEW = "MP2-DP2-PP4"
 FEW_LAYERS = Workload("small", transformer(6, 64, 4, 32, 100), Strategy(2, 2, 4), "streaming", 2, 4)
@@ -219,8 +220,9 @@ def test_files_run_as_the_iteration_on_fabrics_of_ours(prefix: Path) -> None:
 
 def test_others_run_node_by_node(prefix: Path, tmp_path: Path) -> None:
     """Several jobs, and systems that say something else of nodes."""
-    memory = tmp_path / "memory.yaml"
-    memory.write_text("memory-type: PER_NPU_MEMORY_EXPANSION\nremote-mem-bw: 256\n")
+    memory = written(
+        tmp_path / "memory.yaml", "memory-type: PER_NPU_MEMORY_EXPANSION\nremote-mem-bw: 256\n"
+    )
     given = inputs(prefix, memory=memory)
     (alone,) = estimate_traces(str(prefix), ["fred-d"], given)
     (job,) = estimate_jobs([JobRequest(str(prefix), tuple(range(20)))], ["fred-d"], given)

@@ -22,6 +22,7 @@ from perfmodel.chakra.kinds import KINDS, CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, InOut, Metadata, Node, Task
 from perfmodel.chakra.wire import MAX_MESSAGE_BYTES
 from tests.examples import examples
+from tests.written import written
 
 from .golden import ALL_REDUCE, llama
 
@@ -65,9 +66,7 @@ NODES = st.builds(
 
 
 def saved(folder: Path, data: bytes, name: str = "a.et") -> Path:
-    path = folder / name
-    path.write_bytes(data)
-    return path
+    return written(folder / name, data)
 
 
 def message(*fields: tuple[int, int, bytes]) -> bytes:
@@ -472,8 +471,7 @@ def test_integer_of_any_kind_is_an_integer() -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_whoever_listens_is_told_how_much_of_the_file_is_read(tmp_path: Path, packed: bool) -> None:
     data = b"".join(encode([Node(one, "n" * 50) for one in range(5_000)], Metadata("0.0.4")))
-    path = tmp_path / "t.et"
-    path.write_bytes(gzip.compress(data) if packed else data)
+    path = written(tmp_path / "t.et", gzip.compress(data) if packed else data)
     told: list[tuple[str, int, int | None, int]] = []
     with listening(lambda *what: told.append(what)), read(path) as nodes:
         assert sum(1 for _ in nodes) == 5_000

@@ -14,6 +14,7 @@ from perfmodel.chakra.goal import Goal, Operation, goal_text, read_goal, to_trac
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.node import Attr, Node
 from tests.examples import examples
+from tests.written import written
 
 KINDS: tuple[Literal["send", "recv", "calc"], ...] = ("send", "recv", "calc")
 TEXT = """num_ranks 2
@@ -41,14 +42,8 @@ GOAL: Goal = (
 )
 
 
-def saved(folder: Path, text: str) -> Path:
-    path = folder / "a.goal"
-    path.write_text(text)
-    return path
-
-
 def test_text_is_what_it_says(tmp_path: Path) -> None:
-    assert read_goal(saved(tmp_path, TEXT)) == GOAL
+    assert read_goal(written(tmp_path / "a.goal", TEXT)) == GOAL
 
 
 @st.composite
@@ -82,21 +77,21 @@ def goals(draw: st.DrawFn) -> Goal:
 @examples(100)
 @given(goal=goals())
 def test_every_schedule_comes_back(tmp_path_factory: pytest.TempPathFactory, goal: Goal) -> None:
-    assert read_goal(saved(tmp_path_factory.getbasetemp(), goal_text(goal))) == goal
+    assert read_goal(written(tmp_path_factory.getbasetemp() / "a.goal", goal_text(goal))) == goal
 
 
 def test_label_may_be_left_out(tmp_path: Path) -> None:
-    goal = read_goal(saved(tmp_path, "num_ranks 1\nrank 0 {\ncalc 5\ncalc 6\n}\n"))
+    goal = read_goal(written(tmp_path / "a.goal", "num_ranks 1\nrank 0 {\ncalc 5\ncalc 6\n}\n"))
     assert goal == ((Operation("l0", "calc", 5), Operation("l1", "calc", 6)),)
 
 
 @pytest.mark.parametrize("lines", [["l1: calc 5", "calc 6"], ["calc 6", "l0: calc 5"]])
 def test_label_that_is_left_out_is_nobody_elses(tmp_path: Path, lines: list[str]) -> None:
     text = "\n".join(["num_ranks 1", "rank 0 {", *lines, "}"])
-    goal = read_goal(saved(tmp_path, text))
+    goal = read_goal(written(tmp_path / "a.goal", text))
     assert {one.label: one.size for one in goal[0]} in ({"l1": 5, "l1_": 6}, {"l0": 5, "l0_": 6})
     with pytest.raises(InputError, match=r"line 5: must name labels of lines above it, not 'l1_'$"):
-        read_goal(saved(tmp_path, text.replace("}", "l1_ requires l1_\n}")))
+        read_goal(written(tmp_path / "a.goal", text.replace("}", "l1_ requires l1_\n}")))
 
 
 def test_many_begins_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +167,6 @@ RANK = "num_ranks 2\nrank 0 {\n"
     ],
 )
 def test_bad_text_is_refused_in_a_line(tmp_path: Path, text: str, message: str) -> None:
-    path = saved(tmp_path, text)
+    path = written(tmp_path / "a.goal", text)
     with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}[^\n]*$"):
         read_goal(path)

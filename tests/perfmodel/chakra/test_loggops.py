@@ -8,6 +8,7 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.chakra.goal import Goal, Operation, goal_text, read_goal
 from perfmodel.chakra.loggops import LogGops, simulate
+from tests.written import written
 
 
 def ring(ranks: int, total_bytes: int) -> Goal:
@@ -26,8 +27,7 @@ def ring(ranks: int, total_bytes: int) -> Goal:
 
 
 def test_ring_of_20_ends_when_loggopsim_says(tmp_path: Path) -> None:
-    path = tmp_path / "ring.goal"
-    path.write_text(goal_text(ring(20, 1 << 30)))
+    path = written(tmp_path / "ring.goal", goal_text(ring(20, 1 << 30)))
     model = LogGops(20, G_ns_per_byte=0.333)
     ends = simulate(read_goal(path), model)
     assert set(ends) == {679_357_160}

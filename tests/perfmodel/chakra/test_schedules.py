@@ -12,6 +12,7 @@ from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.loggops import LogGops, simulate
 from perfmodel.chakra.node import Attr, Node
 from perfmodel.chakra.schedules import from_nodes, read_schedule
+from tests.written import written
 
 TEXT = """num_ranks 2
 rank 0 {
@@ -33,8 +34,7 @@ MODEL = LogGops(20, o_ns=100, g_ns=300, G_ns_per_byte=0.5)
 
 
 def test_traces_of_a_schedule_take_as_long_as_its_text(tmp_path: Path) -> None:
-    path = tmp_path / "s.goal"
-    path.write_text(TEXT)
+    path = written(tmp_path / "s.goal", TEXT)
     for rank, nodes in enumerate(to_traces(read_goal(path))):
         write(tmp_path / f"s.{rank}.et", nodes)
     texts, traces = (read_schedule(str(tmp_path / name)) for name in ("s.goal", "s"))

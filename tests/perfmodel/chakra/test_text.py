@@ -13,6 +13,7 @@ from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Node
 from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import PARALLELISMS, from_text
+from tests.written import written
 
 LAYERS = """a -1 10 ALLTOALL 100 20 ALLGATHER 200 30 ALLREDUCE 300 7
 b -1 11 ALLREDUCE 101 21 ALLREDUCE 201 31 ALLREDUCE 301 7
@@ -21,9 +22,7 @@ c -1 12 ALLREDUCE 102 22 ALLREDUCE 202 32 ALLREDUCE 302 7
 
 
 def text(folder: Path, head: str, layers: str = LAYERS) -> Path:
-    path = folder / "work.txt"
-    path.write_text(f"{head}\n{len(layers.splitlines())}\n{layers}")
-    return path
+    return written(folder / "work.txt", f"{head}\n{len(layers.splitlines())}\n{layers}")
 
 
 def graph(nodes: list[Node]) -> dict[str, set[str]]:
@@ -214,8 +213,7 @@ LINE = "a -1 1 NONE 0 2 NONE 0 3 NONE 0 0"
     ],
 )
 def test_bad_text_is_refused_in_a_line(tmp_path: Path, said: str, message: str) -> None:
-    path = tmp_path / "bad.txt"
-    path.write_text(said)
+    path = written(tmp_path / "bad.txt", said)
     with pytest.raises(InputError, match=f"^{re.escape(str(path))}: {message}$"):
         from_text(path)
 

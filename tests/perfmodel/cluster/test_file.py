@@ -1,6 +1,5 @@
 """Tests of perfmodel.cluster.file: every key is checked."""
 
-import json
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.cluster.file import load_cluster, resources
+from tests.written import written
 
 GOOD: dict[str, Any] = {
     "npu": {"peak_flops": 312e12},
@@ -65,8 +65,7 @@ def put(key: str, value: object) -> dict[str, Any]:
 
 
 def load(data: dict[str, Any], folder: Path) -> Any:
-    path = folder / "c.json"
-    path.write_text(json.dumps(data))
+    path = written(folder / "c.json", data)
     return load_cluster(path)
 
 

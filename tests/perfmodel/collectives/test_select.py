@@ -7,12 +7,7 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.schedule import PATTERNS
-from perfmodel.collectives.select import (
-    LEAST_CHUNK_BYTES,
-    MAX_CHUNKS,
-    build_schedule,
-    chunk_bytes,
-)
+from perfmodel.collectives.select import LEAST_CHUNK_BYTES, MAX_CHUNKS, build_schedule, chunk_bytes
 from perfmodel.topology.parse import parse_topology
 
 
@@ -62,11 +57,7 @@ def test_published_choice(
 @pytest.mark.parametrize(
     ("pattern", "groups", "message"),
     [
-        (
-            "gossip",
-            [range(20)],
-            f"pattern: must be one of {', '.join(PATTERNS)}, not 'gossip'",
-        ),
+        ("gossip", [range(20)], f"pattern: must be one of {', '.join(PATTERNS)}, not 'gossip'"),
         ("all_reduce", [[3]], "group: must have 2 or more NPUs, not 1"),
         ("all_reduce", [[]], "group: must have 2 or more NPUs, not 0"),
         ("all_reduce", [], "group: must be given, not an empty list"),

@@ -10,10 +10,10 @@ from fred_hw.compiler.placement import Strategy, strategies
 from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.turns import turns
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.placement.place import place
+from tests.records import shipped
 
 GIB = 1 << 30
 
@@ -21,7 +21,7 @@ GIB = 1 << 30
 def wafer(folder: Path, middle: int, uplink: float = 12e12, npu: float = 3e12) -> Topology:
     """Return FRED-D, or with another uplink FRED-B, of switches with so many middle subswitches."""
     for name in ("l1-12", "l1-11", "l2-10"):
-        record = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        record = shipped(name)
         for spec in ("spec", "measured_spec"):
             record[spec]["middle"] = middle
         record["name"] = record["name"].replace("_m3_", f"_m{middle}_")

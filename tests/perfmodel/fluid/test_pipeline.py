@@ -97,11 +97,7 @@ def test_flow_with_fewer_others_before_it_goes_first() -> None:
 
 def test_blocked_link_does_not_hold_up_the_others() -> None:
     # The second flow waits for link 0 only; its bytes on link 1 go at once, before the third.
-    flows = [
-        flow(0, 4.0),
-        FluidFlow(((0, 1.0), (1, 1.0)), 1.0, 0.0),
-        flow(1, 4.0),
-    ]
+    flows = [flow(0, 4.0), FluidFlow(((0, 1.0), (1, 1.0)), 1.0, 0.0), flow(1, 4.0)]
     assert time_s(flows, [1.0, 1.0], 1) == pytest.approx(5.0)
 
 

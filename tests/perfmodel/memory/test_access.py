@@ -44,8 +44,7 @@ def test_more_lanes_work_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(
-    ("joined", "pool", "node"),
-    [(0, 8 * 64_000, 2 * 64_000), (1, 2 * 64_000, 2 * 64_000)],
+    ("joined", "pool", "node"), [(0, 8 * 64_000, 2 * 64_000), (1, 2 * 64_000, 2 * 64_000)]
 )
 def test_switches_copy_what_a_group_loads(joined: int, pool: float, node: float) -> None:
     groups = [[0, 2, 4, 6], [1, 3, 5, 7]]

@@ -1,6 +1,5 @@
 """Tests of perfmodel.memory.file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.memory.file import load_memory, load_tier
+from tests.written import written
 
 NODES = {
     "memory-type": "PER_NODE_MEMORY_EXPANSION",
@@ -18,17 +18,11 @@ NODES = {
 }
 
 
-def written(folder: Path, data: Any) -> Path:
-    path = folder / "mem.json"
-    path.write_text(json.dumps(data))
-    return path
-
-
 def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
-    found = load_memory(written(tmp_path, NODES))
+    found = load_memory(written(tmp_path / "mem.json", NODES))
     assert (found.remote_mem_latency, found.remote_mem_bw) == (7, 2.5)
     found.check_npus(8, "mem.json")
-    none = load_memory(written(tmp_path, {"memory-type": "NO_MEMORY_EXPANSION"}))
+    none = load_memory(written(tmp_path / "mem.json", {"memory-type": "NO_MEMORY_EXPANSION"}))
     assert not none.per_node
 
 
@@ -48,11 +42,11 @@ def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
 def test_bad_file_is_refused(changes: dict[str, Any], line: str, tmp_path: Path) -> None:
     data = {key: value for key, value in (NODES | changes).items() if value is not None}
     with pytest.raises(InputError, match=rf"mem\.json: {line}$"):
-        load_memory(written(tmp_path, data))
+        load_memory(written(tmp_path / "mem.json", data))
 
 
 def test_nodes_have_all_npus(tmp_path: Path) -> None:
-    found = load_memory(written(tmp_path, NODES))
+    found = load_memory(written(tmp_path / "mem.json", NODES))
     line = "m: num-nodes: must be enough for the 9 NPUs of the .* num-npus-per-node 4, not 2"
     with pytest.raises(InputError, match=f"^{line}$"):
         found.check_npus(9, "m")
@@ -96,4 +90,4 @@ POOL = {
 def test_bad_pool_is_refused(data: dict[str, Any], line: str, tmp_path: Path) -> None:
     given = {key: value for key, value in data.items() if value is not None}
     with pytest.raises(InputError, match=rf"mem\.json: {line}$"):
-        load_tier(written(tmp_path, given), 20)
+        load_tier(written(tmp_path / "mem.json", given), 20)

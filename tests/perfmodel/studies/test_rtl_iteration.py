@@ -1,7 +1,6 @@
 """Tests of perfmodel.studies.rtl_iteration: an iteration in RTL and in the model."""
 
 import hashlib
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,8 @@ from perfmodel.studies.rtl_iteration import (
     simulated,
     tasks_hash,
 )
-from perfmodel.switch_timing.record import RECORDS
+from tests.records import shipped
+from tests.written import written
 
 ROOT = Path(__file__).parents[3]
 every = pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
@@ -81,7 +81,7 @@ def test_the_record_is_of_the_examples_and_of_the_tasks_of_today(name: str) -> N
 
 
 def hash_of(name: str) -> str:
-    return json.loads((RECORDS / f"{name}.json").read_text())["source"]["verilog_sha256"]
+    return shipped(name)["source"]["verilog_sha256"]
 
 
 @every
@@ -152,9 +152,9 @@ def test_groups_that_take_several_algorithms_are_refused() -> None:
 
 
 def test_a_span_beyond_the_end_is_refused(tmp_path: Path) -> None:
-    data = json.loads((RECORDS / f"{SHIPPED_ITERATIONS[0]}.json").read_text())
+    data = shipped(SHIPPED_ITERATIONS[0])
     data["npus"][3][0] = [0, 0, 5, data["cycles"] + 1]
-    (tmp_path / "record.json").write_text(json.dumps(data))
+    written(tmp_path / "record.json", data)
     with pytest.raises(InputError) as error:
         load_iteration(tmp_path / "record.json")
     assert re.search(r"npus\.3 must have spans .* not \[0, 0, 5, \d+\]", str(error.value))

@@ -8,12 +8,13 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_mesh import (
-    SHIPPED_MESH_CYCLES,
     load_mesh_cycles,
     mesh_beside_rtl,
     mesh_topology,
     shipped_mesh_rows,
 )
+from tests.records import shipped
+from tests.written import written
 
 KNOWN = {
     # Both ways around three NPUs of a row take longer in RTL.
@@ -76,12 +77,11 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     """Cycles that were others would be missed: the tolerances can fail."""
-    data = json.loads(SHIPPED_MESH_CYCLES.read_text(encoding="utf-8"))
+    data = shipped("mesh-5x4-phases")
     data["rows"] = data["rows"][:4]
     for row in data["rows"]:
         row["cycles"] = round(row["cycles"] * 1.25) + 400
-    path = tmp_path / "cycles.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
+    path = written(tmp_path / "cycles.json", data)
     assert not any(row.ok for row in mesh_beside_rtl(load_mesh_cycles(path)))
     data["rows"] = []
     path.write_text(json.dumps(data), encoding="utf-8")

@@ -1,31 +1,16 @@
 """Tests of perfmodel.studies.rtl_plane: the model of a plane is held against cycles of the RTL."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
 from perfmodel.studies.rtl import groups_of, summaries
-from perfmodel.studies.rtl_plane import (
-    SHIPPED_PLANE_CYCLES,
-    load_plane_cycles,
-    plane_beside_rtl,
-)
-
-
-def content() -> dict[str, Any]:
-    return json.loads(SHIPPED_PLANE_CYCLES.read_text(encoding="utf-8"))
-
-
-def write(folder: Path, data: object) -> Path:
-    path = folder / "cycles.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return path
-
+from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
+from tests.records import shipped
+from tests.written import written
 
 STRATEGIES = {
     strategy: {
@@ -93,17 +78,20 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     """Cycles that were others would be missed: the tolerances can fail."""
-    data = content()
+    data = shipped("wafer-20")
     data["rows"] = data["rows"][:4]
     for row in data["rows"]:
         row["cycles"] = round(row["cycles"] * 1.25) + 100
-    assert not any(row.ok for row in plane_beside_rtl(load_plane_cycles(write(tmp_path, data))))
+    assert not any(
+        row.ok
+        for row in plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    )
 
 
 def test_errors_are_summed_up(tmp_path: Path) -> None:
-    data = content()
+    data = shipped("wafer-20")
     data["rows"] = [row for row in data["rows"] if row["strategy"] == "MP20-DP1-PP1"]
-    rows = plane_beside_rtl(load_plane_cycles(write(tmp_path, data)))
+    rows = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     told = {one.what: one for one in summaries(rows)}
     errors = [abs(row.error) for row in rows]
     assert told["all"].rows == len(rows) == 8
@@ -114,15 +102,15 @@ def test_errors_are_summed_up(tmp_path: Path) -> None:
 
 
 def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
-    data = content()
+    data = shipped("wafer-20")
     data["spec"]["lanes"] = 1
     data["name"] = data["name"].replace("fp16x256", "fp16x1")
     message = "switches: must be of chiplets that a record is shipped of, l1-11, l1-12, l2-10, not"
     with pytest.raises(InputError, match=re.escape(message)):
-        plane_beside_rtl(load_plane_cycles(write(tmp_path, data)))
+        plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     data["rows"] = []
     with pytest.raises(InputError, match="rows: must "):
-        load_plane_cycles(write(tmp_path, data))
+        load_plane_cycles(written(tmp_path / "cycles.json", data))
 
 
 def test_copies_of_a_turn_that_have_no_npu_in_common_stand_for_all() -> None:

@@ -15,11 +15,11 @@ from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 
 def swept(folder: Path, **keys: Any) -> tuple[SweepRow, ...]:
-    path = folder / "sweep.yaml"
-    path.write_text(yaml.safe_dump(keys))
+    path = written(folder / "sweep.yaml", yaml.safe_dump(keys))
     return run_sweep(load_sweep(path))
 
 
@@ -74,10 +74,7 @@ def test_speedups_are_over_the_baseline_in_all_else_alike(tmp_path: Path) -> Non
         assert len({row.speedup for row in rows}) == 5
 
 
-POOL = {
-    "memory-type": "MEMORY_POOL",
-    "remote-mem-bw": 2.0,
-}
+POOL = {"memory-type": "MEMORY_POOL", "remote-mem-bw": 2.0}
 NODES = {"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-bw": 900.0, "num-nodes": 5}
 
 

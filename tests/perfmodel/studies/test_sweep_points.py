@@ -11,14 +11,14 @@ from fred_hw.errors import InputError
 from perfmodel.studies import sweep_points
 from perfmodel.studies.strategies import feasible
 from perfmodel.studies.sweep_points import MAX_POINTS, Sweep, load_sweep
+from tests.written import written
 
 BASE = {"topologies": ["mesh:2x2", "fred-d"], "workloads": ["resnet-152"]}
 MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
 
 
 def read(folder: Path, **keys: Any) -> Sweep:
-    path = folder / "sweep.yaml"
-    path.write_text(yaml.safe_dump({**BASE, **keys}))
+    path = written(folder / "sweep.yaml", yaml.safe_dump({**BASE, **keys}))
     return load_sweep(path)
 
 
@@ -102,10 +102,7 @@ REFUSED = {
         {"strategies": ["MP1-DP2-PP1", "TP1-DP2-PP1"]},
         r"strategies: must have each entry once, not 'TP1-DP2-PP1' twice",
     ),
-    "least": (
-        {"least_npus": 4},
-        r"least_npus: must be given with strategies: all alone",
-    ),
+    "least": ({"least_npus": 4}, r"least_npus: must be given with strategies: all alone"),
     "cp": ({"cp": [2]}, r"cp: must be given with strategies: all alone"),
     "ep": (
         {"ep": [2], "strategies": ["MP1-DP2-PP1"]},
@@ -124,10 +121,7 @@ REFUSED = {
         {"strategies": "all", "ep": [2]},
         r"strategies: must leave one that goes with resnet-152, not none with cp \[1\], ep \[2\]",
     ),
-    "too many": (
-        {"strategies": "all", "least_npus": 5},
-        r"least_npus: must be 1 to 4, not 5",
-    ),
+    "too many": ({"strategies": "all", "least_npus": 5}, r"least_npus: must be 1 to 4, not 5"),
     "compute": (
         {"compute_models": ["peak:2", "guessed"]},
         r"compute_models\.1: must be one of first-principles, .*, not 'guessed'",

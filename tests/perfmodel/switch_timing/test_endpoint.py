@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.endpoint import (
-    SHIPPED_ENDPOINTS,
-    EndpointTiming,
-    load_endpoint_record,
-)
-from perfmodel.switch_timing.record import RECORDS
+from perfmodel.switch_timing.endpoint import SHIPPED_ENDPOINTS, EndpointTiming, load_endpoint_record
+from tests.records import shipped
+from tests.written import written
 
 CYCLE_S = 1e-9
 FIGURES = {
@@ -33,15 +30,14 @@ FIGURES = {
 
 def content(**changes: Any) -> dict[str, Any]:
     """Return a record with round figures: flits of 512 B, four machines, slots of 128 flits."""
-    data = json.loads((RECORDS / "endpoint.json").read_text(encoding="utf-8"))
+    data = shipped("endpoint")
     data["endpoint"] = FIGURES | changes
     data["clock"]["hz"] = 1e9
     return data
 
 
 def timing(folder: Path, memory_s: float = 0.0, **changes: Any) -> EndpointTiming:
-    path = folder / "record.json"
-    path.write_text(json.dumps(content(**changes)), encoding="utf-8")
+    path = written(folder / "record.json", content(**changes))
     return load_endpoint_record(str(path), memory_s=memory_s)
 
 

@@ -1,6 +1,5 @@
 """Tests of perfmodel.switch_timing.record."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,33 +12,24 @@ from fred_hw.protocol import ProtocolSpec
 from perfmodel.studies.rtl_mesh import MeshRecord
 from perfmodel.studies.rtl_plane import PlaneRecord
 from perfmodel.switch_timing.endpoint import EndpointRecord
-from perfmodel.switch_timing.record import RECORDS, ProtocolModel, TimingRecord, load_record
+from perfmodel.switch_timing.record import ProtocolModel, TimingRecord, load_record
 from perfmodel.switch_timing.router import RouterRecord
+from tests.records import shipped, whole_switch
+from tests.written import written
 
 SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 
-WHOLE: dict[str, Any] = {
-    "latency_cycles": 30,
-    "stages": {"link": 20, "buffer": 1, "interconnect": 9},
-    "follow_cycles": 28,
-    "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
-    "ack_share": 0.01,
-    "control_share": 0.02,
-    "payload_share": 0.5,
-    "reconfiguration_cycles": 7,
-    "preemption_cycles": 5,
-    "recovery_cycles": {"to_switch": 200, "from_switch": 300},
-}
-
-
-def content() -> dict[str, Any]:
-    return json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+WHOLE = whole_switch(
+    0.5,
+    30,
+    stages={"link": 20, "buffer": 1, "interconnect": 9},
+    follow_cycles=28,
+    reconfiguration_cycles=7,
+)
 
 
 def write(folder: Path, data: object) -> str:
-    path = folder / "record.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return str(path)
+    return str(written(folder / "record.json", data))
 
 
 KINDS = [
@@ -55,7 +45,7 @@ KINDS = [
 def test_record_of_any_kind_is_of_what_its_specification_says(
     name: str, model: type[FileModel]
 ) -> None:
-    said = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    said = shipped(name)
     with pytest.raises(InputError, match=rf"name must be {said['name']} as spec says, not x$"):
         validate(model, said | {"name": "x"}, name)
     other = said["measured_spec"] | {"format": "int8"}
@@ -68,7 +58,7 @@ def test_key_of_a_specification_that_has_its_default_may_be_missing(
     name: str, model: type[FileModel]
 ) -> None:
     """A key that is new, and changes no hardware by its default, makes no record stale."""
-    said = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    said = shipped(name)
     whole = validate(model, said, name)
     default = ProtocolSpec().model_dump()
     for spec in (said["spec"], said["measured_spec"]):
@@ -87,7 +77,7 @@ def test_shipped_record_describes_its_chiplet(name: str, ports: int) -> None:
 
 
 def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
-    data = content() | {"latency_cycles": 9, "clock": {"hz": 3e9, "source": "test"}}
+    data = shipped("l1-12") | {"latency_cycles": 9, "clock": {"hz": 3e9, "source": "test"}}
     timing = load_record(write(tmp_path, data | {"switch": None}))
     assert (timing.latency_cycles, timing.latency_s) == (9, pytest.approx(3e-9))
     whole = load_record(write(tmp_path, data | {"switch": WHOLE}))
@@ -95,7 +85,7 @@ def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
 
 
 def test_switch_is_taken_where_it_was_measured(tmp_path: Path) -> None:
-    path = write(tmp_path, content() | {"throughput_flits_per_cycle": 0.75, "switch": WHOLE})
+    path = write(tmp_path, shipped("l1-12") | {"throughput_flits_per_cycle": 0.75, "switch": WHOLE})
     timing = load_record(path)
     assert timing.efficiency == 0.5
     assert timing.reconfiguration_cycles == 7
@@ -110,7 +100,7 @@ def test_switch_is_taken_where_it_was_measured(tmp_path: Path) -> None:
 def test_interconnect_is_taken_where_it_alone_was_measured_or_is_asked_for(
     tmp_path: Path, whole: bool, protocol: ProtocolModel
 ) -> None:
-    data = content() | {
+    data = shipped("l1-12") | {
         "latency_cycles": 9,
         "throughput_flits_per_cycle": 0.75,
         "reconfiguration_cycles": 2,
@@ -125,7 +115,9 @@ def test_interconnect_is_taken_where_it_alone_was_measured_or_is_asked_for(
 
 
 def test_use_without_latency_says_none(tmp_path: Path) -> None:
-    use = load_record(write(tmp_path, content() | {"switch": WHOLE})).use("links", latency=False)
+    use = load_record(write(tmp_path, shipped("l1-12") | {"switch": WHOLE})).use(
+        "links", latency=False
+    )
     assert (use.latency_cycles, use.latency_s, use.efficiency) == (None, None, 0.5)
 
 
@@ -134,7 +126,7 @@ def switch_with(**change: Any) -> dict[str, Any]:
 
 
 def test_use_tells_what_was_measured_by_whom(tmp_path: Path) -> None:
-    data = content() | {
+    data = shipped("l1-12") | {
         "simulators": [{"name": "icarus", "version": "11.0"}],
         "seed": 7,
         "source": {"git_commit": "abc", "verilog_sha256": "0", "switch_verilog_sha256": "1"},
@@ -145,7 +137,7 @@ def test_use_tells_what_was_measured_by_whom(tmp_path: Path) -> None:
 
 
 def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
-    write(tmp_path, content())
+    write(tmp_path, shipped("l1-12"))
     assert load_record("record.json", tmp_path).record == load_record("l1-12").record
 
 
@@ -207,14 +199,14 @@ def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
     ],
 )
 def test_bad_record_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    path = write(tmp_path, content() | change)
+    path = write(tmp_path, shipped("l1-12") | change)
     with pytest.raises(InputError, match=rf"^{re.escape(path)}: {message}$"):
         load_record(path)
 
 
 @pytest.mark.parametrize("field", ["clock", "switch"])
 def test_missing_field_is_refused(tmp_path: Path, field: str) -> None:
-    data = content()
+    data = shipped("l1-12")
     del data[field]
     path = write(tmp_path, data)
     with pytest.raises(InputError, match=rf"^{re.escape(path)}: {field}: is required and was not"):
@@ -247,7 +239,6 @@ def test_missing_file_is_refused() -> None:
     ],
 )
 def test_file_that_is_no_record_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
-    path = tmp_path / "record.json"
-    path.write_bytes(text)
+    path = written(tmp_path / "record.json", text)
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {message}$"):
         load_record(str(path))

@@ -1,6 +1,5 @@
 """Tests of perfmodel.switch_timing.router."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -8,22 +7,14 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.record import RECORDS, SwitchTiming
-from perfmodel.switch_timing.router import (
-    SHIPPED_ROUTERS,
-    RouterTiming,
-    load_link_record,
-)
-
-
-def content() -> dict[str, Any]:
-    return json.loads((RECORDS / "mesh-5x4.json").read_text(encoding="utf-8"))
+from perfmodel.switch_timing.record import SwitchTiming
+from perfmodel.switch_timing.router import SHIPPED_ROUTERS, RouterTiming, load_link_record
+from tests.records import shipped
+from tests.written import written
 
 
 def write(folder: Path, data: object) -> str:
-    path = folder / "record.json"
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return str(path)
+    return str(written(folder / "record.json", data))
 
 
 def router(name: str, **others: Any) -> RouterTiming:
@@ -41,7 +32,7 @@ def test_shipped_record_is_of_the_published_mesh() -> None:
 
 
 def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
-    data = content()
+    data = shipped("mesh-5x4")
     data["router"]["latency_cycles"], data["clock"]["hz"] = 12, 4e9
     timing = router(write(tmp_path, data))
     assert (timing.latency_cycles, timing.latency_s) == (12, pytest.approx(3e-9))
@@ -67,19 +58,19 @@ def test_record_of_a_switch_is_taken_for_its_links() -> None:
 BAD = {
     "name": ({"name": "x"}, "name must be mesh_5x4_fp16x256_link as spec says, not x"),
     "share": (
-        {"router": {**content()["router"], "payload_share": 0.5}},
+        {"router": {**shipped("mesh-5x4")["router"], "payload_share": 0.5}},
         "router.payload_share must be 0.971379 as .* and flits of 4096 bits say, not 0.5",
     ),
     "measured": (
-        {"measured_spec": {**content()["measured_spec"], "routing": "odd_even"}},
+        {"measured_spec": {**shipped("mesh-5x4")["measured_spec"], "routing": "odd_even"}},
         "measured_spec must differ from spec in size and lanes only",
     ),
     "latency": (
-        {"router": {**content()["router"], "latency_cycles": -1}},
+        {"router": {**shipped("mesh-5x4")["router"], "latency_cycles": -1}},
         "router.latency_cycles: must be .*, not -1",
     ),
     "follow": (
-        {"router": {**content()["router"], "follow_cycles": 9}},
+        {"router": {**shipped("mesh-5x4")["router"], "follow_cycles": 9}},
         "router.follow_cycles must be at most router.latency_cycles, 8, not 9",
     ),
     "preemption": (
@@ -97,7 +88,7 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_bad_record_is_refused(what: str, tmp_path: Path) -> None:
     changes, line = BAD[what]
-    path = write(tmp_path, content() | changes)
+    path = write(tmp_path, shipped("mesh-5x4") | changes)
     with pytest.raises(InputError, match=f"^{re.escape(path)}: {line}$"):
         load_link_record(path)
 

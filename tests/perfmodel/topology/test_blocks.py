@@ -1,6 +1,5 @@
 """Tests of perfmodel.topology.blocks."""
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import combinations
@@ -10,12 +9,13 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.run import run_collective
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.block import Block
 from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
+from tests.records import shipped
+from tests.written import written
 
 GIB = 1 << 30
 RING, FULL, SWITCH = (
@@ -115,10 +115,10 @@ def test_ring_goes_from_neighbour_to_neighbour(blocks: Sequence[Block]) -> None:
 
 
 def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8")) | {"switch": None}
-    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
-    path = tmp_path / "ring.yaml"
-    path.write_text(f"kind: blocks\nlink_record: own.json\nblocks: [{GOOD}]\n", encoding="utf-8")
+    written(tmp_path / "own.json", shipped("l1-12") | {"switch": None})
+    path = written(
+        tmp_path / "ring.yaml", f"kind: blocks\nlink_record: own.json\nblocks: [{GOOD}]\n"
+    )
     wafer = parse_topology(str(path))
     assert ({link.efficiency for link in wafer.links}, wafer.protocol) == ({1.0}, "measured")
     text = "links of blocks have all of their rate: record own.json is of an interconnect alone"
@@ -170,7 +170,6 @@ def test_file_says_rates_and_memory_of_its_npus() -> None:
     ],
 )
 def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(f"kind: blocks\n{text}\n", encoding="utf-8")
+    path = written(tmp_path / "bad.yaml", f"kind: blocks\n{text}\n")
     with pytest.raises(InputError, match=rf"^{re.escape(f'{path}: {message}')}"):
         parse_topology(str(path))

@@ -1,18 +1,18 @@
 """Tests of perfmodel.topology.files."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.files import KINDS, EfficiencyEntry, load_topology
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.training.compute import EFFICIENCY, npu_of
 from perfmodel.workloads.layers import KINDS as OPERATORS
+from tests.records import shipped
+from tests.written import written
 
 MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
 FRED = """\
@@ -32,21 +32,15 @@ def levels(entry: str) -> str:
     return "\n".join([*kept, *(["levels:", f"  - {entry}"] if entry else []), ""])
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "wafer.yaml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_mesh_file_has_published_defaults(tmp_path: Path) -> None:
-    wafer = load_topology(write(tmp_path, MESH + "link_bytes_per_s: 1e12\n"))
+    wafer = load_topology(written(tmp_path / "wafer.yaml", MESH + "link_bytes_per_s: 1e12\n"))
     assert isinstance(wafer, MeshTopology)
     assert (wafer.npus, wafer.io_controllers) == (6, 10)
     assert {link.bytes_per_s for link in wafer.links} == {1e12, 128e9}
 
 
 def test_fred_file_counts_switches(tmp_path: Path) -> None:
-    wafer = load_topology(write(tmp_path, FRED))
+    wafer = load_topology(written(tmp_path / "wafer.yaml", FRED))
     assert isinstance(wafer, FredTopology)
     assert (wafer.npus, wafer.io_controllers, len(wafer.l1_nodes)) == (11, 8, 3)
     assert wafer.bisection_bytes_per_s() == 9e12
@@ -55,7 +49,7 @@ def test_fred_file_counts_switches(tmp_path: Path) -> None:
 
 def test_endpoints_take_time_if_they_have_a_record(tmp_path: Path) -> None:
     def wafer(more: str = "") -> FredTopology:
-        found = load_topology(write(tmp_path, FRED + more))
+        found = load_topology(written(tmp_path / "wafer.yaml", FRED + more))
         assert isinstance(found, FredTopology)
         return found
 
@@ -74,11 +68,11 @@ def test_endpoints_take_time_if_they_have_a_record(tmp_path: Path) -> None:
 
 
 def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record = shipped("l1-12")
     record |= {"throughput_flits_per_cycle": 0.5, "switch": None}
-    (tmp_path / "mine.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "mine.json", record)
     text = FRED.replace("l1-12", "mine.json") + "protocol: ideal\n"
-    wafer = load_topology(write(tmp_path, text))
+    wafer = load_topology(written(tmp_path / "wafer.yaml", text))
     name = {wafer.link_name(i): link for i, link in enumerate(wafer.links)}
     assert name["npu_0 -> l1_0"].payload_bytes_per_s == 1.5e12
     assert name["l1_0 -> l2"].payload_bytes_per_s == 3e12
@@ -159,7 +153,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = write(tmp_path, text)
+    path = written(tmp_path / "wafer.yaml", text)
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {message}$"):
         load_topology(path)
 
@@ -174,7 +168,7 @@ def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     ],
 )
 def test_unknown_record_is_refused(tmp_path: Path, text: str, field: str) -> None:
-    path = write(tmp_path, text)
+    path = written(tmp_path / "wafer.yaml", text)
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {field}: must .*, not 'l9'$"):
         load_topology(path)
 
@@ -183,9 +177,9 @@ def test_unknown_record_is_refused(tmp_path: Path, text: str, field: str) -> Non
 def test_protocol_is_that_asked_for_then_that_of_the_file_then_measured(
     tmp_path: Path, text: str
 ) -> None:
-    path = write(tmp_path, text)
+    path = written(tmp_path / "wafer.yaml", text)
     assert [load_topology(path, one).protocol for one in (None, "ideal")] == ["measured", "ideal"]
-    path = write(tmp_path, text + "protocol: ideal\n")
+    path = written(tmp_path / "wafer.yaml", text + "protocol: ideal\n")
     assert [load_topology(path, one).protocol for one in (None, "measured")] == [
         "ideal",
         "measured",

@@ -1,15 +1,16 @@
 """Tests of perfmodel.topology.fred."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from perfmodel.published import BISECTION
-from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.switch_timing.record import load_record
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
+from tests.records import shipped
+from tests.written import written
 
 
 def fred(variant: str) -> FredTopology:
@@ -94,9 +95,9 @@ def test_what_is_not_taken_from_the_records_is_assumed(
 
 
 def test_records_of_interconnects_alone_are_named(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record = shipped("l1-12")
     record |= {"switch": None, "reconfiguration_cycles": 4}
-    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "own.json", record)
     path = tmp_path / "wafer.yaml"
     path.write_text(
         "kind: fred\nl1:\n  - {count: 2, npus: 2, io_controllers: 0, record: own.json}\n"
@@ -123,11 +124,7 @@ def test_records_of_interconnects_alone_are_named(tmp_path: Path) -> None:
                 *("l2>l1_0<2<3", "l2>l1_1<2<3", "l1_0>0<4", "l1_1>4<5"),
             ],
         ),
-        (
-            (0, 1, 4),
-            (4,),
-            ["0>l1_0", "1>l1_0", "4>l1_1", "l1_0>l2<0<1", "l2>l1_1<3", "l1_1>4<2<4"],
-        ),
+        ((0, 1, 4), (4,), ["0>l1_0", "1>l1_0", "4>l1_1", "l1_0>l2<0<1", "l2>l1_1<3", "l1_1>4<2<4"]),
         ((0,), (1, 4), ["0>l1_0", "l1_0>l2<0", "l2>l1_1<1", "l1_0>1<0", "l1_1>4<2"]),
     ],
 )
@@ -167,11 +164,7 @@ def test_levels_join_the_switches_below(tmp_path: Path) -> None:
     # The links to the L3 are the least cut: below there are 30 TB/s of NPUs and of L1s.
     assert wafer.bisection_bytes_per_s() == (8e12 + 8e12) / 2
     uses = {use.record: use.switches for use in wafer.provenance.records}
-    assert uses == {
-        "l1-12": "l1_0 to l1_4",
-        "l1-11": "l2_0, l2_1",
-        "l2-10": "l3",
-    }
+    assert uses == {"l1-12": "l1_0 to l1_4", "l1-11": "l2_0, l2_1", "l2-10": "l3"}
 
 
 @pytest.mark.parametrize(
@@ -234,8 +227,7 @@ def test_interpolated_latency_is_that_of_the_interconnect_by_levels(tmp_path: Pa
     )
     # FRED_3(16) has as many levels as FRED_3(12); FRED_3(17) has one more, of 1 + 2 + 1 cycles.
     for npus, ports, more in ((7, None, 0), (11, 16, 0), (12, 17, 4), (28, 33, 8)):
-        path = tmp_path / f"{npus}.yaml"
-        path.write_text(text.replace("NPUS", str(npus)), encoding="utf-8")
+        path = written(tmp_path / f"{npus}.yaml", text.replace("NPUS", str(npus)))
         use = parse_topology(str(path)).provenance.records[0]
         assert use.interpolated_ports == ports
         measured = load_record("l1-12").latency_cycles

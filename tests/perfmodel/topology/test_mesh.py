@@ -1,6 +1,5 @@
 """Tests of perfmodel.topology.mesh."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
+from tests.records import shipped
+from tests.written import written
 
 
 def mesh(columns: int, rows: int) -> MeshTopology:
@@ -121,8 +121,7 @@ def test_record_of_a_switch_gives_its_share_alone(
     give_whole_switches: Callable[..., None], tmp_path: Path
 ) -> None:
     give_whole_switches(0.5, {"l1-12": 40})
-    path = tmp_path / "wafer.yaml"
-    path.write_text("kind: mesh\ncolumns: 5\nrows: 4\nlink_record: l1-12\n", encoding="utf-8")
+    path = written(tmp_path / "wafer.yaml", "kind: mesh\ncolumns: 5\nrows: 4\nlink_record: l1-12\n")
     measured = parse_topology(str(path))
     assert {link.efficiency for link in measured.links} == {0.5}
     assert {node.latency_s for node in measured.nodes} == {0.0}
@@ -134,8 +133,7 @@ def test_record_of_a_switch_gives_its_share_alone(
 
 
 def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:
-    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8")) | {"switch": None}
-    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    written(tmp_path / "own.json", shipped("l1-12") | {"switch": None})
     path = tmp_path / "wafer.yaml"
     text = "kind: mesh\ncolumns: 2\nrows: 2\nlink_record: own.json\n"
     path.write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import FABRICS, parse_topology, shared_topology, topology_names
+from tests.written import written
 
 
 @pytest.mark.parametrize("name", FABRICS)
@@ -17,8 +18,7 @@ def test_published_fabric_has_twenty_npus(name: str) -> None:
 
 
 def test_path_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "wafer.yaml"
-    path.write_text("kind: mesh\ncolumns: 2\nrows: 3\n", encoding="utf-8")
+    path = written(tmp_path / "wafer.yaml", "kind: mesh\ncolumns: 2\nrows: 3\n")
     assert parse_topology(str(path)).npus == 6
 
 

@@ -11,6 +11,7 @@ from perfmodel.topology.parse import parse_topology, shared_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.estimate import Estimate, estimate, with_batch
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 
 def run(
@@ -155,9 +156,7 @@ in_network: true
 
 
 def wafer(folder: Path, text: str) -> str:
-    path = folder / "wafer.yaml"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+    return str(written(folder / "wafer.yaml", text))
 
 
 @pytest.mark.parametrize("text", [MESH, FRED], ids=["mesh", "fred"])

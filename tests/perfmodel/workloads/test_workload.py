@@ -12,6 +12,7 @@ from perfmodel.workloads.file import KINDS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import PUBLISHED, WORKLOADS, load_workload, parse_strategy
+from tests.written import written
 
 GOOD = """\
 kind: transformer
@@ -38,9 +39,7 @@ samples_per_replica: 1
 
 
 def write(folder: Path, text: str) -> str:
-    path = folder / "workload.yaml"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+    return str(written(folder / "workload.yaml", text))
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,7 @@ def read(given: Setup, traces: Sequence[Sequence[Node]], folder: Path) -> list[T
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["compute", "row", "column", "all"]),
-        st.integers(1, 60),
-        st.integers(0, 3),
+        st.sampled_from(["compute", "row", "column", "all"]), st.integers(1, 60), st.integers(0, 3)
     ),
     min_size=1,
     max_size=9,
@@ -151,7 +149,7 @@ def test_names_are_read_where_files_differ_in_nothing_else(tmp_path: Path) -> No
         write(tmp_path / f"v.{rank}.et", iter(one))
     traces = load_traces(tmp_path / "v", 4, given.system)
     called = [
-        [trace.names.get(one.group, one.group) for one in trace.operations.values()]
+        [trace.names.get(one.what.group, one.what.group) for one in trace.operations.values()]
         for trace in traces
     ]
     assert called == [["1", "1"], ["2", "2"], ["1", "8"], ["2", "2"]]

@@ -21,6 +21,7 @@ from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Node
 from perfmodel.chakra.traces import find_traces
 from perfmodel.topology.parse import shared_topology
+from tests.written import written
 
 from .nodes import collective, compute, memory, message, node, run, setup
 
@@ -212,8 +213,7 @@ def test_dimensions_are_not_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_bad_keys_are_refused(text: str, line: str, tmp_path: Path) -> None:
-    path = tmp_path / "sys.yaml"
-    path.write_text(text)
+    path = written(tmp_path / "sys.yaml", text)
     with pytest.raises(InputError, match=f"{line}$"):
         load_system(path)
 
@@ -221,8 +221,7 @@ def test_bad_keys_are_refused(text: str, line: str, tmp_path: Path) -> None:
 def test_prefixes_are_read_and_must_be_there(tmp_path: Path) -> None:
     for place in range(2):
         write(tmp_path / f"own.{place}.et", [])
-    path = tmp_path / "sys.yaml"
-    path.write_text(f"reduce-scatter-implementation-custom: [{tmp_path}/own]")
+    path = written(tmp_path / "sys.yaml", f"reduce-scatter-implementation-custom: [{tmp_path}/own]")
     system = load_system(path)
     assert system.custom("reduce_scatter") == f"{tmp_path}/own"
     assert system.custom("broadcast") is None and system.custom("all_reduce") is None

@@ -132,9 +132,9 @@ def test_compute_by_the_roofline() -> None:
         node(3, NodeType.COMP_NODE, num_ops=0, tensor_size=10),
         compute(4, 5, cpu=True),
     ]
-    lengths = [Operations(given.system, "f").of(one).duration_ns for one in trace]
+    lengths = [Operations(given.system, "f").of(one).what.duration_ns for one in trace]
     assert lengths == [2_000, 10_000, 0, 0, 5_000]
-    assert Operations(setup().system, "f").of(compute(1, 0)).duration_ns == 1
+    assert Operations(setup().system, "f").of(compute(1, 0)).what.duration_ns == 1
 
 
 def test_replay_takes_what_the_trace_says() -> None:
@@ -430,7 +430,7 @@ def check_run(given: Setup, traces: list[list[Node]], model: str) -> object:
         for one in trace:
             begin, end = spans[rank, one.id]
             assert all(spans[rank, parent][1] <= begin for parent in one.data_deps)
-            unit = Operations(given.system, "f").of(one).unit
+            unit = Operations(given.system, "f").of(one).what.unit
             if unit != Unit.NONE:
                 busy.setdefault(unit, []).append((begin, end))
         for spans_of_unit in busy.values():

@@ -6,11 +6,11 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.groups import check_members, load_groups
+from tests.written import written
 
 
 def test_groups_keep_the_order_of_their_ring(tmp_path: Path) -> None:
-    path = tmp_path / "w.json"
-    path.write_text('{"1": [3, 0, 2], "12": [1]}')
+    path = written(tmp_path / "w.json", '{"1": [3, 0, 2], "12": [1]}')
     groups = load_groups(path)
     assert groups == {"1": (3, 0, 2), "12": (1,)}
     check_members(groups, 4, "w.json")
@@ -33,15 +33,13 @@ def test_groups_keep_the_order_of_their_ring(tmp_path: Path) -> None:
     ],
 )
 def test_bad_file_is_refused(text: str, line: str, tmp_path: Path) -> None:
-    path = tmp_path / "w.json"
-    path.write_text(text)
+    path = written(tmp_path / "w.json", text)
     with pytest.raises(InputError, match=rf"w\.json: {line}$"):
         load_groups(path)
 
 
 def test_a_number_of_yaml_is_a_group_once(tmp_path: Path) -> None:
-    path = tmp_path / "w.yaml"
-    path.write_text("1: [0]\n2: [1]\n")
+    path = written(tmp_path / "w.yaml", "1: [0]\n2: [1]\n")
     assert load_groups(path) == {"1": (0,), "2": (1,)}
     path.write_text("1: [0]\n'1': [1]\n")
     with pytest.raises(InputError, match=r"w\.yaml: 1: must be there once$"):

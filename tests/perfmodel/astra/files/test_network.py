@@ -13,6 +13,7 @@ from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.topology.files import KINDS
+from tests.written import written
 
 LINES = {
     "topology": "[Ring, FullyConnected, Switch]",
@@ -28,8 +29,7 @@ def text(**changes: str | None) -> str:
 
 
 def test_file_is_a_network(tmp_path: Path) -> None:
-    path = tmp_path / "net.yml"
-    path.write_text(text())
+    path = written(tmp_path / "net.yml", text())
     network = load_network(path)
     assert isinstance(network, Network) and network.npus == 64
     assert network.dimensions == (
@@ -67,8 +67,7 @@ def test_file_is_a_network(tmp_path: Path) -> None:
     ],
 )
 def test_bad_file_is_refused(changes: dict[str, str | None], line: str, tmp_path: Path) -> None:
-    path = tmp_path / "net.yml"
-    path.write_text(text(**changes))
+    path = written(tmp_path / "net.yml", text(**changes))
     with pytest.raises(InputError, match=rf"net\.yml: {line}$"):
         load_network(path)
 

@@ -1,6 +1,5 @@
 """Tests of perfmodel.astra.files.system."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +7,11 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.system import SystemFile, load_system
-
-
-def written(folder: Path, data: Any) -> Path:
-    path = folder / "sys.json"
-    path.write_text(json.dumps(data))
-    return path
+from tests.written import written
 
 
 def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
-    found = load_system(written(tmp_path, {}))
+    found = load_system(written(tmp_path / "sys.json", {}))
     assert (found.splits, found.active_chunks, found.endpoint_delay) == (1, 1, 10)
     assert (found.all_reduce, found.local_mem_bw, found.roofline_enabled) == (None, None, 0)
 
@@ -50,7 +44,7 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
 )
 def test_bad_file_is_refused(data: Any, line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"sys\.json: {line}$"):
-        load_system(written(tmp_path, data))
+        load_system(written(tmp_path / "sys.json", data))
 
 
 @pytest.mark.parametrize(

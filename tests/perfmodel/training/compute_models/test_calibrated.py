@@ -19,6 +19,7 @@ from perfmodel.training.compute_models import calibrated
 from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import PUBLISHED, load_workload
+from tests.written import written
 
 CALIBRATED = [
     "resnet-152",
@@ -102,10 +103,7 @@ def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
 
 @pytest.mark.parametrize(
     ("workload", "protocol"),
-    [
-        ("resnet-152", "ideal"),
-        pytest.param("transformer-17b", "measured", marks=pytest.mark.slow),
-    ],
+    [("resnet-152", "ideal"), pytest.param("transformer-17b", "measured", marks=pytest.mark.slow)],
 )
 def test_scale_multiplies_all_compute_of_the_roofline(
     workload: str, protocol: ProtocolModel
@@ -159,8 +157,7 @@ def test_fabrics_of_both_protocols_are_not_calibrated_together() -> None:
 
 
 def test_files_of_both_protocols_are_not_calibrated_together(tmp_path: Path) -> None:
-    path = tmp_path / "mesh.yaml"
-    path.write_text("kind: mesh\ncolumns: 5\nrows: 4\nprotocol: ideal\n", encoding="utf-8")
+    path = written(tmp_path / "mesh.yaml", "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: ideal\n")
     message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
     with pytest.raises(InputError, match=message):
         compare([str(path), "fred-d"], ["resnet-152"], compute="calibrated")

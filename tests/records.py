@@ -1,0 +1,61 @@
+"""Timing records that tests change or make up, so that times can be worked out by hand."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perfmodel.switch_timing import record as timing
+from tests.written import written
+
+__all__ = ["give_records", "router", "shipped", "whole_switch"]
+
+FLIT_BITS, OVERHEAD_BITS = 4096, 56 + 32
+
+
+def shipped(name: str) -> Any:
+    """Return what a shipped record says."""
+    return json.loads((timing.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def router(payload_share: float) -> dict[str, Any]:
+    """Return what a record says of a router without latency, of 256 lanes of 16 bits."""
+    return {
+        "latency_cycles": 0,
+        "follow_cycles": 0,
+        "preemption_cycles": 0,
+        "data_flits_per_cycle": payload_share * (FLIT_BITS + OVERHEAD_BITS) / FLIT_BITS,
+        "ack_share": 0.01,
+        "control_share": 0.02,
+        "payload_share": payload_share,
+    }
+
+
+def whole_switch(payload_share: float, latency_cycles: int, **others: Any) -> dict[str, Any]:
+    """Return what a record says of a switch of 256 lanes of 16 bits."""
+    return {
+        **router(payload_share),
+        "latency_cycles": latency_cycles,
+        "stages": {"all": latency_cycles},
+        "follow_cycles": latency_cycles,
+        "reconfiguration_cycles": 0,
+        "preemption_cycles": 5,
+        "recovery_cycles": {"to_switch": 200, "from_switch": 300},
+        **others,
+    }
+
+
+def give_records(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    switches: Mapping[str, dict[str, Any]],
+    of_router: dict[str, Any],
+) -> None:
+    """Make up the whole switches of shipped records, and the router of the mesh, in a folder."""
+    folder.mkdir()
+    changed = {name: {"switch": one} for name, one in switches.items()}
+    for name, change in (changed | {"mesh-5x4": {"router": of_router}}).items():
+        written(folder / f"{name}.json", shipped(name) | change)
+    monkeypatch.setattr(timing, "RECORDS", folder)
