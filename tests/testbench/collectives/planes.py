@@ -11,8 +11,16 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Sizes
+from tests.fred_hw.wafer.test_plane import THREE_LEVELS
 
-__all__ = ["EXAMPLE", "bare_wafer", "compiled_bare_plane", "compiled_plane"]
+__all__ = [
+    "EXAMPLE",
+    "bare_wafer",
+    "compiled_bare_plane",
+    "compiled_high_plane",
+    "compiled_plane",
+    "high_wafer",
+]
 
 EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 
@@ -36,6 +44,18 @@ def bare_wafer(lanes: int = 1) -> WaferSpec:
 def compiled_bare_plane(lanes: int = 1) -> Path:
     """Return the program of its plane, of one endpoint and one switch to compile."""
     return build_compiled_plane(bare_wafer(lanes), Sizes())
+
+
+def high_wafer() -> WaferSpec:
+    """Return eight NPUs below three levels, of units that the bare wafer has."""
+    links = bare_wafer().model_dump(include={"protocol", "endpoint"})
+    return WaferSpec.model_validate({**THREE_LEVELS, **links})
+
+
+@cache
+def compiled_high_plane() -> Path:
+    """Return the program of its plane; nothing is compiled for it that others do not need."""
+    return build_compiled_plane(high_wafer(), Sizes())
 
 
 def _without_controllers(data: Mapping[str, Any]) -> dict[str, Any]:
