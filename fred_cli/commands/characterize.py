@@ -28,7 +28,7 @@ __all__ = ["command"]
 _PHASES = ("wafer", "mesh")
 """Levels of which phases of strategies are measured."""
 
-_OPTION = {"strategies": "strategy", "simulator": "sim"}
+_OPTION = {"strategies": "strategy", "simulator": "sim", "phases": "phase"}
 """Options whose names are others than those of parameters."""
 
 
@@ -57,6 +57,12 @@ _OPTION = {"strategies": "strategy", "simulator": "sim"}
     type=click.Choice(["in-network", "ring"]),
     help="Of a wafer: by switches, or by rings of endpoints; both by default.",
 )
+@click.option(
+    "--phase",
+    "phases",
+    multiple=True,
+    help="Of a wafer: only this phase, such as load_0; repeat for more.",
+)
 @liberty_option()
 @effort_option
 @sizing_option
@@ -72,6 +78,7 @@ def command(
     strategies: tuple[str, ...],
     flits: tuple[int, ...],
     collectives: str | None,
+    phases: tuple[str, ...],
     liberty: tuple[Path, ...],
     effort: str,
     sizing: bool,
@@ -91,7 +98,7 @@ def command(
         more: dict[str, Any] = {"seed": seed}
         if level == "wafer":
             how = (collectives,) if collectives else ("in-network", "ring")
-            more |= {"collectives": how, "simulator": simulator}
+            more |= {"collectives": how, "phases": phases, "simulator": simulator}
         fabric = read_spec(spec_source, changes, LEVELS[level].load)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
@@ -146,13 +153,13 @@ def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
         for _ in given("lanes"):
             raise InputError("characterize", "--lanes", f"must not be given with --level {level}")
     if level == "mesh":
-        for option in given("simulator", "collectives"):
+        for option in given("simulator", "collectives", "phases"):
             name = _OPTION.get(option, option)
             raise InputError("characterize", f"--{name}", "must not be given with --level mesh")
     if level in _PHASES:
         return
-    for option in given("strategies", "flits", "collectives"):
-        only = "wafer" if option == "collectives" else "wafer or mesh"
+    for option in given("strategies", "flits", "collectives", "phases"):
+        only = "wafer" if option in ("collectives", "phases") else "wafer or mesh"
         name = _OPTION.get(option, option)
         raise InputError("characterize", f"--{name}", f"must be given only with --level {only}")
 
