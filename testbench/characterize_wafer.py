@@ -80,28 +80,39 @@ def characterize_wafer(
     """
     check_int("seed", seed, minimum=1)
     small = fewer_lanes(wafer)
+    jobs = _jobs(small, strategies, flits, collectives, phases)
+    verilog = wafer_hash(small)
+    head = record_head(WAFER_SCHEMA, wafer, small, [simulator], seed, verilog_sha256=verilog)
+    return {**head, **measured_rows(jobs, _runner(small, simulator, max(flits)), seed)}
+
+
+def _jobs(
+    wafer: WaferSpec,
+    strategies: Sequence[str],
+    flits: Sequence[int],
+    collectives: Sequence[str],
+    phases: Sequence[str],
+) -> list[Job]:
+    """Return what is done; refuse a phase that no strategy has, and strategies without phases."""
     programs = [
-        compile_strategy(small, Strategy.parse(strategy), size, collectives=how)
+        compile_strategy(wafer, Strategy.parse(strategy), size, collectives=how)
         for strategy in strategies
         for how in collectives
-        for size in (count * small.link.data_width // 8 for count in flits)
-    ]
-    jobs: list[Job] = [
-        (program, phase, {"collectives": program.collectives})
-        for program in programs
-        for phase in program.phases
-        if not phases or phase.name in phases
+        for size in (count * wafer.link.data_width // 8 for count in flits)
     ]
     known = dict.fromkeys(phase.name for program in programs for phase in program.phases)
     for name in phases:
         if name not in known:
             allowed = f"a phase of the strategies ({', '.join(known) or 'they have none'})"
             raise FieldError("--phase", f"must be {allowed}, not {name!r}")
-    if not jobs:
+    if not known:
         raise ValueError(f"strategy must have phases, not {programs[0].strategy}")
-    verilog = wafer_hash(small)
-    head = record_head(WAFER_SCHEMA, wafer, small, [simulator], seed, verilog_sha256=verilog)
-    return {**head, **measured_rows(jobs, _runner(small, simulator, max(flits)), seed)}
+    return [
+        (program, phase, {"collectives": program.collectives})
+        for program in programs
+        for phase in program.phases
+        if not phases or phase.name in phases
+    ]
 
 
 def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[PlaneRun, Path], Finished]:
