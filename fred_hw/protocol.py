@@ -269,9 +269,21 @@ class ProtocolSpec(FileModel, validate_default=True):
         """Packets that a source keeps at full rate: those of an ack, and of two round trips.
 
         An ack comes when its interval is full; packet and ack cross two links each, and one packet
-        may have begun.
+        may have begun. Switches take no time in it; ``replay_for`` is of a whole way.
         """
         return _interval(dict(self)) + 2 * _flight(dict(self)) + 1
+
+    def replay_for(self, cycles: int) -> int:
+        """Return the packets that a source keeps at full rate, where acks are under way for long.
+
+        Those of an ack, those that leave meanwhile, and one that has begun.
+
+        Parameters
+        ----------
+        cycles : int
+            From a packet that leaves to its ack, both under way, 0 or more [cycles].
+        """
+        return _interval(dict(self)) - (-cycles // self.packet_flits) + 1
 
     def for_ports(self, ports: int) -> "ProtocolSpec":
         """Return this with ``ack_interval`` as a number.

@@ -8,6 +8,7 @@ from typing import Any
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import FieldError
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import COLLECTIVES, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
@@ -43,6 +44,7 @@ def characterize_wafer(
     flits: Sequence[int],
     *,
     collectives: Sequence[str] = COLLECTIVES,
+    phases: Sequence[str] = (),
     simulator: str = "verilator",
     seed: int = 1,
 ) -> dict[str, Any]:
@@ -60,6 +62,8 @@ def characterize_wafer(
         What an NPU sends in a phase [flits].
     collectives : Sequence of str
         Some of ``program.COLLECTIVES``.
+    phases : Sequence of str
+        Names of phases, such as ``load_0``; no others are done. All are if there are none.
     simulator : str
         ``icarus`` or ``verilator``.
     seed : int
@@ -71,25 +75,44 @@ def characterize_wafer(
         The simulator is not installed, or a run failed.
     ValueError
         A strategy does not fit the wafer.
+    FieldError
+        None of the strategies has a phase; its field is ``--phase``.
     """
     check_int("seed", seed, minimum=1)
     small = fewer_lanes(wafer)
-    programs = [
-        compile_strategy(small, Strategy.parse(strategy), size, collectives=how)
-        for strategy in strategies
-        for how in collectives
-        for size in (count * small.link.data_width // 8 for count in flits)
-    ]
-    jobs: list[Job] = [
-        (program, phase, {"collectives": program.collectives})
-        for program in programs
-        for phase in program.phases
-    ]
-    if not jobs:
-        raise ValueError(f"strategy must have phases, not {programs[0].strategy}")
+    jobs = _jobs(small, strategies, flits, collectives, phases)
     verilog = wafer_hash(small)
     head = record_head(WAFER_SCHEMA, wafer, small, [simulator], seed, verilog_sha256=verilog)
     return {**head, **measured_rows(jobs, _runner(small, simulator, max(flits)), seed)}
+
+
+def _jobs(
+    wafer: WaferSpec,
+    strategies: Sequence[str],
+    flits: Sequence[int],
+    collectives: Sequence[str],
+    phases: Sequence[str],
+) -> list[Job]:
+    """Return what is done; refuse a phase that no strategy has, and strategies without phases."""
+    programs = [
+        compile_strategy(wafer, Strategy.parse(strategy), size, collectives=how)
+        for strategy in strategies
+        for how in collectives
+        for size in (count * wafer.link.data_width // 8 for count in flits)
+    ]
+    known = dict.fromkeys(phase.name for program in programs for phase in program.phases)
+    for name in phases:
+        if name not in known:
+            allowed = f"a phase of the strategies ({', '.join(known) or 'they have none'})"
+            raise FieldError("--phase", f"must be {allowed}, not {name!r}")
+    if not known:
+        raise ValueError(f"strategy must have phases, not {programs[0].strategy}")
+    return [
+        (program, phase, {"collectives": program.collectives})
+        for program in programs
+        for phase in program.phases
+        if not phases or phase.name in phases
+    ]
 
 
 def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[PlaneRun, Path], Finished]:

@@ -14,7 +14,9 @@ __all__ = ["MEASURED_LANES", "fewer_lanes", "git_commit", "measurement", "record
 
 MEASURED_LANES = 1
 """Lanes as co-simulated. Lanes run side by side and share no control, so cycle counts do not depend
-on them; tests/testbench/test_characterize.py shows it for 1, 4 and 256."""
+on them. Tests show it: tests/testbench/test_characterize.py of an interconnect for 1, 4 and 256,
+tests/testbench/test_characterize_mesh.py of a router for 1 and 2, and
+tests/testbench/collectives/test_phase_cycles.py of endpoints and a plane for 1 and 4."""
 
 Spec = TypeVar("Spec", SwitchSpec, MeshSpec, WaferSpec)
 

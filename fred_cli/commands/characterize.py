@@ -54,6 +54,12 @@ _PHASES = ("wafer", "mesh")
     type=click.Choice(["in-network", "ring"]),
     help="Of a wafer: by switches, or by rings of endpoints; both by default.",
 )
+@click.option(
+    "--phase",
+    "phases",
+    multiple=True,
+    help="Of a wafer: only this phase, such as load_0; repeat for more.",
+)
 @liberty_option()
 @effort_option
 @sizing_option
@@ -69,6 +75,7 @@ def command(
     strategies: tuple[str, ...],
     flits: tuple[int, ...],
     collectives: str | None,
+    phases: tuple[str, ...],
     liberty: tuple[Path, ...],
     effort: str,
     sizing: bool,
@@ -88,7 +95,7 @@ def command(
         more: dict[str, Any] = {"seed": seed}
         if level == "wafer":
             how = (collectives,) if collectives else ("in-network", "ring")
-            more |= {"collectives": how, "simulator": simulator}
+            more |= {"collectives": how, "phases": phases, "simulator": simulator}
         fabric = read_spec(spec_source, changes, LEVELS[level].load)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
@@ -135,11 +142,11 @@ def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
     if level in _PHASES:
         refuse_given("lanes", message=without)
     if level == "mesh":
-        refuse_given("simulator", "collectives", message=without)
+        refuse_given("simulator", "collectives", "phases", message=without)
     if level in _PHASES:
         return
     refuse_given("strategies", "flits", message="must be given only with --level wafer or mesh")
-    refuse_given("collectives", message="must be given only with --level wafer")
+    refuse_given("collectives", "phases", message="must be given only with --level wafer")
 
 
 def _characterize_phases(

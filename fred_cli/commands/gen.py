@@ -1,6 +1,7 @@
 """`fred gen`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,7 +19,7 @@ from fred_cli.progress import progress
 
 __all__ = ["command"]
 
-_TOLD = ("microswitches", "acks")
+_TOLD = ("microswitches", "acks", "replay")
 """What is told of a manifest that has it."""
 
 
@@ -86,5 +87,17 @@ def command(
             f"acks hold all-reduces of all ports to about {rate} flits per port and cycle; "
             "larger protocol.packet_flits have more"
         )
+    if bound := found.get("replay", {}).get("bound"):
+        print(_bound(bound, found["replay"]))
     for path in paths:
         print(f"  {path}")
+
+
+def _bound(key: str, replay: dict[str, Any]) -> str:
+    """Return what holds the longest way of a fabric below full rate."""
+    has = replay["window_packets" if key == "protocol.window_packets" else "packets"]
+    return (
+        f"{key} holds the longest way, a round trip of {replay['longest_way']['round_trip_cycles']}"
+        f" cycles, below full rate: it takes {replay['packets_for_full_rate']} packets that are "
+        f"not acknowledged, not {has}"
+    )

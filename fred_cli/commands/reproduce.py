@@ -104,25 +104,34 @@ def command(
 
 
 def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
-    """Print what the shipped records of a wafer and of a mesh say beside the model."""
+    """Print what the shipped records of wafers and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
     from perfmodel.studies.rtl_mesh import load_mesh_cycles, shipped_mesh_rows
-    from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
+    from perfmodel.studies.rtl_plane import (
+        SHIPPED_STORAGE_CYCLES,
+        load_plane_cycles,
+        plane_beside_rtl,
+    )
 
     names = ("sections", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
     record = load_plane_cycles()
     rows = plane_beside_rtl(record)
     told = summaries(rows)
+    storage = load_plane_cycles(SHIPPED_STORAGE_CYCLES)
+    storage_rows = plane_beside_rtl(storage)
+    storage_told = summaries(storage_rows)
     mesh = load_mesh_cycles()
     mesh_rows = shipped_mesh_rows()
     mesh_told = summaries(mesh_rows)
-    COLUMNS.write([*rows, *mesh_rows], csv_file)
+    COLUMNS.write([*rows, *storage_rows, *mesh_rows], csv_file)
     if as_json:
         parts = {
             "rows": (COLUMNS, rows),
             "summaries": (SUMMARY, told),
+            "storage_rows": (COLUMNS, storage_rows),
+            "storage_summaries": (SUMMARY, storage_told),
             "mesh_rows": (COLUMNS, mesh_rows),
             "mesh_summaries": (SUMMARY, mesh_told),
         }
@@ -130,6 +139,7 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
         return
     for title, one, found, errors in (
         ("a plane of ", record, rows, told),
+        ("a plane with endpoints at I/O controllers of ", storage, storage_rows, storage_told),
         ("", mesh, mesh_rows, mesh_told),
     ):
         wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"

@@ -20,7 +20,12 @@ from perfmodel.studies.rtl_iteration import (
     simulated,
 )
 from perfmodel.studies.rtl_mesh import shipped_mesh_rows
-from perfmodel.studies.rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
+from perfmodel.studies.rtl_plane import (
+    SHIPPED_STORAGE_CYCLES,
+    PlaneRecord,
+    load_plane_cycles,
+    plane_beside_rtl,
+)
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 
@@ -194,5 +199,6 @@ def gather_hardware() -> Hardware:
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
     cycles = load_plane_cycles()
     others = (replace(row, collectives=f"mesh, {row.collectives}") for row in shipped_mesh_rows())
-    rows = (*plane_beside_rtl(cycles), *others)
+    stored = plane_beside_rtl(load_plane_cycles(SHIPPED_STORAGE_CYCLES))
+    rows = (*plane_beside_rtl(cycles), *stored, *others)
     return Hardware(tuple(iterations), cycles, rows, summaries(rows))

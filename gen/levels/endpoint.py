@@ -5,14 +5,13 @@ from typing import Any
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
 from fred_hw.ace.work import flit_bytes
-from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
-from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
 from gen.manifest_parts import controlled, streams
+from gen.replay import replay
 
 __all__ = ["EndpointLevel"]
 
@@ -33,14 +32,9 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
         return BEGIN_CYCLES
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
-        kept, packet = replay_packets(spec), spec.protocol.packet_flits * spec.data_width // 8
-        replay = {
-            "packets": kept,
-            "packets_for_full_rate": spec.protocol.replay_needed,
-            "bytes": DATA_COUNT * kept * packet,
-        }
+        kept = replay(spec, spec.protocol.replay_needed)
         common = controlled(spec, endpoint_map(spec))
-        return {**streams("s_axis", "m_axis"), "replay": replay, **common}
+        return {**streams("s_axis", "m_axis"), "replay": kept, **common}
 
     def check(self, spec: SwitchSpec, source: str) -> None:
         try:

@@ -9,6 +9,7 @@ from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level
 from gen.manifest_parts import streams
 from gen.mesh_top import mesh_ports, mesh_top, router_kinds
+from gen.replay import longest_in_mesh, replay_on_way
 
 __all__ = ["MeshLevel", "OfMesh"]
 
@@ -40,6 +41,12 @@ class MeshLevel(OfMesh):
 
     def name(self, spec: MeshSpec) -> str:
         return spec.name
+
+    def manifest(self, spec: MeshSpec) -> dict[str, Any]:
+        return {
+            **super().manifest(spec),
+            "replay": replay_on_way(spec.link, longest_in_mesh(spec)),
+        }
 
     def build(self, spec: MeshSpec, emitter: VerilogEmitter) -> Built:
         routers = {kind: MeshRouter(mesh=spec, directions=kind) for kind in router_kinds(spec)}

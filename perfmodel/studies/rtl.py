@@ -24,10 +24,12 @@ __all__ = [
     "SHORT",
     "CyclesRecord",
     "CyclesRow",
+    "Groups",
     "RtlRow",
     "Summary",
     "beside_rtl",
     "groups_of",
+    "groups_of_flows",
     "summaries",
 ]
 
@@ -35,6 +37,9 @@ LONG_CYCLES = 10_000
 """Transfers that take longer are to be within ``LONG``, others within ``SHORT`` or ``FEW``."""
 
 LONG, SHORT, FEW_CYCLES = 0.03, 0.10, 60
+
+Groups = tuple[str, list[list[int]]]
+"""A collective, and the ends of each group."""
 
 Fabric = TypeVar("Fabric", MeshSpec, WaferSpec)
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
@@ -133,6 +138,7 @@ def beside_rtl(
     how_of: Callable[[Row], str],
     topology_of: Callable[[Row], Topology],
     algorithm_of: Callable[[Row, str], str],
+    groups_in: Callable[[Row], Groups] | None = None,
 ) -> tuple[RtlRow, ...]:
     """Return the cycles of each phase of a record, and those of the model.
 
@@ -144,10 +150,16 @@ def beside_rtl(
         Return of a row who did it or how, and the fabric as the model has it, with endpoints.
     algorithm_of : callable
         Returns of a row and its pattern what the model calls that.
+    groups_in : callable or None
+        Returns of a row its collective, and the nodes of each group in the topology, the root
+        first; ``groups_of`` if None, where NPU n is node n.
     """
     found: list[RtlRow] = []
     for row in record.rows:
-        pattern, groups = groups_of(Strategy.parse(row.strategy), row.phase)
+        if groups_in is None:
+            pattern, groups = groups_of(Strategy.parse(row.strategy), row.phase)
+        else:
+            pattern, groups = groups_in(row)
         topology = topology_of(row)
         assert topology.endpoint is not None
         result = run_collectives(
@@ -168,16 +180,23 @@ def beside_rtl(
     return tuple(found)
 
 
-def groups_of(strategy: Strategy, phase: str) -> tuple[str, list[list[int]]]:
+def groups_of(strategy: Strategy, phase: str) -> Groups:
     """Return the collective that a phase is, and the NPUs of each group, the root first."""
     pattern, what = collective_phases(strategy).get(phase, ("multicast", ()))
     if pattern != "multicast":
         return pattern, [list(one) for one in what if not isinstance(one, Flow)]
-    flows = phases(strategy)[phase]
+    pattern, groups = groups_of_flows(phases(strategy)[phase])
+    return pattern, _apart(groups) if "_all_to_all_" in phase else groups
+
+
+def groups_of_flows(flows: Sequence[Flow]) -> Groups:
+    """Return the collective that reductions to one end are, or copies, and the ends of each.
+
+    The root comes first: to which all is reduced, or of whom all have copies.
+    """
     if all(len(flow.outputs) == 1 < len(flow.inputs) for flow in flows):
         return "reduce", [_first(flow.outputs, flow.inputs) for flow in flows]
-    groups = [_first(flow.inputs, flow.outputs) for flow in flows]
-    return "broadcast", _apart(groups) if "_all_to_all_" in phase else groups
+    return "broadcast", [_first(flow.inputs, flow.outputs) for flow in flows]
 
 
 def _first(root: Sequence[int], others: Sequence[int]) -> list[int]:

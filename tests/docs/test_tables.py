@@ -5,12 +5,17 @@ import re
 import pytest
 
 from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_COUNTERS, switch_map
+from fred_hw.mesh.load import load_mesh
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
 from fred_hw.spec import SwitchSpec
+from fred_hw.wafer.load import load_wafer
+from gen.replay import LongestWay, longest_in_mesh, longest_in_plane, replay_on_way
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from synth.classes import CLASSES, UNKNOWN
 
 from .pages import ROOT
+
+MESH = "examples/mesh-5x4.yaml"
 
 
 def rows(page: str, heading: str) -> list[list[str]]:
@@ -52,6 +57,32 @@ def test_synthesis_page_has_every_class_of_area() -> None:
 def test_wafer_page_has_every_model_of_compute_but_the_usual_one() -> None:
     told = rows("docs/wafer-model.md", "## Training")
     assert [name.strip("`") for name, *_ in told] == list(COMPUTE_MODELS)[1:]
+
+
+def test_endpoint_page_has_what_replay_takes_in_fabrics() -> None:
+    """As manifests have it, which have what the endpoint keeps beside it."""
+    page = (ROOT / "docs/endpoint.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^  \| `(examples/[\w.-]+)` \| (.*) \|$", page, re.MULTILINE))
+    wafer, mesh = load_wafer(f"{ROOT}/examples/wafer-20.yaml"), load_mesh(f"{ROOT}/{MESH}")
+    ways = {
+        "examples/wafer-20.yaml": replay_on_way(wafer.link, longest_in_plane(wafer)),
+        MESH: replay_on_way(mesh.link, longest_in_mesh(mesh)),
+    }
+    assert told.keys() == ways.keys()
+    for name, said in ways.items():
+        figures = [*said["longest_way"].values(), said["packets_for_full_rate"], said["packets"]]
+        bound = f"`{said['bound']}`" if said["bound"] else ""
+        cells = [cell.strip() for cell in told[name].split("|")]
+        assert cells == [*map(str, figures), bound]
+    neighbours = LongestWay(links=3, units=2, unit_cycles=16)
+    trip = neighbours.round_trip_cycles(mesh.protocol.round_trip_cycles)
+    assert f"where {mesh.protocol.replay_for(trip)} packets do" in page
+    other = load_mesh(f"{ROOT}/{MESH}", {"protocol.round_trip_cycles": 59})
+    said = replay_on_way(other.link, longest_in_mesh(other))
+    assert (
+        f"it is {said['longest_way']['round_trip_cycles']} cycles and "
+        f"{said['packets_for_full_rate']} packets" in page
+    )
 
 
 def test_protocol_page_has_the_places_of_all_fields() -> None:

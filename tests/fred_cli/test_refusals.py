@@ -88,6 +88,12 @@ REFUSED = {
     "with --level wafer",
     "characterize demo-8 --flits 8": r"characterize: --flits: must be given only with --level "
     "wafer or mesh",
+    "characterize demo-8 --phase load_0": r"characterize: --phase: must be given only with --level "
+    "wafer",
+    "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP1 --flits 4 --phase load_0": (
+        r"wafer\.yaml: --phase: must be a phase of the strategies \(mp_all_reduce, dp_all_reduce\)"
+        ", not 'load_0'"
+    ),
     "reproduce --rtl --protocol ideal": r"reproduce: --protocol: must not be given with --rtl",
     "route wafer.yaml": r"route: --strategy: must be given with a wafer, not FLOWS",
     "route wafer.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a wafer",

@@ -44,3 +44,4 @@ def test_what_is_refused(endpoint: dict[str, int], message: str) -> None:
 def test_replay_that_full_rate_needs() -> None:
     """16 packets of an ack, 6 of 8 flits in 47 cycles, twice, and one that has begun."""
     assert ProtocolSpec().replay_needed == 29
+    assert [ProtocolSpec().replay_for(cycles) for cycles in (0, 1, 8, 9)] == [17, 18, 18, 19]

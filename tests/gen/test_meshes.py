@@ -103,6 +103,11 @@ def test_manifest_tells_ports_and_addresses() -> None:
     widths = {port["name"]: port["width"] for port in said["ports"]}
     assert (widths["s10_axis_tdata"], widths["up"]) == (16, 11)
     assert said["link_digest"] == SPECS["row with controllers"].link.digest
+    assert said["replay"]["longest_way"] == {
+        "links": 4,
+        "units": 3,
+        "round_trip_cycles": 4 * 47 + 2 * 3 * 8,
+    }
 
 
 def test_other_levels_are_refused() -> None:

@@ -100,3 +100,8 @@ def test_manifest_tells_chiplets_and_links() -> None:
     assert (widths["io5_s_axis_tdata"], widths["npu3_m_axis_read_tdata"]) == (16, 40)
     assert "l1_0_s_axil_awvalid" in widths and "npu0_s_axis_tdata" not in widths
     assert said["planes"] == 1
+    # Four links of 24 cycles there and back, three switches with interconnects of 7, 12 and 7.
+    replay = said["replay"]
+    assert replay["longest_way"] == {"links": 4, "units": 3, "round_trip_cycles": 214}
+    assert (replay["packets"], replay["packets_for_full_rate"]) == (32, 4 + 54 + 1)
+    assert replay["bound"] == "protocol.window_packets"

@@ -89,7 +89,9 @@ def test_phases_of_a_wafer_are_printed_and_written(
 
     monkeypatch.setattr("testbench.characterize_wafer.characterize_wafer", characterize)
     words = ("--level", "wafer", "--strategy", "MP2-DP2-PP1", "--flits", "8")
-    status, out, err = fred("characterize", "wafer.yaml", *words, "--collectives", "ring")
+    words = (*words, "--collectives", "ring", "--phase", "mp_all_reduce")
+    status, out, err = fred("characterize", "wafer.yaml", *words)
     assert status == 0, err
     assert "mp_all_reduce" in out and "9 flits checked, seed 1" in out
     assert asked["given"] == (("MP2-DP2-PP1",), (8,)) and asked["collectives"] == ("ring",)
+    assert asked["phases"] == ("mp_all_reduce",)

@@ -44,6 +44,18 @@ def test_gen_writes_an_endpoint_and_its_companions(fred: Fred, place: Path) -> N
     assert f"module {name}(" in (place / "out" / f"{name}.v").read_text()
 
 
+@pytest.mark.slow
+def test_gen_of_a_mesh_says_when_the_window_is_too_small(fred: Fred) -> None:
+    """Three links of 47 cycles and two routers of 8, each way: 16 + 22 + 1 packets."""
+    words = ("gen", "mesh.yaml", "--level", "mesh", "--set", "width=2", "--set", "height=1")
+    out = fred.out(*words, "--set", "protocol.window_packets=32", "-o", "out")
+    assert out.splitlines()[1] == (
+        "protocol.window_packets holds the longest way, a round trip of 173 cycles, below full "
+        "rate: it takes 39 packets that are not acknowledged, not 32"
+    )
+    assert json.loads(fred.out(*words, "-o", "out", "--json"))["replay"]["bound"] is None
+
+
 def test_gen_says_the_same_to_a_reader(fred: Fred) -> None:
     out = fred.out("gen", "small.yaml", "-o", "out")
     first, second, *files = out.splitlines()

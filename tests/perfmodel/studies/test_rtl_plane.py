@@ -7,8 +7,16 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.storage import storage_phases
 from perfmodel.studies.rtl import groups_of, summaries
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
+from perfmodel.studies.rtl_plane import (
+    SHIPPED_STORAGE_CYCLES,
+    groups_in,
+    load_plane_cycles,
+    plane_beside_rtl,
+    plane_topology,
+)
 from tests.records import shipped
 from tests.written import written
 
@@ -53,6 +61,48 @@ KNOWN = {
     ("MP4-DP4-PP1-EP4", "dp_all_reduce", "ring", 512): 0.25,
 }
 """Phases that the model misses by more than the tolerances, and what it misses them by at most."""
+
+
+STORED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1", "MP1-DP20-PP1")
+
+
+def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
+    """None is missed: groups of five NPUs on as many L1s, of three, of one and of all twenty."""
+    rows = plane_beside_rtl(load_plane_cycles(SHIPPED_STORAGE_CYCLES))
+    assert {(row.strategy, row.phase, row.flits) for row in rows} == {
+        (strategy, phase, flits)
+        for strategy in STORED
+        for phase in ("load_0", "store_0")
+        for flits in (128, 512, 2048, 8192)
+    }
+    assert [row for row in rows if not row.ok] == []
+    (told,) = (one for one in summaries(rows) if one.what == "all")
+    assert told.rows == 32 and told.worst <= 0.03 and told.mean <= 0.01
+
+
+def test_ends_of_a_plane_are_nodes_of_the_model() -> None:
+    """NPUs of an L1 come first there, then its controllers, whose addresses are behind all NPUs."""
+    record = load_plane_cycles(SHIPPED_STORAGE_CYCLES)
+    topology = plane_topology(record, in_network=True)
+    assert topology.npus == 38 and topology.io_nodes == ()
+    (row,) = (
+        one
+        for one in record.rows
+        if (one.strategy, one.phase, one.flits) == ("MP2-DP5-PP2", "store_0", 128)
+    )
+    plane = Plane(record.spec)
+    flows = storage_phases(plane, Strategy.parse(row.strategy))[row.phase]
+    pattern, groups = groups_in(record.spec)(row)
+    assert pattern == "reduce" and len(groups) == len(flows) == 4
+    l1s = topology.l1_nodes
+    for flow, (root, *members) in zip(flows, groups, strict=True):
+        places = [plane.chiplets[plane.homes[end][0]].name for end in (*flow.outputs, *flow.inputs)]
+        assert places == [f"l1_{l1s.index(topology.switch_of[one])}" for one in (root, *members)]
+    # Of NPUs alone a node has the number of the NPU.
+    usual = load_plane_cycles()
+    assert groups_in(usual.spec)(usual.rows[0]) == groups_of(
+        Strategy.parse(usual.rows[0].strategy), usual.rows[0].phase
+    )
 
 
 PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")

@@ -37,6 +37,7 @@ KINDS = [
     ("mesh-5x4", RouterRecord),
     ("endpoint", EndpointRecord),
     ("wafer-20", PlaneRecord),
+    ("wafer-20-controllers", PlaneRecord),
     ("mesh-5x4-phases", MeshRecord),
 ]
 

@@ -74,11 +74,15 @@ BAD = {
         "router.follow_cycles must be at most router.latency_cycles, 8, not 9",
     ),
     "preemption": (
-        {"router": {**content()["router"], "preemption_cycles": None}},
+        {"router": {**shipped("mesh-5x4")["router"], "preemption_cycles": None}},
         r"router\.preemption_cycles: must be a valid integer, not None",
     ),
     "before": (
-        {"router": {k: v for k, v in content()["router"].items() if k != "preemption_cycles"}},
+        {
+            "router": {
+                k: v for k, v in shipped("mesh-5x4")["router"].items() if k != "preemption_cycles"
+            }
+        },
         r"router\.preemption_cycles: is required and was not given",
     ),
     "schema": ({"schema": "fred-mesh-timing/9"}, "schema: must be 'fred-timing/2', not .*"),

@@ -16,7 +16,12 @@ from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.tools import SimulatorError
-from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
+from tests.testbench.collectives.planes import (
+    EXAMPLE,
+    bare_wafer,
+    compiled_bare_plane,
+    compiled_plane,
+)
 
 FLIT = 2
 
@@ -67,6 +72,34 @@ def test_endpoints_do_phases_alone(
     reads = [{**reads, "ERROR": [0, 8]} for reads in kept[0].reads]
     with pytest.raises(SimulatorError, match=rf"^{phase}: an endpoint has refused a descriptor$"):
         phase_cycles(made, made.phase(phase), lambda _: replace(kept[0], reads=reads))
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.xdist_group("wafer")
+@pytest.mark.parametrize("collectives", ["in-network", "ring"])
+def test_cycles_do_not_depend_on_lanes(tmp_path: Path, collectives: str) -> None:
+    """Endpoints and switches of two levels take as long with four lanes, 64 bits, as with one.
+
+    What all NPUs have then is right in each lane. Four lanes are what ``joined.cpp`` has at most.
+    """
+    found = []
+    for lanes in (1, 4):
+        wafer, model = bare_wafer(lanes), compiled_bare_plane(lanes)
+        assert wafer.link.data_width == 16 * lanes
+        size = 25 * wafer.link.data_width // 8
+        strategy = Strategy.parse("MP2-DP2-PP1")
+        made = compile_strategy(wafer, strategy, size, collectives=collectives)
+        folder = tmp_path / str(lanes)
+        found.append(
+            phase_cycles(
+                made,
+                made.phase("dp_all_reduce"),
+                lambda one, model=model, folder=folder: run_joined(model, one, folder),
+            )
+        )
+    assert found[0] == found[1]
+    assert found[0].flits == 4 * 25
 
 
 def test_golden_ring_adds_from_the_next_member_on() -> None:

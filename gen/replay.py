@@ -1,0 +1,133 @@
+"""What endpoints of a fabric keep until it is acknowledged, and what full rate takes there.
+
+A packet is kept until its ack has come: over the longest way of a fabric, through all of its
+switches or routers, and back. An ack is taken to cross them in the time of a lone packet. By what
+was measured (docs/endpoint.md) a round trip is 3 % longer in two levels of switches, where acks of
+several members are served one by one, and 4 % shorter in a mesh, where what follows on its path
+crosses a router sooner.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.endpoint.flow_sender import replay_packets
+from fred_hw.mesh.router import HOP_CYCLES
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import DATA_COUNT
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import ADDED_CYCLES
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.spec import WaferSpec
+
+__all__ = ["LongestWay", "longest_in_mesh", "longest_in_plane", "replay", "replay_on_way"]
+
+
+@dataclass(frozen=True, slots=True)
+class LongestWay:
+    """The longest way from one end to another.
+
+    Parameters
+    ----------
+    links, units : int
+        Links that a packet crosses, those of both ends among them, and switches or routers.
+    unit_cycles : int
+        What all of these units take [cycles].
+    """
+
+    links: int
+    units: int
+    unit_cycles: int
+
+    def round_trip_cycles(self, link_cycles: int) -> int:
+        """Return how long a packet and its ack are under way [cycles].
+
+        Parameters
+        ----------
+        link_cycles : int
+            Of a link, there and back [cycles]: ``round_trip_cycles`` of the protocol.
+        """
+        return self.links * link_cycles + 2 * self.unit_cycles
+
+
+def longest_in_plane(wafer: WaferSpec) -> LongestWay:
+    """Return the way up from an endpoint to the lowest switch above all ends, and down to an end.
+
+    Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
+    """
+    plane = Plane(wafer)
+    switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
+    chains = [plane.chain(switch) for switch in switches]
+    top = next(one for one in chains[0] if all(one in chain for chain in chains))
+    ways = [chain[: chain.index(top)] for chain in chains]  # without that switch
+    up, down = (_longest(wafer, part) for part in (ways[: wafer.endpoints], ways))
+    cycles = sum(_cycles(wafer.chiplet(one)) for one in (*up, top, *down))
+    return LongestWay(len(up) + len(down) + 2, len(up) + len(down) + 1, cycles)
+
+
+def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
+    """Return the way that takes longest, by the links and switches on it."""
+    trip = wafer.protocol.round_trip_cycles
+    return max(
+        ways, key=lambda way: sum(trip + 2 * _cycles(wafer.chiplet(switch)) for switch in way)
+    )
+
+
+def _cycles(spec: SwitchSpec) -> int:
+    """Return what a lone flit takes through a switch [cycles]."""
+    return latency_cycles(spec) + ADDED_CYCLES
+
+
+def longest_in_mesh(mesh: MeshSpec) -> LongestWay:
+    """Return the way from one corner to the one across: all ways of a mesh are shortest ones."""
+    routers = mesh.width + mesh.height - 1
+    return LongestWay(routers + 1, routers, routers * HOP_CYCLES)
+
+
+def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
+    """Return what a manifest says of the packets that an endpoint keeps, JSON-friendly.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        What the endpoint is made of.
+    needed : int
+        Packets that full rate takes.
+    """
+    kept, packet = replay_packets(spec), spec.protocol.packet_flits * spec.data_width // 8
+    return {
+        "packets": kept,
+        "packets_for_full_rate": needed,
+        "bytes": DATA_COUNT * kept * packet,
+    }
+
+
+def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
+    """Return what a fabric's manifest says of the packets that its endpoints keep, JSON-friendly.
+
+    ``bound`` is the key that holds what goes the longest way below full rate: the window, of which
+    no endpoint keeps more, or else the memory of endpoints; None if neither does.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        What the endpoints are made of.
+    way : LongestWay
+        Of the fabric.
+    """
+    protocol = spec.protocol
+    trip = way.round_trip_cycles(protocol.round_trip_cycles)
+    needed = protocol.replay_for(trip)
+    bound = None
+    if needed > protocol.window_packets:
+        bound = "protocol.window_packets"
+    elif needed > replay_packets(spec):
+        bound = "endpoint.replay_packets"
+    said = {"links": way.links, "units": way.units, "round_trip_cycles": trip}
+    return {
+        **replay(spec, needed),
+        "window_packets": protocol.window_packets,
+        "longest_way": said,
+        "bound": bound,
+    }
