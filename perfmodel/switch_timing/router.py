@@ -46,6 +46,8 @@ class Router(FileModel):
         A lone flit, port to port [cycles].
     follow_cycles : int
         Likewise of a flit that goes the way of the one before it [cycles].
+    message_cycles : int
+        Likewise of an ack or a nack [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
@@ -59,6 +61,7 @@ class Router(FileModel):
 
     latency_cycles: Cycles
     follow_cycles: Cycles
+    message_cycles: Cycles
     data_flits_per_cycle: Share
     ack_share: SmallShare
     control_share: SmallShare
@@ -129,6 +132,10 @@ class RouterTiming:
         router = record.router
         self.sooner_cycles = router.latency_cycles - router.follow_cycles if self.measured else 0
         """What a flit takes less that goes the way of the one before it [cycles]."""
+        self.message_cycles = router.message_cycles if self.measured else 0
+        """An ack, port to port [cycles]."""
+        self.router_cycles = self.sooner_cycles, self.message_cycles
+        """Both."""
         self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
         self.link_share = record.router.payload_share if self.measured else 1.0

@@ -5,9 +5,11 @@ from typing import Any
 
 import cocotb
 
-from fred_hw.mesh.router import HOP_CYCLES
+from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import Kind
 from testbench.benches.agents.mesh import MeshBench
+from testbench.benches.agents.switch import Watch
 from testbench.stimulus.meshes import PATTERNS
 
 from .efficiency import shares
@@ -71,6 +73,30 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
         found.add((bench.data(bench.outputs[end])[-1].cycle - begin) / routers)
     assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
     record(router_follow_cycles=int(max(found)), flits=2 * len(MESH.places))
+    bench.check()
+
+
+@test
+async def ack_takes_as_long_at_every_router(dut: Any) -> None:
+    """Measure ``router_message_cycles``: from the beat of an ack into a router to that out."""
+    bench = await started(dut)
+
+    def last_ack(watch: Watch) -> int:
+        kinds = [bench.codec.unpack(beat.flit)["kind"] for beat in watch.beats]
+        return watch.beats[max(k for k, kind in enumerate(kinds) if kind == Kind.ACK)].cycle
+
+    found = set()
+    for end in range(len(MESH.places)):
+        source = NPUS - 1 - end % NPUS
+        routers = bench.routers_between(end, source)
+        if routers > FAR:
+            continue
+        bench.send(source, end, 1, 1, 0)
+        await bench.drain()
+        cycles = last_ack(bench.outputs[source]) - last_ack(bench.inputs[end])
+        found.add(cycles / routers)
+    assert found == {MESSAGE_CYCLES}, f"counted {found}, but stated are {MESSAGE_CYCLES}"
+    record(router_message_cycles=int(max(found)), flits=len(MESH.places))
     bench.check()
 
 

@@ -17,6 +17,7 @@ def router(payload_share: float) -> dict[str, Any]:
     return {
         "latency_cycles": 0,
         "follow_cycles": 0,
+        "message_cycles": 0,
         "data_flits_per_cycle": payload_share * (FLIT_BITS + OVERHEAD_BITS) / FLIT_BITS,
         "ack_share": 0.01,
         "control_share": 0.02,
