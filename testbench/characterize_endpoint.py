@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,39 @@ def _one_way(pair: _Pair) -> dict[str, Any]:
     }
 
 
+def _answers(pair: _Pair) -> dict[str, Any]:
+    """Measure an ack of a whole interval of packets, which waits for no pause."""
+    protocol = pair.spec.protocol
+    flits = protocol.ack_interval * protocol.packet_flits
+
+    def parts(node: int) -> list[Descriptor]:
+        return [pair.exchange(node, flits, send=node == 0, receive=node == 1)]
+
+    done, before = pair.run("answers", parts)
+    pair.check("answers", done, 1, flits, pair.words(before[0], pair.buffers(flits)[0]))
+    came = done.crossed[0]["data"][-1] + _LINK
+    return {"answer_cycles": min(cycle for cycle in done.crossed[1]["ack"] if cycle > came) - came}
+
+
+def _received(pair: _Pair) -> dict[str, Any]:
+    """Measure what follows a descriptor that receives more than it sends, in another flow."""
+    less, more = pair.spec.protocol.packet_flits, pair.chunk
+
+    def parts(node: int) -> list[Descriptor]:
+        own, other = pair.exchange(node, less), pair.exchange(node, more)
+        first = replace(own, destination=other.destination)
+        if node == 1:
+            first = replace(other, destination=own.destination)
+        ways = {"send": node == 0, "receive": node == 1}
+        return [first, pair.exchange(node, less, phase=True, **ways)]
+
+    done, before = pair.run("received", parts)
+    pair.check("received", done, 0, more, pair.words(before[1], pair.buffers(more)[0]))
+    came = done.crossed[1]["data"][more - 1] + _LINK
+    begun = done.crossed[0]["data"][less]
+    return {"received_cycles": begun - came - _MEMORY - less}
+
+
 def _both_ways(pair: _Pair) -> dict[str, Any]:
     """Measure the rate at which an endpoint sends from memory and receives to it."""
     flits = _CHUNKS * pair.chunk
@@ -324,6 +358,8 @@ def characterize_endpoint(
     pair = _Pair(measured_spec, work, seed)
     figures: Mapping[str, Any] = {
         **_one_way(pair),
+        **_answers(pair),
+        **_received(pair),
         **_both_ways(pair),
         **_rings(pair),
         **_commands(pair),

@@ -24,6 +24,7 @@ MESH_TESTS = (
     "lone_flit_takes_as_long_at_every_router",
     "flit_that_follows_another_one_takes_as_long_at_every_router",
     "urgent_packet_waits_for_the_end_of_one_packet_at_most",
+    "ack_takes_as_long_at_every_router",
     "links_carry_data_at_full_load",
 )
 
@@ -96,6 +97,7 @@ def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:
         "latency_cycles": measured["router_latency_cycles"],
         "follow_cycles": measured["router_follow_cycles"],
         "preemption_cycles": measured["router_preemption_cycles"],
+        "message_cycles": measured["router_message_cycles"],
         "data_flits_per_cycle": load["data_flits_per_cycle"],
         "ack_share": load["ack_share"],
         "control_share": load["control_share"],

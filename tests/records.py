@@ -20,12 +20,9 @@ def shipped(name: str) -> Any:
     return json.loads((timing.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def router(payload_share: float) -> dict[str, Any]:
-    """Return what a record says of a router without latency, of 256 lanes of 16 bits."""
+def _shares(payload_share: float) -> dict[str, Any]:
+    """Return what a record says of a link with flits of 256 lanes of 16 bits."""
     return {
-        "latency_cycles": 0,
-        "follow_cycles": 0,
-        "preemption_cycles": 0,
         "data_flits_per_cycle": payload_share * (FLIT_BITS + OVERHEAD_BITS) / FLIT_BITS,
         "ack_share": 0.01,
         "control_share": 0.02,
@@ -33,10 +30,16 @@ def router(payload_share: float) -> dict[str, Any]:
     }
 
 
+def router(payload_share: float) -> dict[str, Any]:
+    """Return what a record says of a router without latency."""
+    cycles = ("latency_cycles", "follow_cycles", "preemption_cycles", "message_cycles")
+    return {**dict.fromkeys(cycles, 0), **_shares(payload_share)}
+
+
 def whole_switch(payload_share: float, latency_cycles: int, **others: Any) -> dict[str, Any]:
-    """Return what a record says of a switch of 256 lanes of 16 bits."""
+    """Return what a record says of a switch."""
     return {
-        **router(payload_share),
+        **_shares(payload_share),
         "latency_cycles": latency_cycles,
         "stages": {"all": latency_cycles},
         "follow_cycles": latency_cycles,

@@ -23,13 +23,16 @@ from .router_input import RouterInput
 from .spec import DIRECTIONS, MeshSpec, check_mesh
 from .way import check_directions, position_layout, ways_name
 
-__all__ = ["ERRORS", "HOP_CYCLES", "MeshRouter", "router_name"]
+__all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter", "router_name"]
 
 ERRORS = ("length", "kind", "overflow", "stuck", "route", "partner")
 """What can be wrong at a port, by bit; see docs/mesh.md."""
 
 HOP_CYCLES = 8
 """Cycles from a flit of a lone packet on a port to the same flit offered on another."""
+
+MESSAGE_CYCLES = 4
+"""Likewise of a message."""
 
 _CROSSING = 2  # from a flit taken to the output: memory and crossbar
 

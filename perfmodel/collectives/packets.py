@@ -4,9 +4,9 @@ Each link ends in a queue for each circuit. The packet at the head of a queue go
 link is free, the receiver there has room for a largest packet, and no other packet of the same link
 is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Where a
 packet ends, both ends of its path are matched anew in one cycle, as an allocator does: if the link
-were free later than the queue, a less urgent packet of another way would go ahead each time. A link
-has a queue in front of it, so what it carries beside data is not a pause of the path before that is
-full.
+were free later than the queue, a less urgent packet of another way would go ahead each time. Acks
+go between the flits of packets, a cycle of each link. A link has a queue in front of it, so an ack
+is no pause of the path before that is full.
 """
 
 from collections import deque
@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 from fred_hw.protocol import PASSES
 from perfmodel.clock import Clock
+from perfmodel.switch_timing.endpoint import EndpointTiming
+from perfmodel.topology.graph import Topology
 
-__all__ = ["Packet", "Routers", "Shared", "Sizes"]
+__all__ = ["Packet", "Routers", "Shared", "Sizes", "router_sizes"]
 
 _ROUNDING = 1e-6
 
@@ -30,13 +32,15 @@ class Sizes(NamedTuple):
         Circuits in use, 0 the most urgent.
     packet_flits, buffer_flits : int
         A largest packet, and a queue.
-    hop_cycles, follow_cycles, link_cycles : float
+    hop_cycles, follow_cycles, message_cycles, link_cycles : float
         From the first flit on a link to it on the next one; likewise of a packet behind another one
-        on the same path, which has stayed; and over a link.
+        on the same path, which has stayed; of an ack; and over a link.
     credit_cycles : float
         From the last flit that leaves a queue until its sender knows.
     flits_per_cycle : float
-        Of a link, above 0 and at most 1.
+        Of a link, above 0 and at most 1: the rest is for acks, where they are no messages.
+    in_order : bool
+        Whether no packet overtakes one of a flit that still has to find its path.
     """
 
     circuits: int
@@ -44,9 +48,29 @@ class Sizes(NamedTuple):
     buffer_flits: int
     hop_cycles: float
     follow_cycles: float
+    message_cycles: float
     link_cycles: float
     credit_cycles: float
-    flits_per_cycle: float
+    flits_per_cycle: float = 1.0
+    in_order: bool = True
+
+
+def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
+    """Return what routers and links of a mesh with endpoints are."""
+    hz, protocol, link = timing.clock.hz, timing.record.spec.protocol, topology.links[0]
+    link_cycles = link.latency_s * hz
+    hop_cycles = link_cycles + topology.nodes[link.target].latency_s * hz
+    trip = 2 * link_cycles + timing.record.endpoint.credit_cycles
+    return Sizes(
+        circuits=circuits,
+        packet_flits=protocol.packet_flits,
+        buffer_flits=protocol.buffer_flits,
+        hop_cycles=hop_cycles,
+        follow_cycles=hop_cycles - topology.sooner_cycles,
+        message_cycles=topology.message_cycles,
+        link_cycles=link_cycles,
+        credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
+    )
 
 
 class Packet:
@@ -60,15 +84,28 @@ class Packet:
         Links that it crosses.
     came : callable
         Called with it when its first flit has come; whoever takes it says so (``Routers.taken``).
+    starts : callable or None
+        Called with it when it leaves its source, which may say only then what it is.
+
+    Attributes
+    ----------
+    source, number : int
+        For whoever sends and takes it.
     """
 
-    __slots__ = ("came", "circuit", "flits", "path", "place")
+    __slots__ = ("came", "circuit", "flits", "number", "path", "place", "source", "starts")
 
     def __init__(
-        self, circuit: int, flits: int, path: Sequence[int], came: Callable[["Packet"], object]
+        self,
+        circuit: int,
+        flits: int,
+        path: Sequence[int],
+        came: Callable[["Packet"], object],
+        starts: Callable[["Packet"], object] | None = None,
     ) -> None:
         self.circuit, self.flits, self.path, self.came = circuit, flits, path, came
-        self.place = 0
+        self.starts, self.place = starts, 0
+        self.source = self.number = 0
 
 
 class _Room:
@@ -107,7 +144,7 @@ class _Room:
 class _Entry:
     """Queues at the end of a link, or of a source, one for each circuit."""
 
-    __slots__ = ("busy", "link", "passed", "queues", "room", "way")
+    __slots__ = ("busy", "found", "link", "passed", "queues", "room", "way")
 
     def __init__(self, link: int | None, sizes: Sizes) -> None:
         self.link = link
@@ -116,6 +153,8 @@ class _Entry:
         self.passed = [0] * sizes.circuits
         """Less urgent packets that have gone before the next one of each circuit."""
         self.busy = False
+        self.found = [-1.0] * sizes.circuits
+        """When the path of the last packet of each circuit is found: none overtakes another."""
         self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
         self.room = [_Room(sizes.buffer_flits) for _ in range(sizes.circuits)]
         """What the sender may still send."""
@@ -132,10 +171,10 @@ class _Exit:
         self.last = [0] * circuits
         self.taken: _Entry | None = None
         """Whose path to the link was the last one."""
-        self.debt = 0.0
-        """What the link has still to carry beside data [flits]."""
         self.until = 0.0
         """When all that has been given to the link is on it [cycles]."""
+        self.debt = 0.0
+        """What the link has still to carry for acks that are no messages [flits]."""
 
 
 class Routers:
@@ -167,6 +206,25 @@ class Routers:
         credit = sizes.credit_cycles + sizes.hop_cycles - sizes.link_cycles
         self._tell(self._entry(packet.path[-1]), packet, 1 - packet.flits + credit)
 
+    def answer(
+        self, path: Sequence[int], came: Callable[[], object] | None = None, place: int = 0
+    ) -> None:
+        """Send an ack or a nack over some links, and call a function when it has come."""
+        if place == len(path):
+            if came is not None:
+                came()
+            return
+        now, leaves = self._clock.now, self._exit(path[place])
+        leaves.until = max(leaves.until, now) + 1
+        cycles = self._sizes.link_cycles
+        cycles += self._sizes.message_cycles if place + 1 < len(path) else 0
+        self._clock.after(cycles, self.answer, path, came, place + 1)
+
+    def _exit(self, link: int) -> _Exit:
+        if link not in self._exits:
+            self._exits[link] = _Exit(self._sizes.circuits)
+        return self._exits[link]
+
     def _entry(self, link: int) -> _Entry:
         if link not in self._entries:
             self._entries[link] = _Entry(link, self._sizes)
@@ -175,22 +233,24 @@ class Routers:
     def _come(self, entry: _Entry, packet: Packet) -> None:
         queue, link = entry.queues[packet.circuit], packet.path[packet.place]
         queue.append(packet)
-        if link not in self._exits:
-            self._exits[link] = _Exit(self._sizes.circuits)
-        if entry not in self._exits[link].entries:
-            self._exits[link].entries.append(entry)
+        leaves = self._exit(link)
+        if entry not in leaves.entries:
+            leaves.entries.append(entry)
         if len(queue) == 1:
             self._match(link)
 
     def _near(self, entry: _Entry, packet: Packet) -> None:
         """Let a packet come, later if there is no path yet."""
         link = packet.path[packet.place]
-        leaves = self._exits.get(link)
-        if entry.way == (link, packet.circuit) and leaves is not None and leaves.taken is entry:
+        now, before = self._clock.now, entry.found[packet.circuit]
+        stays = entry.way == (link, packet.circuit) and self._exit(link).taken is entry
+        found = now + (0.0 if stays else self._sizes.hop_cycles - self._sizes.follow_cycles)
+        if self._sizes.in_order:
+            entry.found[packet.circuit] = found = max(found, before)
+        if before < found == now:
             self._come(entry, packet)
         else:
-            found = self._sizes.hop_cycles - self._sizes.follow_cycles
-            self._clock.after(found, self._come, entry, packet)
+            self._clock.at(found, self._come, entry, packet)
 
     def _match(self, link: int) -> None:
         """Let a packet start on a link, if there is one that may."""
@@ -229,6 +289,8 @@ class Routers:
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
         sizes, after = self._sizes, self._clock.after
         entry.busy = leaves.busy = True
+        if packet.starts is not None and entry.link is None:
+            packet.starts(packet)
         entry.way, leaves.taken = (link, packet.circuit), entry
         entry.passed[packet.circuit] = 0
         for urgent in range(packet.circuit):
@@ -238,8 +300,7 @@ class Routers:
             self._tell(entry, packet, 1 + sizes.credit_cycles)
         packet.place += 1
         there = self._entry(link)
-        # What else a link carries takes whole cycles: packets that are in step stay so. An output
-        # has a queue for what waits for that, and room in it for a packet beside the next one.
+        # An output has a queue for what waits for acks, with room for a packet beside the next one.
         leaves.debt += packet.flits * (1 / sizes.flits_per_cycle - 1)
         others = int(leaves.debt + _ROUNDING)
         leaves.debt -= others

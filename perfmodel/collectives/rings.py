@@ -1,6 +1,6 @@
-"""Rings on several circuits at once, message by message, where links are those of a mesh.
+"""Rings message by message, where links are those of a mesh.
 
-Two halves of the data are on two circuits, and meet at links and at endpoints: the packets of the
+Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
 sum of latencies and bytes says how long, so this lets the messages of all members go, as endpoints
 with their state machines send them (docs/endpoint.md), over routers (``packets``). What is sent
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
+from weakref import WeakKeyDictionary
 
 from fred_hw.compiler.ring_messages import message_flits
 from perfmodel.clock import Clock
@@ -19,14 +20,18 @@ from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.record import ROUNDING
 from perfmodel.topology.graph import Hops, Topology
 
+from .answers import Answers, Heard
 from .endpoints import lanes_of, reducing
-from .packets import Packet, Routers, Shared, Sizes
+from .packets import Packet, Routers, Shared, router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["CircuitRings", "rings_on_circuits"]
 
 _MOST_CHUNKS = 16
 """Data with more chunks than so many for each state machine are more rounds like those."""
+
+_MOST_ROUNDS = 4
+"""Of one descriptor alone data with more rounds than these are more rounds like the last two."""
 
 _Key = tuple[int, int, int]
 """Round, step and state machine of a message; or round, part and state machine of a load."""
@@ -45,6 +50,8 @@ class _Ring:
         Its circuit, 0 the most urgent, and how many descriptors software queues before it.
     members, edges
         As of a ``RingPass``.
+    back : tuple
+        Links from each member to the one before it, by which its acks go.
     block : float
         Share of the vector that a member sends in a step.
     after : list of int
@@ -57,6 +64,7 @@ class _Ring:
     place: int
     members: tuple[int, ...]
     edges: tuple[Hops, ...]
+    back: tuple[tuple[int, ...], ...]
     block: float
     after: list[int]
     passes: int = 0
@@ -70,13 +78,15 @@ def rings_on_circuits(
     *,
     second_first: bool = False,
 ) -> "CircuitRings | None":
-    """Return the rings of a schedule of one byte, if there are some on several circuits.
+    """Return the rings of a schedule of one byte.
 
-    None where it has others, or the topology no endpoints at routers. ``second_first`` says that
-    the second half is the more urgent one.
+    None where it has others, or none, or the topology no endpoints at routers. ``second_first``
+    says that the second half is the more urgent one.
     """
-    passes = [item for item in messages if isinstance(item, RingPass)]
-    if topology.endpoint is None or topology.grid is None or len(passes) < len(messages):
+    passes = [item for item in messages if isinstance(item, RingPass) and item.payload_bytes]
+    if topology.endpoint is None or topology.grid is None or not passes:
+        return None
+    if len(passes) < len(messages):
         return None
     sent: dict[int, list[int]] = {}
     for number, item in enumerate(passes):
@@ -88,9 +98,7 @@ def rings_on_circuits(
         for place, lane in enumerate(lanes_of(passes, numbers)):
             placed.update(dict.fromkeys(lane, place))
             reduces.update(lane[: reducing(pattern, len(lane))])
-    last = max(placed.values(), default=0)
-    if not last:
-        return None
+    last = max(placed.values())
     rings: list[_Ring] = []
     ring_of: dict[int, int] = {}
     for number, item in enumerate(passes):
@@ -103,10 +111,24 @@ def rings_on_circuits(
             after = sorted({ring_of[one] for one in item.after})
             place = placed[number]
             circuit = last - place if second_first else place
-            rings.append(_Ring(circuit, place, item.members, item.edges, block, after))
+            back = _back(topology, item.members)
+            rings.append(_Ring(circuit, place, item.members, item.edges, back, block, after))
         own = rings[ring_of[number]]
         own.passes, own.reduces = own.passes + 1, own.reduces or number in reduces
     return CircuitRings(topology, topology.endpoint, rings)
+
+
+def _back(topology: Topology, members: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the links from each member of a ring to the one before it."""
+    ways = (
+        topology.hops((member,), (members[number - 1],)) for number, member in enumerate(members)
+    )
+    return tuple(tuple(link for link, _ in hops) for hops in ways)
+
+
+_Shape = tuple[object, ...]
+_simulated: WeakKeyDictionary[Topology, dict[tuple[_Shape, float], float]] = WeakKeyDictionary()
+"""Cycles of parts that are alike, for each number of flits of the vector."""
 
 
 class CircuitRings:
@@ -125,24 +147,43 @@ class CircuitRings:
     def __init__(self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring]) -> None:
         self._topology, self._timing = topology, timing
         # What shares nothing needs no other, and what is alike takes as long.
-        self._parts = list({_shape(part): part for part in _apart(rings)}.values())
-        self._known: dict[float, float] = {}
+        self._parts = {_shape(part): part for part in _apart(rings)}
+        self.several = any(ring.circuit or ring.place for ring in rings)
+        """Whether they are on several circuits."""
+        self._alike = not any(ring.circuit or ring.place or ring.after for ring in rings)
+        """Whether all is one circuit and one descriptor, so that its rounds are alike."""
 
     def time_s(self, size_bytes: float) -> float:
         """Return the time of a vector, from COMMAND until software knows of the end [s]."""
         timing = self._timing
         most = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
-        if size_bytes <= most:
+        if self._alike or size_bytes <= most:
             return self._simulated_s(size_bytes)
         whole_s, half_s = self._simulated_s(most), self._simulated_s(most / 2)
         return whole_s + (size_bytes / most - 1) * 2 * max(0.0, whole_s - half_s)
 
     def _simulated_s(self, size_bytes: float) -> float:
-        if size_bytes not in self._known:
-            flits = size_bytes / self._timing.flit_bytes
-            runs = [_Run(self._topology, self._timing, part, flits) for part in self._parts]
-            self._known[size_bytes] = max(one.cycles() for one in runs) * self._timing.cycle_s
-        return self._known[size_bytes]
+        known, flits = (
+            _simulated.setdefault(self._topology, {}),
+            size_bytes / self._timing.flit_bytes,
+        )
+        for shape, part in self._parts.items():
+            if (shape, flits) not in known:
+                known[shape, flits] = self._cycles(part, flits)
+        return max(known[shape, flits] for shape in self._parts) * self._timing.cycle_s
+
+    def _cycles(self, part: Sequence[_Ring], flits: float) -> float:
+        """Return how long a part takes [cycles]."""
+        ends = self._topology, self._timing, part, flits
+        if not self._alike:
+            return _Run(*ends).cycles()
+        run = _Run(*ends, rounds=_MOST_ROUNDS)
+        whole, more = run.cycles(), run.rounds - _MOST_ROUNDS
+        if more <= 0:
+            return whole
+        half = _MOST_ROUNDS // 2
+        each = (whole - _Run(*ends, rounds=half).cycles()) / (_MOST_ROUNDS - half)
+        return whole + more * max(0.0, each)
 
 
 def _apart(rings: Sequence[_Ring]) -> list[list[_Ring]]:
@@ -163,7 +204,7 @@ def _apart(rings: Sequence[_Ring]) -> list[list[_Ring]]:
     ]
 
 
-def _shape(rings: Sequence[_Ring]) -> tuple[object, ...]:
+def _shape(rings: Sequence[_Ring]) -> _Shape:
     """Return what rings have in common with others that differ in the places of NPUs alone."""
     npus: dict[int, int] = {}
     links: dict[int, int] = {}
@@ -173,6 +214,7 @@ def _shape(rings: Sequence[_Ring]) -> tuple[object, ...]:
             tuple(ring.after),
             tuple(npus.setdefault(one, len(npus)) for one in ring.members),
             tuple(tuple(links.setdefault(link, len(links)) for link, _ in e) for e in ring.edges),
+            tuple(tuple(links.setdefault(link, len(links)) for link in e) for e in ring.back),
         )
         for ring in rings
     )
@@ -182,7 +224,13 @@ class _Run:
     """A simulation of rings of a vector of so many flits."""
 
     def __init__(
-        self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring], flits: float
+        self,
+        topology: Topology,
+        timing: EndpointTiming,
+        rings: Sequence[_Ring],
+        flits: float,
+        *,
+        rounds: int | None = None,
     ) -> None:
         self.timing, self.clock = timing, Clock(0.0)
         self.hz = timing.clock.hz
@@ -191,31 +239,28 @@ class _Run:
         self.turn_cycles = measured.turn_cycles
         # What a packet takes to be read is in it: it leaves when it has been.
         self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits - 1)
-        link = topology.links[rings[0].edges[0][0][0]]
-        link_cycles = link.latency_s * self.hz
-        hop_cycles = link_cycles + topology.nodes[link.target].latency_s * self.hz
-        trip = 2 * link_cycles + measured.credit_cycles
-        sizes = Sizes(
-            circuits=1 + max(ring.circuit for ring in rings),
-            packet_flits=protocol.packet_flits,
-            buffer_flits=protocol.buffer_flits,
-            hop_cycles=hop_cycles,
-            follow_cycles=hop_cycles - topology.sooner_cycles,
-            link_cycles=link_cycles,
-            credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
-            flits_per_cycle=measured.ring_flits_per_cycle,
-        )
+        sizes = router_sizes(topology, timing, 1 + max(ring.circuit for ring in rings))
+        self.answers = sizes.circuits == 1
+        """Whether acks are messages: on several circuits they are a share of all links."""
+        if not self.answers:
+            share = measured.ring_flits_per_cycle
+            sizes = sizes._replace(flits_per_cycle=share, in_order=False)
         self.routers = Routers(self.clock, sizes)
+        self.protocol, self.answer_cycles = protocol, measured.answer_cycles
         self.loads: dict[int, Shared] = {}
         self.outlets: dict[int, Shared] = {}
         self.intakes: dict[int, Shared] = {}
+        self.heard: dict[int, Heard] = {}
         for ring in rings:
             for member in ring.members:
                 self.loads.setdefault(member, Shared(self.clock))
                 self.outlets.setdefault(member, Shared(self.clock))
                 self.intakes.setdefault(member, Shared(self.clock))
+                self.heard.setdefault(member, Heard())
         self._topology, self._rings = topology, rings
-        self._jobs = [_Job(self, ring, flits) for ring in rings]
+        self._jobs = [_Job(self, ring, flits, rounds) for ring in rings]
+        self.rounds = max(one.rounds for one in self._jobs)
+        """That the data have."""
         self._waits = [len(ring.after) for ring in rings]
         self._next: list[list[int]] = [[] for _ in rings]
         for number, ring in enumerate(rings):
@@ -247,13 +292,15 @@ class _Run:
 class _Job:
     """A ring under way: its messages in the order in which each member sends them."""
 
-    def __init__(self, run: _Run, ring: _Ring, flits: float) -> None:
+    def __init__(self, run: _Run, ring: _Ring, flits: float, most: int | None) -> None:
         self.run, self.ring = run, ring
         engine, count = run.timing.record.spec.endpoint, len(ring.members)
         block = max(1, ceil(ring.block * flits - ROUNDING))
         size = message_flits(block, count, engine)
         chunks = [min(size, block - first) for first in range(0, block, size)]
         rounds = [chunks[at : at + engine.fsms] for at in range(0, len(chunks), engine.fsms)]
+        self.rounds = len(rounds)
+        rounds = rounds[:most]
         self.slots = engine.slots
         self.steps = ring.passes * (count - 1)
         self.parts = count if ring.reduces else 1
@@ -267,9 +314,19 @@ class _Job:
             ]
             for steps in (self.steps, self.parts)
         )
-        self.members = [_Member(self, place) for place in range(count)]
+        self.members = [_Member(self, place, self._answers(place)) for place in range(count)]
         self.left = count
         self.ended = lambda: None
+
+    def _answers(self, place: int) -> Answers:
+        """Return the acks of a member."""
+        run, back = self.run, self.ring.back[place]
+
+        def say(cycles: float) -> None:
+            run.clock.after(cycles, run.routers.answer, back)
+
+        heard = run.heard[self.ring.members[place]]
+        return Answers(run.clock, run.protocol, run.answer_cycles, heard, say)
 
     def begin(self) -> None:
         """Let all members begin."""
@@ -289,6 +346,7 @@ class _Member:
 
     job: _Job
     place: int
+    answers: Answers
     turn: int = 0
     asked: int = 0
     used: int = 0
@@ -347,6 +405,9 @@ class _Member:
 
     def come(self, key: _Key, last: _Key | None, packet: Packet) -> None:
         """Take a packet of a message when it may be; the engine has one row of lanes for all."""
+        if self.job.run.answers:
+            self.answers.come(packet.flits)
+            self.job.run.clock.after(packet.flits - 1, self.answers.ended)
         self.waiting.append((key, last, packet))
         self._take()
 

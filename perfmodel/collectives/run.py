@@ -17,6 +17,7 @@ from perfmodel.topology.graph import Topology
 from .algorithm import ALGORITHMS
 from .endpoints import endpoint_s
 from .envelope import Envelope, grid
+from .exchanges import Exchanges, exchanges_of
 from .rings import CircuitRings, rings_on_circuits
 from .schedule import Schedule, as_flows
 from .select import PUBLISHED, build_schedule, candidates, chunk_bytes
@@ -94,7 +95,7 @@ class CollectiveResult:
     provenance: Provenance
 
 
-How = Literal["alone", "sums", "never less"]
+How = Literal["alone", "circuits", "sums", "never less"]
 """How a time is found."""
 
 
@@ -107,7 +108,7 @@ class _Prepared:
     carried: tuple[tuple[int, float], ...]
     waits_s: float
     ack_s: float
-    rings: CircuitRings | None
+    alone: CircuitRings | Exchanges | None
     envelope: Envelope | None
 
     def time_s(
@@ -116,19 +117,21 @@ class _Prepared:
         """Return the time of so many bytes in pieces of so many, where it was prepared for [s].
 
         ``how`` it is found: where a collective is "alone" acks come as soon as they can, and rings
-        on several circuits go message by message, so a little more may take a little less, as in
-        hardware; "sums" are those of latencies and bytes; "never less" is what rings wait for at
-        some sizes on top of these.
+        and unicasts of endpoints go packet by packet, so a little more may take a little less, as
+        in hardware; by "circuits" only rings on several of these do; "sums" are those of latencies
+        and bytes; "never less" is what rings wait for at some sizes on top of these.
         """
-        if how == "alone" and self.rings is not None:
-            return self.rings.time_s(size_bytes) + self.waits_s
+        if self.alone is not None and (
+            how == "alone" or (how == "circuits" and self.alone.several)
+        ):
+            return self.alone.time_s(size_bytes) + self.waits_s
         if how == "never less" and self.envelope is not None:
 
             def sums_s(size: float) -> float:
                 return self.time_s(topology, size, size, how="sums")
 
             return self.envelope.time_s(size_bytes, sums_s)
-        alone = how == "alone"
+        alone = how in ("alone", "circuits")
         moved_s = self.pipeline.time_s(size_bytes, piece_bytes)
         messages, pattern = self.schedule.messages, self.schedule.pattern
         more_s = endpoint_s(topology, messages, size_bytes, moved_s, pattern, alone=alone)
@@ -356,7 +359,8 @@ def _prepare(
             tuple(sorted(carried.items())),
             _waits_s(topology, schedule, changes),
             ack_s(topology, schedule.messages),
-            rings_on_circuits(topology, schedule.messages, pattern, second_first=second_first),
+            rings_on_circuits(topology, schedule.messages, pattern, second_first=second_first)
+            or exchanges_of(topology, schedule.messages),
             _envelope(topology, pattern, own, algorithm, schedule, second_first=second_first),
         )
     return known[key]
@@ -385,7 +389,9 @@ def _envelope(
 
     def waits_s(size: float) -> float:
         found = _prepare(measured, pattern, groups, algorithm, second_first=second_first)
-        alone_s, sum_s = (found.time_s(measured, size, size, how=how) for how in ("alone", "sums"))
+        alone_s, sum_s = (
+            found.time_s(measured, size, size, how=how) for how in ("circuits", "sums")
+        )
         return max(0.0, alone_s - sum_s)
 
     return Envelope(grid(max(rounds)), waits_s) if rounds else None

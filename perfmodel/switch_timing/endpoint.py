@@ -44,9 +44,13 @@ class EndpointCycles(FileModel):
     finish_cycles : int
         From the last flit on the link to software that has read that all is done [cycles].
     ack_cycles : int
-        From the last flit of a flow on the link to its ack [cycles].
+        From the last flit of a flow on the link to its ack, as the next flow is set [cycles].
+    answer_cycles : int
+        From the last flit of a whole interval of packets to its ack [cycles].
     next_cycles : int
         From the ack of the last flit to the first of the next descriptor, in another flow [cycles].
+    received_cycles : int
+        The same from the last flit that a descriptor receives, if it ends with that [cycles].
     step_cycles : int
         From the last flit of a message on the link to the first of what a state machine sends
         then, in a ring [cycles].
@@ -67,7 +71,9 @@ class EndpointCycles(FileModel):
     command_cycles: Cycles
     finish_cycles: Cycles
     ack_cycles: Cycles
+    answer_cycles: Cycles
     next_cycles: Cycles
+    received_cycles: Cycles
     step_cycles: Cycles
     turn_cycles: Annotated[int, Field(ge=1, lt=1 << 31)]
     credit_cycles: Annotated[int, Field(ge=1, lt=1 << 31)]

@@ -42,6 +42,8 @@ class Router(FileModel):
     preemption_cycles : int
         What a lone urgent flit takes more at most where less urgent packets go the same way
         [cycles].
+    message_cycles : int
+        Likewise of an ack or a nack [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
@@ -56,6 +58,7 @@ class Router(FileModel):
     latency_cycles: Cycles
     follow_cycles: Cycles
     preemption_cycles: Cycles
+    message_cycles: Cycles
     data_flits_per_cycle: Share
     ack_share: SmallShare
     control_share: SmallShare
@@ -126,6 +129,10 @@ class RouterTiming:
         router = record.router
         self.sooner_cycles = router.latency_cycles - router.follow_cycles if self.measured else 0
         """What a flit takes less that goes the way of the one before it [cycles]."""
+        self.message_cycles = router.message_cycles if self.measured else 0
+        """An ack, port to port [cycles]."""
+        self.router_cycles = self.sooner_cycles, self.message_cycles
+        """Both."""
         self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
         cycles = router.preemption_cycles if self.measured else 0

@@ -199,6 +199,9 @@ class Topology(ABC):
     sooner_cycles: int = 0
     """What a packet takes less in a router of a mesh where its path has stayed [cycles]."""
 
+    message_cycles: int = 0
+    """What an ack takes in a router of a mesh [cycles]."""
+
     neighbours_matter: bool = False
     """Whether it matters for the time who is next to whom, so that placements are searched."""
 

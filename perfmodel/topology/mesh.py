@@ -101,7 +101,7 @@ class MeshTopology(Topology):
             if not isinstance(link_timing, RouterTiming):
                 raise ValueError("endpoint must be given with the timing of routers")
             self._routers = count
-            self.sooner_cycles = link_timing.sooner_cycles
+            self.sooner_cycles, self.message_cycles = link_timing.router_cycles
             self.endpoint = endpoint.with_clock(link_timing.record.clock)
             nodes += [Node(f"router_{i}", "switch", *cross_s) for i in range(count)]
             self.switch_of = {i: count + i for i in range(count)}

@@ -5,10 +5,12 @@ from typing import Any
 
 import cocotb
 
-from fred_hw.mesh.router import HOP_CYCLES
+from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.ways import way
+from fred_hw.protocol import Kind
 from testbench.benches.agents.mesh import MeshBench
+from testbench.benches.agents.switch import Watch
 from testbench.stimulus.meshes import PATTERNS
 
 from .efficiency import shares
@@ -104,6 +106,30 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
     # The first cycles of its own way pass beside the packet that it waits for.
     assert MOST - HOP_CYCLES // 2 < max(found) <= MOST, f"waited {found} cycles"
     record(router_preemption_cycles=max(found), flits=MOST * (6 * MOST + 1))
+    bench.check()
+
+
+@test
+async def ack_takes_as_long_at_every_router(dut: Any) -> None:
+    """Measure ``router_message_cycles``: from the beat of an ack into a router to that out."""
+    bench = await started(dut)
+
+    def last_ack(watch: Watch) -> int:
+        kinds = [bench.codec.unpack(beat.flit)["kind"] for beat in watch.beats]
+        return watch.beats[max(k for k, kind in enumerate(kinds) if kind == Kind.ACK)].cycle
+
+    found = set()
+    for end in range(len(MESH.places)):
+        source = NPUS - 1 - end % NPUS
+        routers = bench.routers_between(end, source)
+        if routers > FAR:
+            continue
+        bench.unicast(source, end, 1, 1, 0)
+        await bench.drain()
+        cycles = last_ack(bench.outputs[source]) - last_ack(bench.inputs[end])
+        found.add(cycles / routers)
+    assert found == {MESSAGE_CYCLES}, f"counted {found}, but stated are {MESSAGE_CYCLES}"
+    record(router_message_cycles=int(max(found)), flits=len(MESH.places))
     bench.check()
 
 

@@ -9,16 +9,21 @@ SIZES = Sizes(
     buffer_flits=16,
     hop_cycles=10,
     follow_cycles=10,
+    message_cycles=2,
     link_cycles=4,
     credit_cycles=3,
-    flits_per_cycle=1.0,
 )
 
 ROOMY = SIZES._replace(buffer_flits=72)
 
 
-def ends(sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]]) -> list[tuple[int, float]]:
-    """Return which packets of some (source, circuit, flits, path), sent at once, came when."""
+def ends(
+    sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]], acks: int = 0
+) -> list[tuple[int, float]]:
+    """Return which packets of some (source, circuit, flits, path), sent at once, came when.
+
+    So many acks cross the first link of the first one while that is on it.
+    """
     clock, found = Clock(0.0), list[tuple[int, float]]()
     routers = Routers(clock, sizes)
     for number, (source, circuit, flits, path) in enumerate(sent):
@@ -28,14 +33,48 @@ def ends(sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]]) -> list[tup
             clock.after(packet.flits, routers.taken, packet)
 
         routers.send(source, Packet(circuit, flits, path, came))
+        if not number:
+            for _ in range(acks):
+                routers.answer(path[:1])
     clock.run()
     return found
 
 
 def test_a_lone_packet_takes_its_hops_and_its_flits() -> None:
     assert ends(SIZES, ("a", 0, 8, (0, 1, 2))) == [(0, 10 + 10 + 4 + 7)]
+
+
+def test_where_acks_are_a_share_of_a_link_the_rest_is_for_packets() -> None:
     slow = SIZES._replace(flits_per_cycle=0.5)
     assert ends(slow, ("a", 0, 8, (0,)), ("a", 0, 8, (0,))) == [(0, 11), (1, 27)]
+    slow = ROOMY._replace(flits_per_cycle=0.5)
+    assert dict(ends(slow, ("a", 0, 8, (1,)), ("a", 0, 8, (2,)))) == {0: 11, 1: 8 + 4 + 7}
+    three = dict(ends(slow, *[("a", 0, 8, (1,))] * 2, ("a", 0, 8, (2,))))
+    assert three == {0: 11, 1: 16 + 4 + 7, 2: 8 + 16 + 4 + 7}
+    sent = [("a", 0, 8, (1,))] * 3 + [("a", 1, 8, (2,))] * 3
+    assert [number for number, _ in ends(SIZES._replace(flits_per_cycle=0.5), *sent)][:3] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_an_ack_takes_a_cycle_of_each_link() -> None:
+    two = ("a", 0, 8, (0,)), ("a", 0, 8, (0,))
+    assert ends(SIZES, *two, acks=8) == [(0, 11), (1, 27)]
+    clock, found = Clock(0.0), list[float]()
+    Routers(clock, SIZES).answer((0, 1, 2), lambda: found.append(clock.now))
+    clock.run()
+    assert found == [3 * 4 + 2 * 2]
+
+
+def test_no_packet_overtakes_another_one_of_its_circuit() -> None:
+    """The second one of a flit finds the path that the first one had to wait for."""
+    sent = [("a", 0, 1, (0, 1)), ("b", 0, 8, (2, 1)), ("a", 0, 1, (0, 1)), ("a", 0, 8, (0, 1))]
+    for flits in (1, 2, 8):
+        own = [(one, circuit, min(count, flits), way) for one, circuit, count, way in sent]
+        came = [number for number, _ in ends(ROOMY._replace(follow_cycles=9), *own)]
+        assert [number for number in came if number != 1] == [0, 2, 3]
 
 
 def test_the_more_urgent_circuit_goes_first_but_no_packet_is_cut_short() -> None:
@@ -72,10 +111,11 @@ def test_room_is_told_of_flit_by_flit() -> None:
 
 def test_a_path_is_as_long_as_its_packet_while_acks_have_a_queue() -> None:
     """Eight of them behind the first packet; the second of the same link waits for them."""
-    slow = ROOMY._replace(flits_per_cycle=0.5)
-    assert dict(ends(slow, ("a", 0, 8, (1,)), ("a", 0, 8, (2,)))) == {0: 11, 1: 8 + 4 + 7}
-    three = dict(ends(slow, *[("a", 0, 8, (1,))] * 2, ("a", 0, 8, (2,))))
-    assert three == {0: 11, 1: 16 + 4 + 7, 2: 8 + 16 + 4 + 7}
+    assert dict(ends(ROOMY, ("a", 0, 8, (1,)), ("a", 0, 8, (2,)), acks=8)) == {0: 11, 1: 8 + 4 + 7}
+    three = dict(ends(ROOMY, *[("a", 0, 8, (1,))] * 2, ("a", 0, 8, (2,)), acks=8))
+    assert three == {0: 11, 1: 16 + 4 + 7, 2: 16 + 4 + 7}
+    more = dict(ends(ROOMY, *[("a", 0, 8, (1,))] * 2, ("a", 0, 8, (2,)), acks=12))
+    assert more == {0: 11, 1: 20 + 4 + 7, 2: 4 + 16 + 4 + 7}
 
 
 def test_a_packet_of_another_circuit_has_to_find_the_path_anew() -> None:
@@ -93,11 +133,8 @@ def test_a_packet_takes_less_where_the_path_has_stayed() -> None:
 def test_what_is_urgent_does_not_lose_its_turn_to_the_acks_of_its_link() -> None:
     """Its link carries as much beside data: no other way of the source goes ahead meanwhile."""
     sent = [("a", 0, 8, (1,))] * 3 + [("a", 1, 8, (2,))] * 3
-    assert [number for number, _ in ends(SIZES._replace(flits_per_cycle=0.5), *sent)][:3] == [
-        0,
-        1,
-        2,
-    ]
+    for acks in (8, 12):
+        assert [number for number, _ in ends(ROOMY, *sent, acks=acks)][:3] == [0, 1, 2]
 
 
 def test_a_source_waits_for_an_urgent_packet_that_three_others_have_passed() -> None:

@@ -1,0 +1,94 @@
+"""Acks of a destination: when an endpoint answers what has come, in cycles (docs/protocol.md)."""
+
+from collections.abc import Callable
+
+from fred_hw.protocol import ProtocolSpec
+from perfmodel.clock import Clock
+
+__all__ = ["Answers", "Heard"]
+
+_BEHIND = 0.5
+"""What is asked at the end of a cycle, behind all that comes in it [cycles]."""
+
+
+class Heard:
+    """When the last data flit came to an endpoint, of whatever flow."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last = float("-inf")
+
+
+class Answers:
+    """Acks of a circuit of an endpoint: one for an interval of packets, and one in a pause.
+
+    A pause is a quarter of ``idle_cycles`` without a flit of any flow, or ``idle_cycles`` without
+    one of its own. So acks are many where a link is shared: a third of its rate has pauses of two
+    packets behind each one.
+
+    Parameters
+    ----------
+    clock : Clock
+        The time [cycles].
+    protocol : ProtocolSpec
+        Intervals and pauses.
+    cycles : int
+        From the last flit that is answered to the ack on the link [cycles].
+    heard : Heard
+        Of the endpoint.
+    say : callable
+        Called with how much later an ack leaves [cycles].
+    """
+
+    def __init__(
+        self,
+        clock: Clock[float],
+        protocol: ProtocolSpec,
+        cycles: float,
+        heard: Heard,
+        say: Callable[[float], object],
+    ) -> None:
+        self._clock, self._protocol, self._heard, self._say = clock, protocol, heard, say
+        self.cycles = cycles
+        self._own = float("-inf")
+        self._unsaid = self._number = 0
+
+    def come(self, flits: int) -> None:
+        """Hear a packet, a flit in each cycle from now on."""
+        self._own = self._heard.last = self._clock.now + flits - 1
+
+    def ended(self) -> None:
+        """Count a packet whose last flit comes now."""
+        self._unsaid += 1
+        if self._unsaid == 1:
+            self._number += 1
+            self._clock.after(self._protocol.ack_cycles, self._late, self._number)
+        if self._unsaid == self._protocol.ack_interval:
+            self._answer(self.cycles)
+        else:
+            self._clock.after(self._protocol.quiet_cycles + _BEHIND, self._quiet, self._number)
+
+    def forget(self) -> bool:
+        """Count anew; return whether something is not answered."""
+        unsaid, self._unsaid = self._unsaid, 0
+        return unsaid > 0
+
+    def _answer(self, cycles: float) -> None:
+        self._unsaid = 0
+        self._say(cycles)
+
+    def _late(self, number: int) -> None:
+        if self._unsaid and number == self._number:
+            self._answer(self.cycles)
+
+    def _quiet(self, number: int) -> None:
+        if not self._unsaid or number != self._number:
+            return
+        now, protocol = self._clock.now - _BEHIND, self._protocol
+        last = max(self._own, self._heard.last) + protocol.quiet_cycles
+        pause = min(last, self._own + protocol.idle_cycles)
+        if pause <= now:
+            self._answer(self.cycles - _BEHIND)
+        else:
+            self._clock.at(pause + _BEHIND, self._quiet, number)

@@ -1,0 +1,84 @@
+"""Tests of perfmodel.collectives.exchanges: unicasts of endpoints, packet by packet."""
+
+import pytest
+
+from perfmodel.collectives.exchanges import Exchanges, exchanges_of
+from perfmodel.collectives.run import profile, run_collectives
+from perfmodel.collectives.select import build_schedule
+from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
+from perfmodel.topology.mesh import MeshTopology
+
+ROWS = [[first, first + 1, first + 2, first + 3] for first in range(0, 20, 4)]
+"""Groups of all-to-alls with EP4, which meet in rows and columns."""
+
+
+@pytest.fixture(scope="module")
+def mesh() -> MeshTopology:
+    return mesh_topology(load_mesh_cycles())
+
+
+def exchanges(
+    mesh: MeshTopology, groups: list[list[int]], pattern: str = "all_to_all", how: str = "direct"
+) -> Exchanges | None:
+    schedule = build_schedule(mesh, pattern, groups, 1.0, how, lockstep=True)
+    return exchanges_of(mesh, schedule.messages)
+
+
+def cycles(mesh: MeshTopology, found: Exchanges | None, flits: int) -> float:
+    assert found is not None and mesh.endpoint is not None
+    return found.time_s(flits * 512.0) * mesh.endpoint.clock.hz
+
+
+def test_it_is_for_what_endpoints_do_by_unicasts(mesh: MeshTopology) -> None:
+    assert exchanges(mesh, ROWS) is not None
+    assert exchanges(mesh, [[0, 1, 2]], "broadcast") is not None
+    assert exchanges(mesh, [[0, 1, 2]], "reduce") is None
+    assert exchanges(mesh, [[0, 1, 2]], "all_reduce") is None
+    assert exchanges(mesh, [[0, 1, 2]], "all_reduce", "ring") is None
+    bare = MeshTopology(
+        name="bare",
+        columns=5,
+        rows=4,
+        link_bytes_per_s=1e9,
+        io_bytes_per_s=1e9,
+        link_latency_s=1e-8,
+    )
+    assert exchanges(bare, ROWS) is None
+
+
+def test_one_packet_takes_its_way(mesh: MeshTopology) -> None:
+    """Start, memory, a chunk, links and routers, its other flits, and software that reads."""
+    found = exchanges(mesh, [[0, 1]], "broadcast")
+    assert cycles(mesh, found, 8) == pytest.approx(37 + 40 + 8 + 3 * 24 + 2 * 8 + 7 + 19)
+
+
+def test_the_next_one_is_sent_to_when_all_is_acknowledged(mesh: MeshTopology) -> None:
+    """From the last flit of one to the first of the next: its ack, both ways, memory, a chunk."""
+    found = exchanges(mesh, [[0, 1, 5]], "broadcast")
+    first = 37 + 40 + 8 + 3 * 24 + 2 * 8 + 7
+    ack = 16 + 4 + 3 * 24 + 2 * 4
+    expected = first + ack + 29 + 40 + 8 + 3 * 24 + 2 * 8 + 7 + 19
+    assert cycles(mesh, found, 8) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("flits", "rtl"), [(128, 1524), (512, 2008), (2048, 4996)])
+def test_turns_that_meet_take_what_they_do_in_rtl(mesh: MeshTopology, flits: int, rtl: int) -> None:
+    """Of 2,048 flits some packets are sent again: to NPUs that do not expect them yet."""
+    assert cycles(mesh, exchanges(mesh, ROWS), flits) == pytest.approx(rtl, rel=0.01)
+
+
+def test_it_is_the_time_of_a_collective_alone(mesh: MeshTopology) -> None:
+    size = 512 * 512.0
+    alone = run_collectives(mesh, "all_to_all", size, ROWS, algorithm="direct")
+    found = exchanges(mesh, ROWS)
+    assert found is not None and alone.time_s == found.time_s(size)
+    summed, _ = profile(mesh, "all_to_all", size, ROWS, "direct", how="sums")
+    assert 1.1 < summed.time_s / alone.time_s < 1.3
+
+
+def test_beyond_a_size_more_data_take_longer_in_proportion(mesh: MeshTopology) -> None:
+    found = exchanges(mesh, [[0, 1]])
+    assert found is not None and mesh.endpoint is not None
+    most = 16 * 4 * mesh.endpoint.chunk_bytes
+    half_s, whole_s = found.time_s(most / 2), found.time_s(most)
+    assert found.time_s(10 * most) == pytest.approx(whole_s + 9 * 2 * (whole_s - half_s))
