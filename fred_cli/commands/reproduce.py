@@ -107,44 +107,23 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     """Print what the shipped records of wafers and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
-    from perfmodel.studies.rtl_mesh import load_mesh_cycles, shipped_mesh_rows
-    from perfmodel.studies.rtl_plane import (
-        SHIPPED_STORAGE_CYCLES,
-        load_plane_cycles,
-        plane_beside_rtl,
-    )
+    from perfmodel.studies.rtl_shipped import shipped_beside_rtl
 
     names = ("sections", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
-    record = load_plane_cycles()
-    rows = plane_beside_rtl(record)
-    told = summaries(rows)
-    storage = load_plane_cycles(SHIPPED_STORAGE_CYCLES)
-    storage_rows = plane_beside_rtl(storage)
-    storage_told = summaries(storage_rows)
-    mesh = load_mesh_cycles()
-    mesh_rows = shipped_mesh_rows()
-    mesh_told = summaries(mesh_rows)
-    COLUMNS.write([*rows, *storage_rows, *mesh_rows], csv_file)
+    every = shipped_beside_rtl().values()
+    COLUMNS.write([row for one in every for row in one.rows], csv_file)
     if as_json:
-        parts = {
-            "rows": (COLUMNS, rows),
-            "summaries": (SUMMARY, told),
-            "storage_rows": (COLUMNS, storage_rows),
-            "storage_summaries": (SUMMARY, storage_told),
-            "mesh_rows": (COLUMNS, mesh_rows),
-            "mesh_summaries": (SUMMARY, mesh_told),
-        }
+        parts: dict[str, Any] = {}
+        for one in every:
+            parts[f"{one.key}rows"] = (COLUMNS, one.rows)
+            parts[f"{one.key}summaries"] = (SUMMARY, summaries(one.rows))
         say_json({name: [how.json(one, one) for one in own] for name, (how, own) in parts.items()})
         return
-    for title, one, found, errors in (
-        ("a plane of ", record, rows, told),
-        ("a plane with endpoints at I/O controllers of ", storage, storage_rows, storage_told),
-        ("", mesh, mesh_rows, mesh_told),
-    ):
+    for _, title, one, found in every:
         wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"
         COLUMNS.print(f"Phases on {title}{one.name}, {wires}", found)
-        SUMMARY.print("Errors of the model", errors)
+        SUMMARY.print("Errors of the model", summaries(found))
         good = sum(row.ok for row in found)
         within = "within 3 %, or up to 10,000 cycles within 10 % or 60 cycles"
         print(f"{good} of {len(found)} phases {within}")

@@ -8,7 +8,7 @@ from typing import Any
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_cli.drawings.hardware import Drawn, iterations_chart, phases_chart
 from fred_cli.drawings.perfetto import perfetto
-from perfmodel.studies.rtl import RtlRow, Summary, summaries
+from perfmodel.studies.rtl import CyclesRecord, RtlRow, Summary, summaries
 from perfmodel.studies.rtl_iteration import (
     KINDS,
     SHIPPED_ITERATIONS,
@@ -19,13 +19,7 @@ from perfmodel.studies.rtl_iteration import (
     rtl_lanes,
     simulated,
 )
-from perfmodel.studies.rtl_mesh import shipped_mesh_rows
-from perfmodel.studies.rtl_plane import (
-    SHIPPED_STORAGE_CYCLES,
-    PlaneRecord,
-    load_plane_cycles,
-    plane_beside_rtl,
-)
+from perfmodel.studies.rtl_shipped import shipped_beside_rtl
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 
@@ -143,14 +137,14 @@ class Hardware:
     ----------
     iterations : tuple of RtlIteration
         On each fabric.
-    cycles : PlaneRecord
+    cycles : CyclesRecord
         Phases as measured.
     rows, told : tuple of RtlRow, tuple of Summary
         Beside the model, and how far that is off.
     """
 
     iterations: tuple[RtlIteration, ...]
-    cycles: PlaneRecord
+    cycles: CyclesRecord[Any, Any, Any]
     rows: tuple[RtlRow, ...]
     told: tuple[Summary, ...]
 
@@ -197,8 +191,12 @@ def gather_hardware() -> Hardware:
         model = model_lanes(iteration)
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
-    cycles = load_plane_cycles()
-    others = (replace(row, collectives=f"mesh, {row.collectives}") for row in shipped_mesh_rows())
-    stored = plane_beside_rtl(load_plane_cycles(SHIPPED_STORAGE_CYCLES))
-    rows = (*plane_beside_rtl(cycles), *stored, *others)
-    return Hardware(tuple(iterations), cycles, rows, summaries(rows))
+    every = shipped_beside_rtl()
+    rows = tuple(
+        replace(row, collectives=f"{one.key.strip('_').replace('_', '-')}, {row.collectives}")
+        if one.key not in ("", "storage_")
+        else row
+        for one in every.values()
+        for row in one.rows
+    )
+    return Hardware(tuple(iterations), every["wafer-20"].record, rows, summaries(rows))

@@ -53,8 +53,8 @@ class SwitchEntry(FileModel):
         Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
         chiplets in a plane, each of which has as many.
     uplink_cycles : int
-        Cycles from flit to flit on a link up, 1 to 64, in each direction: 2 for half the rate. What
-        is between the chiplets holds ``tready`` meanwhile; the Verilog has no part in it.
+        From flit to flit on a link up, 1 to 64 [cycles], in each direction: 2 for half the rate.
+        What is between the chiplets holds ``tready`` meanwhile; the Verilog has no part in it.
     npus : list of int
         NPUs that hang on it by a port in each plane, numbers from 0.
     controllers : int

@@ -28,7 +28,6 @@ from .rtl import (
 
 __all__ = [
     "SHIPPED_PLANE_CYCLES",
-    "SHIPPED_STORAGE_CYCLES",
     "PlaneRecord",
     "PlaneRow",
     "groups_in",
@@ -39,9 +38,6 @@ __all__ = [
 
 SHIPPED_PLANE_CYCLES = RECORDS / "wafer-20.json"
 """Cycles of phases on the published wafer."""
-
-SHIPPED_STORAGE_CYCLES = RECORDS / "wafer-20-controllers.json"
-"""Cycles of loads and stores on the same, with an endpoint at each I/O controller."""
 
 _BY_ENDPOINTS = {"broadcast": "direct", "reduce_scatter": "ring", "all_gather": "ring"}
 """What endpoints do otherwise than was published, by pattern."""

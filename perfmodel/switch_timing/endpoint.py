@@ -156,10 +156,11 @@ class EndpointTiming:
         self.load_bytes_per_s = width / 8 * self.clock.hz * ports
         """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
 
-    def link_share(self, link_s: float, interconnect_cycles: int) -> float:
+    def link_share(self, link_s: float, interconnect_cycles: int, rate: float = 1.0) -> float:
         """Return the share of the rate of a link that is left for payload, above 0 and at most 1.
 
-        Who sends does so while the other end has room: a buffer in each round trip of credits.
+        Who sends does so while the other end has room: a buffer in each round trip of credits,
+        whatever the link itself could carry in that.
 
         Parameters
         ----------
@@ -167,11 +168,13 @@ class EndpointTiming:
             Latency of the link in one direction [s].
         interconnect_cycles : int
             Latency of the interconnect of the switch at an end of it [cycles].
+        rate : float
+            What the link carries in each cycle, above 0 and at most 1 [flits].
         """
         record = self.record
         trip = 2 * link_s * self.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
         room = record.spec.protocol.buffer_flits / trip
-        return self.efficiency * min(1.0, room / record.endpoint.flits_per_cycle)
+        return self.efficiency * min(1.0, room / (rate * record.endpoint.flits_per_cycle))
 
     def with_ports(self, ports: int) -> "EndpointTiming":
         """Return the timing of so many endpoints at an NPU."""

@@ -110,7 +110,9 @@ class FredTopology(Topology):
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
-            share = _share(ends, endpoint, link_latency_s)
+            # One that is slower than an NPU has as many ports, each of them slower.
+            rate = min(1.0, bytes_per_s / npu_l1_bytes_per_s)
+            share = _share(ends, endpoint, link_latency_s, rate)
             links.append(Link(a, b, bytes_per_s, link_latency_s, share))
             links.append(Link(b, a, bytes_per_s, link_latency_s, share))
 
@@ -255,13 +257,18 @@ class FredTopology(Topology):
         return cuts.min_cut(self.graph(), npus, [top], "bytes_per_s") / 2
 
 
-def _share(ends: Sequence[SwitchTiming], endpoint: EndpointTiming | None, link_s: float) -> float:
-    """Return the share of a link between switches, or to one, that is left for payload."""
+def _share(
+    ends: Sequence[SwitchTiming], endpoint: EndpointTiming | None, link_s: float, rate: float
+) -> float:
+    """Return the share of a link between switches, or to one, that is left for payload.
+
+    Each of its ports carries ``rate`` flits in a cycle.
+    """
     share = min(one.efficiency for one in ends)
     if endpoint is None:
         return share
     slowest = max(one.record.latency_cycles for one in ends)
-    return min(share, endpoint.link_share(link_s, slowest))
+    return min(share, endpoint.link_share(link_s, slowest, rate))
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:

@@ -11,12 +11,13 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.storage import storage_phases
 from perfmodel.studies.rtl import groups_of, summaries
 from perfmodel.studies.rtl_plane import (
-    SHIPPED_STORAGE_CYCLES,
     groups_in,
     load_plane_cycles,
     plane_beside_rtl,
     plane_topology,
 )
+from perfmodel.studies.rtl_shipped import shipped_beside_rtl
+from perfmodel.switch_timing.record import RECORDS
 from tests.records import shipped
 from tests.written import written
 
@@ -68,7 +69,7 @@ STORED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1", "MP1-DP20-PP1")
 
 def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     """None is missed: groups of five NPUs on as many L1s, of three, of one and of all twenty."""
-    rows = plane_beside_rtl(load_plane_cycles(SHIPPED_STORAGE_CYCLES))
+    rows = shipped_beside_rtl()["wafer-20-controllers"].rows
     assert {(row.strategy, row.phase, row.flits) for row in rows} == {
         (strategy, phase, flits)
         for strategy in STORED
@@ -82,7 +83,7 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
 
 def test_ends_of_a_plane_are_nodes_of_the_model() -> None:
     """NPUs of an L1 come first there, then its controllers, whose addresses are behind all NPUs."""
-    record = load_plane_cycles(SHIPPED_STORAGE_CYCLES)
+    record = load_plane_cycles(RECORDS / "wafer-20-controllers.json")
     topology = plane_topology(record, in_network=True)
     assert topology.npus == 38 and topology.io_nodes == ()
     (row,) = (
@@ -110,7 +111,7 @@ PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
-    rows = plane_beside_rtl(load_plane_cycles())
+    rows = shipped_beside_rtl()["wafer-20"].rows
     missed = {
         (row.strategy, row.phase, row.collectives, row.flits): abs(row.error)
         for row in rows

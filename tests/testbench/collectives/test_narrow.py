@@ -1,6 +1,5 @@
 """Planes whose links up carry less than a flit in a cycle, and whose chiplets have spare ports."""
 
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,14 +19,15 @@ from tests.testbench.collectives.planes import EXAMPLE
 
 
 def wafer(pace: int) -> WaferSpec:
-    """Return the small wafer with one link up from each L1, a flit in so many cycles."""
-    data = deepcopy(read_data(EXAMPLE))
+    """Return two NPUs, each on an L1 of which a link up carries a flit in so many cycles."""
+    data = read_data(EXAMPLE)
     assert isinstance(data, dict)
-    top, *others = data["switches"]
-    top["spare"] = 2
-    for one in others:
-        one |= {"spare": 1, "uplinks": 1, "uplink_cycles": pace}
-    return WaferSpec.model_validate(data)
+    below = {"above": "l2", "chiplets": 1, "ports": 3, "spare": 1, "uplinks": 1}
+    switches = [
+        {"name": "l2", "chiplets": 1, "ports": 3, "spare": 1},
+        *({"name": f"l1_{n}", **below, "uplink_cycles": pace, "npus": [n]} for n in range(2)),
+    ]
+    return WaferSpec.model_validate({**data, "npus": 2, "switches": switches})
 
 
 @cache
@@ -44,7 +44,7 @@ def cycles(
     pace: int, how: str, flits: int, folder: Path, *, icarus: bool = False, faults: int = 0
 ) -> int:
     """Return how long an all-reduce of all NPUs takes; what comes out is checked."""
-    spec, strategy = wafer(pace), Strategy.parse("MP1-DP4-PP1")
+    spec, strategy = wafer(pace), Strategy.parse("MP1-DP2-PP1")
     made = compile_strategy(spec, strategy, 2 * flits, collectives=how)
     model, run = (as_generated(pace), run_plane) if icarus else (compiled(pace), run_joined)
 
