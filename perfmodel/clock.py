@@ -31,7 +31,8 @@ class Clock(Generic[Time]):
 
     def after(self, span: Time, call: Callable[..., object], *arguments: object) -> None:
         """Have a function called so much later than now, 0 or more."""
-        self.at(self.now + span, call, *arguments)
+        self._count += 1
+        heappush(self._events, (self.now + span, self._count, call, arguments))
 
     def run(self, then: Callable[[], object] | None = None) -> None:
         """Call all functions, and those that they ask for, until none is left.

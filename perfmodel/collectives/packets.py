@@ -129,6 +129,10 @@ class _Room:
             found += int(now - first) + 1
         return self.known + found
 
+    def has(self, flits: int, now: float) -> bool:
+        """Return whether there is room for so many at a time, no earlier than before."""
+        return self.known >= flits or self.at(now) >= flits
+
     def when(self, flits: int) -> float | None:
         """Return when there is room for so many, by what is known to leave."""
         found = self.known
@@ -257,19 +261,24 @@ class Routers:
         leaves = self._exits.get(link)
         if leaves is None or leaves.busy:
             return
-        room, count = self._entry(link).room, len(leaves.entries)
-        for circuit in range(self._sizes.circuits):
-            for turn in range(leaves.last[circuit] + 1, leaves.last[circuit] + 1 + count):
-                entry = leaves.entries[turn % count]
+        entries, count = leaves.entries, len(leaves.entries)
+        for circuit, last in enumerate(leaves.last):
+            for turn in range(last + 1, last + 1 + count):
+                entry = entries[turn % count]
                 queue = entry.queues[circuit]
-                goes = queue and queue[0].path[queue[0].place] == link
-                if not goes or entry.busy or self._waits(entry, circuit):
+                if entry.busy or not queue or queue[0].path[queue[0].place] != link:
                     continue
-                if room[circuit].at(self._clock.now) < self._sizes.packet_flits:
+                if circuit and self._waits(entry, circuit):
+                    continue
+                if not self._has_room(link, circuit):
                     break
                 leaves.last[circuit] = turn % count
                 self._start(entry, leaves, queue.popleft(), link)
                 return
+
+    def _has_room(self, link: int, circuit: int) -> bool:
+        """Return whether there is room at the end of a link for a largest packet."""
+        return self._entry(link).room[circuit].has(self._sizes.packet_flits, self._clock.now)
 
     def _waits(self, entry: _Entry, circuit: int) -> bool:
         """Return whether an entry waits for a more urgent packet that enough have gone before."""
@@ -281,10 +290,7 @@ class Routers:
     def _reaches(self, entry: _Entry, circuit: int) -> bool:
         """Return whether the next packet of a circuit has room where it goes."""
         queue = entry.queues[circuit]
-        if not queue:
-            return False
-        link = queue[0].path[queue[0].place]
-        return self._entry(link).room[circuit].at(self._clock.now) >= self._sizes.packet_flits
+        return bool(queue) and self._has_room(queue[0].path[queue[0].place], circuit)
 
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
         sizes, after = self._sizes, self._clock.after
@@ -309,7 +315,7 @@ class Routers:
         path = entry, leaves, link
         room = there.room[packet.circuit]
         room.known -= packet.flits
-        if room.at(self._clock.now) < sizes.packet_flits:
+        if not room.has(sizes.packet_flits, self._clock.now):
             after(0.0, self._no_room, leaves, packet.circuit)
             self._look(there, packet.circuit)
         if packet.place < len(packet.path):
@@ -320,11 +326,10 @@ class Routers:
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
         """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
-        room = entry.room[packet.circuit]
-        lacks = room.at(self._clock.now) < self._sizes.packet_flits
-        known = room.when(self._sizes.packet_flits) is not None
-        room.told.append((self._clock.now + cycles, packet.flits))
-        if lacks and not known:
+        room, most, now = entry.room[packet.circuit], self._sizes.packet_flits, self._clock.now
+        unknown = not room.has(most, now) and room.when(most) is None
+        room.told.append((now + cycles, packet.flits))
+        if unknown:
             self._look(entry, packet.circuit)
 
     def _look(self, entry: _Entry, circuit: int) -> None:

@@ -1,5 +1,7 @@
 """Tests of testbench.characterize_wafer."""
 
+import re
+
 import pytest
 
 from fred_hw.wafer.load import load_wafer
