@@ -84,6 +84,9 @@ def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
     assert f"| {plane}, {stored} loads and stores, {mesh} on the mesh, " in readme
     assert f"{fred_a} of FRED-A and {fred_b} of FRED-B within 3 % " in readme
     told = {name: summaries(rows)[-1] for name, rows in every.items()}
+    for name, one in (("wafer-20-a", fred_a), ("wafer-20-b", fred_b)):
+        assert f" {one} rows are within" in page
+        assert f"the mean {100 * told[name].mean:.1f} %" in page.replace("mean is", "mean")
     all_stored = told["wafer-20-controllers"]
     worst, mean = (f"{100 * one:.1f} %" for one in (all_stored.worst, all_stored.mean))
     assert f"{stored} rows are within: the worst is {worst} and the mean {mean}." in page

@@ -81,6 +81,40 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     assert told.rows == 32 and told.worst <= 0.03 and told.mean <= 0.01
 
 
+SHARED = {
+    # Several flows on a link up that carries half of a port.
+    ("MP2-DP5-PP2", "dp_all_reduce", 128): 0.112,
+    ("MP2-DP5-PP2", "dp_all_reduce", 2048): 0.105,
+    ("MP2-DP5-PP2", "dp_all_reduce", 8192): 0.097,
+    ("MP3-DP3-PP2", "mp_all_reduce", 128): 0.128,
+    ("MP3-DP3-PP2", "mp_all_reduce", 2048): 0.089,
+    ("MP3-DP3-PP2", "mp_all_reduce", 8192): 0.101,
+    ("MP3-DP3-PP2", "dp_all_reduce", 512): 0.126,
+    ("MP3-DP3-PP2", "dp_all_reduce", 2048): 0.22,
+    ("MP3-DP3-PP2", "dp_all_reduce", 8192): 0.102,
+    ("MP3-DP3-PP2", "pp_backward", 2048): 0.173,
+    ("MP3-DP3-PP2", "pp_backward", 8192): 0.204,
+    ("MP20-DP1-PP1", "mp_all_reduce", 2048): 0.073,
+    ("MP20-DP1-PP1", "mp_all_reduce", 8192): 0.093,
+}
+"""Phases by rings of FRED-A that the model misses, and what it misses them by at most."""
+
+
+def test_links_of_half_a_port_are_within_tolerance_but_where_rings_share_them() -> None:
+    rows, in_network = (shipped_beside_rtl()[f"wafer-20-{one}"].rows for one in "ab")
+    assert {(row.strategy, row.collectives) for row in rows} == {(s, "ring") for s in PUBLISHED}
+    assert len(rows) == 9 * 4
+    missed = {(row.strategy, row.phase, row.flits): abs(row.error) for row in rows if not row.ok}
+    assert missed.keys() == SHARED.keys()
+    assert all(error <= SHARED[key] for key, error in missed.items())
+    assert [row.flits for row in in_network] == [128, 512, 2048, 8192]
+    assert {(row.strategy, row.collectives) for row in in_network} == {
+        ("MP20-DP1-PP1", "in-network")
+    }
+    (told,) = (one for one in summaries(in_network) if one.what == "all")
+    assert told.ok == 4 and told.worst <= 0.015 and told.mean <= 0.006
+
+
 def test_ends_of_a_plane_are_nodes_of_the_model() -> None:
     """NPUs of an L1 come first there, then its controllers, whose addresses are behind all NPUs."""
     record = load_plane_cycles(RECORDS / "wafer-20-controllers.json")
