@@ -32,8 +32,10 @@ _KINDS = {
     "pp": "PP multicast",
 }
 _BARS = (("simulated here", "#0072b2"), ("published", "#b9c0c9"), ("derived", "#d9b36c"))
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#7a8490")
-_KIND_COLOURS: dict[str, str] = dict(zip(KINDS, _COLOURS, strict=True))
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#7a8490", "#56b4e9", "#5d3a1a")
+_KIND_COLOURS: dict[str, str] = {
+    kind: _COLOURS[place % len(_COLOURS)] for place, kind in enumerate(KINDS)
+}
 
 
 def short(name: str) -> str:

@@ -110,9 +110,7 @@ class FredTopology(Topology):
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
-            # One that is slower than an NPU has as many ports, each of them slower.
-            rate = min(1.0, bytes_per_s / npu_l1_bytes_per_s)
-            share = _share(ends, endpoint, link_latency_s, rate)
+            share = _share(ends, endpoint, link_latency_s, bytes_per_s / npu_l1_bytes_per_s)
             links.append(Link(a, b, bytes_per_s, link_latency_s, share))
             links.append(Link(b, a, bytes_per_s, link_latency_s, share))
 
@@ -262,13 +260,13 @@ def _share(
 ) -> float:
     """Return the share of a link between switches, or to one, that is left for payload.
 
-    Each of its ports carries ``rate`` flits in a cycle.
+    It has ``rate`` times the rate of an NPU: more ports if that is more, else slower ones.
     """
     share = min(one.efficiency for one in ends)
     if endpoint is None:
         return share
     slowest = max(one.record.latency_cycles for one in ends)
-    return min(share, endpoint.link_share(link_s, slowest, rate))
+    return min(share, endpoint.link_share(link_s, slowest, min(1.0, rate)))
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:
