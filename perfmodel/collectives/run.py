@@ -14,6 +14,7 @@ from perfmodel.fluid.task import Profile
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
+from .acked_links import acked_capacities
 from .algorithm import ALGORITHMS
 from .endpoints import endpoint_s
 from .envelope import Envelope, grid
@@ -355,7 +356,7 @@ def _prepare(
                 carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
         known[key] = _Prepared(
             schedule,
-            Pipeline(flows, topology.capacities),
+            Pipeline(flows, acked_capacities(topology, schedule.messages)),
             tuple(sorted(carried.items())),
             _waits_s(topology, schedule, changes),
             ack_s(topology, schedule.messages),
