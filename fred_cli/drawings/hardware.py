@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 from fred_cli.columns.parts import PARTS
@@ -14,7 +15,7 @@ __all__ = ["Drawn", "iterations_chart", "phases_chart"]
 
 _COLOURS = {part.name: part.colour for part in PARTS}
 _WHO = {"in-network": "#0072b2", "ring": "#d55e00"}
-_OTHERS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c5a2b", "#7a8490")
+_OTHERS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c5a2b", "#7a8490", "#4b0082")
 
 _PITCH, _GAP = 1.0, 0.35
 """From one row of an NPU to the next, and what is more between NPUs."""
@@ -109,7 +110,7 @@ def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
     Points that are not filled are not within tolerance, which the lines are.
     """
     who = list(dict.fromkeys(row.collectives for row in rows))
-    free = iter(_OTHERS)
+    free = cycle(_OTHERS)
     colours = {one: _WHO.get(one) or next(free) for one in who}
     worst = max(abs(row.error) for row in rows)
     span = {"range": [1 - 1.15 * worst, 1 + 1.15 * worst], "title": {"text": "model / RTL"}}

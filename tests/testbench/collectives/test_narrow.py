@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from fred_hw.compiler.placement import Strategy
-from fred_hw.reading import read_data
 from fred_hw.wafer.program import compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.compiled import build_compiled_plane
@@ -15,19 +14,21 @@ from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
-from tests.testbench.collectives.planes import EXAMPLE
+from tests.testbench.collectives.planes import bare_wafer
 
 
 def wafer(pace: int) -> WaferSpec:
-    """Return two NPUs, each on an L1 of which a link up carries a flit in so many cycles."""
-    data = read_data(EXAMPLE)
-    assert isinstance(data, dict)
-    below = {"above": "l2", "chiplets": 1, "ports": 3, "spare": 1, "uplinks": 1}
+    """Return two NPUs on two switches, of which links between carry a flit in so many cycles.
+
+    The same ports of both have these links, so both are one model, of units that others have.
+    """
+    bare = bare_wafer().model_dump(include={"lanes", "protocol", "endpoint"})
+    common = {"chiplets": 1, "ports": 4, "spare": 1}
     switches = [
-        {"name": "l2", "chiplets": 1, "ports": 3, "spare": 1},
-        *({"name": f"l1_{n}", **below, "uplink_cycles": pace, "npus": [n]} for n in range(2)),
+        {"name": "l2", **common, "npus": [1]},
+        {"name": "l1", **common, "npus": [0], "above": "l2", "uplinks": 2, "uplink_cycles": pace},
     ]
-    return WaferSpec.model_validate({**data, "npus": 2, "switches": switches})
+    return WaferSpec.model_validate({**bare, "npus": 2, "switches": switches})
 
 
 @cache
@@ -64,8 +65,8 @@ def test_a_link_carries_a_flit_in_so_many_cycles(tmp_path: Path) -> None:
     for pace in (2, 4):
         less, more = (cycles(pace, "in-network", flits, tmp_path) for flits in (192, 384))
         assert pace <= (more - less) / 192 <= pace * (1 + 2 / 16)
-    times = [cycles(pace, "ring", 96, tmp_path) for pace in (1, 2, 4)]
-    assert times == sorted(times) and times[0] < times[2]
+    times = [cycles(pace, "ring", 96, tmp_path) for pace in (2, 4)]
+    assert times[0] < times[1]
     cycles(4, "in-network", 384, tmp_path, faults=2000)
 
 

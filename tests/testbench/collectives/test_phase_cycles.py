@@ -76,6 +76,7 @@ def test_endpoints_do_phases_alone(
 
 @pytest.mark.sim
 @pytest.mark.slow
+@pytest.mark.long  # four lanes are two models to compile
 @pytest.mark.xdist_group("wafer")
 @pytest.mark.parametrize("collectives", ["in-network", "ring"])
 def test_cycles_do_not_depend_on_lanes(tmp_path: Path, collectives: str) -> None:
