@@ -150,7 +150,7 @@ def check_options(context: click.Context) -> bool:
     for name in given:
         if name not in _SHARED and (name in TRACE_OPTIONS) != traces:
             other = "--network" if traces else "--topology"
-            raise click.UsageError(f"{_option(name)}: must be left out with {other}")
+            raise click.UsageError(f"{_option(context, name)}: must be left out with {other}")
     if traces and "system" not in given:
         raise click.UsageError("--system: must be given with --network")
     if ("workload" in given) == ("job" in given):
@@ -162,12 +162,13 @@ def check_options(context: click.Context) -> bool:
     for name in ("protocol", "algorithm") if traces and model != "fluid" else ():
         if name in given:
             message = f"must be left out with network model {model}"
-            raise click.UsageError(f"{_option(name)}: {message}")
+            raise click.UsageError(f"{_option(context, name)}: {message}")
     return traces
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _option(context: click.Context, name: str) -> str:
+    """Return what a parameter of a command is called there."""
+    return next(one.opts[-1] for one in context.command.params if one.name == name)
 
 
 def estimate_traces(

@@ -177,6 +177,9 @@ REFUSED = {
     f"{GIVEN} --network-model aware --workload w --samples 2": (
         r"fred estimate: --samples: must be left out with --network"
     ),
+    f"{GIVEN} --network-model aware --workload w --npu hbm_bytes=1": (
+        r"fred estimate: --npu: must be left out with --network"
+    ),
     "--topology fred-d --workload gpt-3 --network-model aware": (
         r"fred estimate: --network-model: must be left out with --topology"
     ),
