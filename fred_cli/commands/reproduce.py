@@ -107,11 +107,11 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     """Print what the shipped records of wafers and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
-    from perfmodel.studies.rtl_shipped import shipped_beside_rtl
+    from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
 
     names = ("sections", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
-    every = shipped_beside_rtl().values()
+    every = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]
     COLUMNS.write([row for one in every for row in one.rows], csv_file)
     if as_json:
         parts: dict[str, Any] = {}

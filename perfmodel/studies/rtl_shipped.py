@@ -9,7 +9,7 @@ from .rtl import CyclesRecord, RtlRow
 from .rtl_mesh import load_mesh_cycles, shipped_mesh_rows
 from .rtl_plane import load_plane_cycles, plane_beside_rtl
 
-__all__ = ["SHIPPED_PLANES", "Beside", "shipped_beside_rtl"]
+__all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "shipped_beside_rtl"]
 
 SHIPPED_PLANES = {
     "wafer-20": ("", "a plane of "),
@@ -18,6 +18,11 @@ SHIPPED_PLANES = {
     "wafer-20-b": ("fred_b_", "FRED-B, by switches, a plane of "),
 }
 """Records of planes: what names of their rows begin with, and what stands before their names."""
+
+_MESH = "mesh-5x4"
+
+SHIPPED_CYCLES = (*SHIPPED_PLANES, _MESH)
+"""All records, that of the mesh last."""
 
 
 class Beside(NamedTuple):
@@ -40,11 +45,9 @@ class Beside(NamedTuple):
 
 
 @cache
-def shipped_beside_rtl() -> dict[str, Beside]:
-    """Return all records by their names, that of the mesh last; they are simulated once."""
-    found: dict[str, Beside] = {}
-    for name, said in SHIPPED_PLANES.items():
-        record = load_plane_cycles(RECORDS / f"{name}.json")
-        found[name] = Beside(*said, record, plane_beside_rtl(record))
-    found["mesh-5x4"] = Beside("mesh_", "", load_mesh_cycles(), shipped_mesh_rows())
-    return found
+def shipped_beside_rtl(name: str) -> Beside:
+    """Return one of ``SHIPPED_CYCLES``, which is simulated once."""
+    if name == _MESH:
+        return Beside("mesh_", "", load_mesh_cycles(), shipped_mesh_rows())
+    record = load_plane_cycles(RECORDS / f"{name}.json")
+    return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))

@@ -69,7 +69,7 @@ STORED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1", "MP1-DP20-PP1")
 
 def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     """None is missed: groups of five NPUs on as many L1s, of three, of one and of all twenty."""
-    rows = shipped_beside_rtl()["wafer-20-controllers"].rows
+    rows = shipped_beside_rtl("wafer-20-controllers").rows
     assert {(row.strategy, row.phase, row.flits) for row in rows} == {
         (strategy, phase, flits)
         for strategy in STORED
@@ -93,7 +93,7 @@ SHARED = {
 
 
 def test_links_of_half_a_port_are_within_tolerance_but_where_rings_share_them() -> None:
-    rows, in_network = (shipped_beside_rtl()[f"wafer-20-{one}"].rows for one in "ab")
+    rows, in_network = (shipped_beside_rtl(f"wafer-20-{one}").rows for one in "ab")
     assert {(row.strategy, row.collectives) for row in rows} == {(s, "ring") for s in PUBLISHED}
     assert len(rows) == 9 * 4
     missed = {(row.strategy, row.phase, row.flits): abs(row.error) for row in rows if not row.ok}
@@ -137,7 +137,7 @@ PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
-    rows = shipped_beside_rtl()["wafer-20"].rows
+    rows = shipped_beside_rtl("wafer-20").rows
     missed = {
         (row.strategy, row.phase, row.collectives, row.flits): abs(row.error)
         for row in rows

@@ -15,7 +15,12 @@ from tests.testbench.collectives.planes import compiled_high_plane, high_wafer
 
 FLIT, FLITS, UNICAST, READY = 2, 24, 20, 400
 """Bytes of a flit, flits of a phase and of a unicast, cycles until all is written."""
-pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+pytestmark = [
+    pytest.mark.sim,
+    pytest.mark.slow,
+    pytest.mark.long,  # two units to compile that other tests do not have
+    pytest.mark.xdist_group("wafer"),
+]
 
 
 def across(npu: int, first: int) -> Descriptor:
