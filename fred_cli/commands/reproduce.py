@@ -120,7 +120,7 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
             parts[f"{one.key}summaries"] = (SUMMARY, summaries(one.rows))
         say_json({name: [how.json(one, one) for one in own] for name, (how, own) in parts.items()})
         return
-    for _, title, one, found in every:
+    for _, _, title, one, found in every:
         wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"
         COLUMNS.print(f"Phases on {title}{one.name}, {wires}", found)
         SUMMARY.print("Errors of the model", summaries(found))

@@ -193,9 +193,7 @@ def gather_hardware() -> Hardware:
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
     every = {name: shipped_beside_rtl(name) for name in SHIPPED_CYCLES}
     rows = tuple(
-        replace(row, collectives=f"{one.key.strip('_').replace('_', '-')}, {row.collectives}")
-        if one.key not in ("", "storage_")
-        else row
+        replace(row, collectives=f"{one.fabric}, {row.collectives}") if one.fabric else row
         for one in every.values()
         for row in one.rows
     )

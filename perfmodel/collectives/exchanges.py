@@ -22,7 +22,7 @@ from perfmodel.topology.graph import Topology
 
 from .answers import Answers, Heard
 from .go_back import Packets
-from .packets import Packet, Routers, router_sizes
+from .packets import Packet, Routers, beyond_s, router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["Exchanges", "exchanges_of"]
@@ -107,18 +107,12 @@ class Exchanges:
 
     def time_s(self, size_bytes: float) -> float:
         """Return the time of a vector, from COMMAND until software knows of the end [s]."""
-        timing = self._timing
-        most = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
-        if size_bytes <= most:
-            return self._simulated_s(size_bytes)
-        whole_s, half_s = self._simulated_s(most), self._simulated_s(most / 2)
-        return whole_s + (size_bytes / most - 1) * 2 * max(0.0, whole_s - half_s)
+        most = _MOST_CHUNKS * self._timing.fsms * self._timing.chunk_bytes
+        return beyond_s(size_bytes, most, self._simulated_s)
 
     def _simulated_s(self, size_bytes: float) -> float:
-        known, flits = (
-            _simulated.setdefault(self._topology, {}),
-            size_bytes / self._timing.flit_bytes,
-        )
+        known = _simulated.setdefault(self._topology, {})
+        flits = size_bytes / self._timing.flit_bytes
         key = self._key, flits
         if key not in known:
             cycles = _Run(self._topology, self._timing, self._queues, flits).cycles()

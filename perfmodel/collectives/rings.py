@@ -22,7 +22,7 @@ from perfmodel.topology.graph import Hops, Topology
 
 from .answers import Answers, Heard
 from .endpoints import lanes_of, reducing
-from .packets import Packet, Routers, Shared, router_sizes
+from .packets import Packet, Routers, Shared, beyond_s, router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["CircuitRings", "rings_on_circuits"]
@@ -155,18 +155,14 @@ class CircuitRings:
 
     def time_s(self, size_bytes: float) -> float:
         """Return the time of a vector, from COMMAND until software knows of the end [s]."""
-        timing = self._timing
-        most = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
-        if self._alike or size_bytes <= most:
+        if self._alike:
             return self._simulated_s(size_bytes)
-        whole_s, half_s = self._simulated_s(most), self._simulated_s(most / 2)
-        return whole_s + (size_bytes / most - 1) * 2 * max(0.0, whole_s - half_s)
+        most = _MOST_CHUNKS * self._timing.fsms * self._timing.chunk_bytes
+        return beyond_s(size_bytes, most, self._simulated_s)
 
     def _simulated_s(self, size_bytes: float) -> float:
-        known, flits = (
-            _simulated.setdefault(self._topology, {}),
-            size_bytes / self._timing.flit_bytes,
-        )
+        known = _simulated.setdefault(self._topology, {})
+        flits = size_bytes / self._timing.flit_bytes
         for shape, part in self._parts.items():
             if (shape, flits) not in known:
                 known[shape, flits] = self._cycles(part, flits)

@@ -12,12 +12,12 @@ from .rtl_plane import load_plane_cycles, plane_beside_rtl
 __all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "shipped_beside_rtl"]
 
 SHIPPED_PLANES = {
-    "wafer-20": ("", "a plane of "),
-    "wafer-20-controllers": ("storage_", "a plane with endpoints at I/O controllers of "),
-    "wafer-20-a": ("fred_a_", "FRED-A, by endpoints, a plane of "),
-    "wafer-20-b": ("fred_b_", "FRED-B, by switches, a plane of "),
+    "wafer-20": ("", "", "a plane of "),
+    "wafer-20-controllers": ("storage_", "", "a plane with endpoints at I/O controllers of "),
+    "wafer-20-a": ("fred_a_", "FRED-A", "FRED-A, by endpoints, a plane of "),
+    "wafer-20-b": ("fred_b_", "FRED-B", "FRED-B, by switches, a plane of "),
 }
-"""Records of planes: what names of their rows begin with, and what stands before their names."""
+"""Records of planes, and the first members of ``Beside`` for each."""
 
 _MESH = "mesh-5x4"
 
@@ -30,8 +30,9 @@ class Beside(NamedTuple):
 
     Attributes
     ----------
-    key, title : str
-        What names of its rows begin with, and what stands before its name.
+    key, fabric, title : str
+        What names of its rows begin with in JSON, what it is of beside planes of FRED-C and D, and
+        what stands before its name.
     record : CyclesRecord
         What was measured.
     rows : tuple of RtlRow
@@ -39,6 +40,7 @@ class Beside(NamedTuple):
     """
 
     key: str
+    fabric: str
     title: str
     record: CyclesRecord[Any, Any, Any]
     rows: tuple[RtlRow, ...]
@@ -48,6 +50,6 @@ class Beside(NamedTuple):
 def shipped_beside_rtl(name: str) -> Beside:
     """Return one of ``SHIPPED_CYCLES``, which is simulated once."""
     if name == _MESH:
-        return Beside("mesh_", "", load_mesh_cycles(), shipped_mesh_rows())
+        return Beside("mesh_", "mesh", "", load_mesh_cycles(), shipped_mesh_rows())
     record = load_plane_cycles(RECORDS / f"{name}.json")
     return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))
