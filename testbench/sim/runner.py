@@ -227,6 +227,8 @@ def _simulate(
             **environment,
             "PYTHONWARNINGS": "error",
             "COCOTB_ANSI_OUTPUT": "0",
+            # Threads of NumPy's that benches have nothing for take 0.1 s of a simulation.
+            "OPENBLAS_NUM_THREADS": "1",
             "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
         },
         waves=bench.waves,
