@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Compiled modules are kept, whatever the shell says: each simulation imports them anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Nothing multiplies large matrices: threads for that only wait, in each process, for 0.1 s.
+export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
 .PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs golden records adders lock setup clean

@@ -12,17 +12,30 @@ from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import FaultyEmitter, noticed_by
 from testbench.volume.switch import build_switch
 
-__all__ = ["FAULTS", "PAIR", "faulty_pair"]
+__all__ = ["PAIR", "faulty_pair"]
 
 PAIR = SwitchSpec(
-    ports=2, lanes=2, format="int16", overflow="wrap", protocol=ProtocolSpec(phases=4)
+    ports=2,
+    lanes=2,
+    format="int16",
+    overflow="wrap",
+    # Phases, packets and waits are few and short, so that all of them come often.
+    protocol=ProtocolSpec(
+        phases=6,
+        round_trip_cycles=20,
+        buffer_packets=6,
+        ack_interval=4,
+        window_packets=16,
+        timeout_cycles=600,
+        idle_cycles=40,
+        patience_cycles=64,
+        stuck_cycles=20_000,
+    ),
 )
-
-FAULTS = noticed_by("loaded switch")
 
 
 @cache
 def faulty_pair() -> tuple[Path, FaultyEmitter]:
     """Return its program, and what chooses broken units."""
-    emitter = FaultyEmitter(FAULTS)
+    emitter = FaultyEmitter(noticed_by("loaded switch") | noticed_by("loaded fabric"))
     return build_switch(PAIR, emitter), emitter

@@ -18,7 +18,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
-from testbench.faults.fault import Fault
+from testbench.faults.fault import Fault, noticed_by
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.conditions import FAULT_KINDS
@@ -34,7 +34,7 @@ from testbench.volume.switch import (
 )
 from testbench.volume.traffic import Traffic, configure, random_traffic
 from tests.testbench.cases import payload_share
-from tests.testbench.volume.pair import FAULTS, PAIR, faulty_pair
+from tests.testbench.volume.pair import PAIR, faulty_pair
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -431,6 +431,9 @@ def test_port_that_stops_lets_others_go_on() -> None:
     assert longest_wait(stopped) > 29_000
     assert longest_wait(other) < 20
     assert other[-1] < 3000 * 8 * 1.02
+
+
+FAULTS = noticed_by("loaded switch")
 
 
 def run_fault(fault: Fault) -> dict[str, Any]:

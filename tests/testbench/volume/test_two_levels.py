@@ -13,33 +13,16 @@ from typing import Any
 import pytest
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.protocol import ProtocolSpec
-from fred_hw.spec import SwitchSpec
-from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
+from testbench.faults.fault import Fault, noticed_by
 from testbench.volume.changing import changing_steps, phase_operations, sum_turns
 from testbench.volume.fabric import Fabric, one_level, two_levels
 from testbench.volume.scenario import Burst, Unicast, Write
 from testbench.volume.switch import SwitchConditions, build_switch, run_fabric
+from tests.testbench.volume.pair import PAIR, faulty_pair
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
-SPEC = SwitchSpec(
-    ports=3,
-    lanes=2,
-    format="int16",
-    overflow="wrap",
-    protocol=ProtocolSpec(
-        phases=6,
-        round_trip_cycles=20,
-        buffer_packets=6,
-        ack_interval=4,
-        window_packets=16,
-        timeout_cycles=600,
-        idle_cycles=40,
-        patience_cycles=64,
-        stuck_cycles=20_000,
-    ),
-)
+SPEC = PAIR.with_changes(ports=3)
 DISTANCES = ("in a switch", "over both levels")
 LEVELS = {"one level": one_level(3), "two levels": two_levels(3)}
 
@@ -143,15 +126,7 @@ def test_a_million_flits_have_all_kinds_of_traffic_in_them() -> None:
     assert min(kinds.values()) >= 500
 
 
-# Two ports are enough for a broken unit to show.
-PAIR = SPEC.with_changes(ports=2)
 FAULTS = noticed_by("loaded fabric")
-
-
-@cache
-def faulty_pair() -> tuple[Path, FaultyEmitter]:
-    emitter = FaultyEmitter(FAULTS)
-    return build_switch(PAIR, emitter), emitter
 
 
 def run_pair(fault: Fault | None) -> dict[str, Any]:
