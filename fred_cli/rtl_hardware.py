@@ -45,6 +45,9 @@ class Hardware:
         as it does itself.
     program : Callable
         Compiles a strategy, the bytes of its largest task and one of its own algorithms.
+    cuts : Callable, optional
+        Returns the NPUs below each switch that has some and not all, and the bytes that can leave
+        them for the others in a cycle; None of a mesh.
     controllers : int
         I/O controllers with endpoints.
     storage : Callable, optional
@@ -71,6 +74,7 @@ class Hardware:
     program: Callable[[Any, int, str], Any]
     verilog_sha256: Callable[[], str]
     grid: tuple[int, int] | None = None
+    cuts: Callable[[], Sequence[tuple[Sequence[int], float]]] | None = None
     controllers: int = 0
     storage: Callable[[Any, bool], Any] | None = None
 
@@ -80,7 +84,7 @@ class Hardware:
         Raises
         ------
         InputError
-            It has other NPUs, or links of another rate.
+            It has other NPUs, links of another rate, or other NPUs on its switches.
         """
         if self.npus != fabric.npus:
             message = f"must have {fabric.npus} NPUs, as {fabric.name}, not {self.npus}"
@@ -97,8 +101,26 @@ class Hardware:
                 f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
+        if self.cuts:
+            self._check_cuts(fabric, self.cuts())
         if self.controllers:
             self._check_controllers(fabric)
+
+    def _check_cuts(self, fabric: Any, cuts: Iterable[tuple[Sequence[int], float]]) -> None:
+        """Refuse a topology whose links between switches carry more or less, or join others."""
+        from perfmodel.topology.cuts import min_cut
+
+        graph, names = fabric.graph(), [node.name for node in fabric.nodes[: fabric.npus]]
+        for npus, ours in cuts:
+            inside = [names[npu] for npu in npus]
+            outside = [name for name in names if name not in inside]
+            rate = min_cut(graph, inside, outside, "bytes_per_s") / self.clock_hz
+            if abs(ours / rate - 1) > _SAME:
+                message = (
+                    f"must have {rate:g} B of a cycle between NPUs {', '.join(map(str, npus))} and "
+                    f"all others, as {fabric.name}, not {ours:g}"
+                )
+                raise InputError("--rtl", "", message)
 
     def _check_controllers(self, fabric: Any) -> None:
         """Refuse a topology with other I/O controllers, as loads take as long as these need."""
@@ -187,9 +209,39 @@ def _plane(source: str) -> Hardware:
         algorithms=lambda _: {"in_network": "in_network"},
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         verilog_sha256=verilog_sha256,
+        cuts=lambda: _cuts(Plane(whole), whole.planes * whole.link.data_width / 8),
         controllers=controllers,
         storage=storage if controllers else None,
     )
+
+
+def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
+    """Return NPUs below switches, and the bytes that can leave them in a cycle."""
+    from perfmodel.topology.cuts import digraph, min_cut
+
+    wafer, rates = plane.wafer, dict[tuple[str, str], float]()
+    for number, chiplet in enumerate(plane.chiplets):
+        for port, end in enumerate(chiplet.ends):
+            if end.kind != "nothing":
+                own, other = f"chiplet_{number}", f"{end.kind}_{end.number}"
+                rate = flit_bytes / plane.flit_cycles(number, port)
+                rates[own, other] = rates.get((own, other), 0) + rate
+                if end.kind != "chiplet":  # links of chiplets are met at both ends
+                    rates[other, own] = rate
+    graph = digraph([], [(*pair, {"rate": rate}) for pair, rate in rates.items()])
+    found: list[tuple[Sequence[int], float]] = []
+    for switch in range(len(wafer.switches)):
+        npus = [n for n in range(wafer.npus) if switch in plane.chain(_home(plane, n))]
+        others = [f"npu_{n}" for n in range(wafer.npus) if n not in npus]
+        if npus and others:
+            found.append((npus, min_cut(graph, [f"npu_{n}" for n in npus], others, "rate")))
+    return found
+
+
+def _home(plane: Any, npu: int) -> int:
+    """Return the switch that an NPU is on."""
+    chiplet, _ = plane.homes[npu]
+    return plane.chiplets[chiplet].switch
 
 
 def _mesh(source: str) -> Hardware:

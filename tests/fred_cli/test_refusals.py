@@ -60,6 +60,8 @@ REFUSED = {
     "as fred-d, not mesh_5x4_.*",
     f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of "
     "4 x 5, as mesh:4x5, not mesh_5x4_.*",
+    f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B of a "
+    "cycle between NPUs 0, 1, 2, 3 and all others, as fred-b, not 10240",
     "estimate --topology fred-d --workload gpt-3 --rtl two-roots.yaml": r"two-roots\.yaml: "
     r"switches\.1\.above: .*",
     f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "
