@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
+from perfmodel.switch_timing.record import ROUNDING
 from perfmodel.topology.graph import Hops, Topology
 
 from .transfer import RingPass, Transfer
@@ -39,6 +40,10 @@ def endpoint_s(
 ) -> float:
     """Return how much longer a collective takes at the NPU that has most to do, 0 without record.
 
+    It may be less than 0: messages of endpoints are parts of a block, and what has come of it goes
+    on while the rest is on its way. Where links between switches are what is waited for, that gains
+    nothing.
+
     Parameters
     ----------
     topology : Topology
@@ -62,7 +67,7 @@ def endpoint_s(
         for source in (one for sources, _, _ in item.sends() for one in sources):
             if topology.nodes[source].kind == "npu":
                 sent.setdefault(source, []).append(number)
-    longest_s = 0.0
+    longest_s = 0.0 if not sent or _wait(topology, messages) else -moved_s
     for numbers in {tuple(one): one for one in sent.values()}.values():
         lanes = lanes_of(messages, numbers)
         for lane in lanes:
@@ -71,6 +76,26 @@ def endpoint_s(
             lane_s = _lane_s(topology, timing, items, size_bytes, share)
             longest_s = max(longest_s, lane_s)
     return longest_s
+
+
+def _wait(topology: Topology, messages: Sequence[Transfer | RingPass]) -> bool:
+    """Return whether some message is on a link that has more to carry than that of its NPU.
+
+    Messages behind others have their links when those have been carried.
+    """
+    depths: list[int] = []
+    loads_s: dict[tuple[int, int], float] = {}
+    for item in messages:
+        depths.append(1 + max((depths[one] for one in item.after), default=-1))
+        for link, times in item.loads():
+            taken_s = times * item.payload_bytes / topology.links[link].payload_bytes_per_s
+            loads_s[depths[-1], link] = loads_s.get((depths[-1], link), 0.0) + taken_s
+    return any(
+        loads_s[depth, link] > loads_s[depth, hops[0][0]] * (1 + ROUNDING)
+        for item, depth in zip(messages, depths, strict=True)
+        for _, _, hops in item.sends()
+        for link, _ in hops
+    )
 
 
 def reducing(pattern: str, passes: int) -> int:

@@ -56,14 +56,6 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
     assert found == wanted
 
 
-KNOWN = {
-    # One turn of four members, a message of each state machine: longer in the model.
-    ("MP4-DP4-PP1-EP4", "mp_all_reduce", "ring", 512): 0.19,
-    ("MP4-DP4-PP1-EP4", "dp_all_reduce", "ring", 512): 0.25,
-}
-"""Phases that the model misses by more than the tolerances, and what it misses them by at most."""
-
-
 STORED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1", "MP1-DP20-PP1")
 
 
@@ -138,19 +130,14 @@ PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
     rows = shipped_beside_rtl("wafer-20").rows
-    missed = {
-        (row.strategy, row.phase, row.collectives, row.flits): abs(row.error)
-        for row in rows
-        if not row.ok
-    }
-    assert missed.keys() == KNOWN.keys()
-    assert all(error <= KNOWN[key] for key, error in missed.items())
+    assert [row for row in rows if not row.ok] == []
     told = {one.what: one for one in summaries(rows)}
     assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.011
+    assert told["ring"].worst <= 0.09 and told["ring"].mean <= 0.025
     published = [row for row in rows if row.strategy in PUBLISHED]
     told_of = {one.what: one for one in summaries(published)}
     assert told_of["in-network"].rows == 36 and told_of["in-network"].mean <= 0.01
-    assert told["all"].mean <= 0.03
+    assert told["all"].mean <= 0.017
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
