@@ -54,9 +54,9 @@ class Answers:
         self._own = float("-inf")
         self._unsaid = self._number = 0
 
-    def come(self, flits: int) -> None:
-        """Hear a packet, a flit in each cycle from now on."""
-        self._own = self._heard.last = self._clock.now + flits - 1
+    def come(self, cycles: float) -> None:
+        """Hear a packet, whose flits come in so many cycles from now on."""
+        self._own = self._heard.last = self._clock.now + cycles - 1
 
     def ended(self) -> None:
         """Count a packet whose last flit comes now."""

@@ -1,4 +1,4 @@
-"""Unicasts of endpoints packet by packet, one descriptor after the other, on links of a mesh.
+"""Unicasts of endpoints packet by packet, one descriptor after the other, on links of one port.
 
 An endpoint sends to one after the other, and receives from one after the other (all-to-alls in
 turns, copies to several): a descriptor for each. It goes on when it has given and got all of one,
@@ -54,13 +54,13 @@ _Queues = dict[int, list[_Descriptor]]
 
 
 def exchanges_of(topology: Topology, messages: Sequence[Transfer | RingPass]) -> "Exchanges | None":
-    """Return the descriptors of a schedule of one byte, if endpoints at routers do it by unicasts.
+    """Return the descriptors of a schedule of one byte, if endpoints do it by unicasts.
 
     None where a message waits for another, joins or forks, where an NPU has to receive from two
-    at a time or twice from one, or the topology has no endpoints at routers.
+    at a time or twice from one, or the topology has no endpoints, or links of several ports.
     """
     timing = topology.endpoint
-    if timing is None or topology.grid is None or not messages:
+    if timing is None or not topology.single_ports or not messages:
         return None
     turns: Counter[int] = Counter()
     queues: dict[int, dict[int, _Descriptor]] = {}
@@ -248,12 +248,12 @@ class _Npu:
     def come(self, packet: Packet) -> None:
         """Take a packet whose first flit has come."""
         run, now = self._run, self._run.clock.now
-        self._answers.come(packet.flits)
+        self._answers.come(packet.cycles)
         expects = packet.source == self._source and self._set <= now
         if expects and packet.number > self._expected:
             self._lose(now)
-        run.clock.after(packet.flits - 1, self._end, packet, expects)
-        run.clock.after(packet.flits, run.routers.taken, packet)
+        run.clock.after(packet.cycles - 1, self._end, packet, expects)
+        run.clock.after(packet.cycles, run.routers.taken, packet)
 
     def _end(self, packet: Packet, expects: bool) -> None:
         now = self._run.clock.now

@@ -1,4 +1,4 @@
-"""Packets on circuits: what routers do with several that want the same link, in cycles.
+"""Packets on circuits: what routers and switches do with several that want a link, in cycles.
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
 link is free, the receiver there has room for a largest packet, and no other packet of the same link
@@ -10,7 +10,8 @@ is no pause of the path before that is full.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fred_hw.protocol import PASSES
@@ -41,6 +42,10 @@ class Sizes(NamedTuple):
         Of a link, above 0 and at most 1: the rest is for acks, where they are no messages.
     in_order : bool
         Whether no packet overtakes one of a flit that still has to find its path.
+    paces : mapping of int to float
+        Cycles from flit to flit on links on which it is more than one.
+    inside_flits : float
+        Of a path, that an output has room for besides.
     """
 
     circuits: int
@@ -53,23 +58,32 @@ class Sizes(NamedTuple):
     credit_cycles: float
     flits_per_cycle: float = 1.0
     in_order: bool = True
+    paces: Mapping[int, float] = MappingProxyType({})
+    inside_flits: float = 0.0
 
 
 def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
-    """Return what routers and links of a mesh with endpoints are."""
+    """Return what routers or switches, and links, with endpoints are.
+
+    In a switch a queue has room again when what leaves it is behind the interconnect.
+    """
     hz, protocol, link = timing.clock.hz, timing.record.spec.protocol, topology.links[0]
-    link_cycles = link.latency_s * hz
-    hop_cycles = link_cycles + topology.nodes[link.target].latency_s * hz
-    trip = 2 * link_cycles + timing.record.endpoint.credit_cycles
+    node = topology.nodes[link.target]
+    link_cycles, node_cycles = link.latency_s * hz, node.latency_s * hz
+    hop_cycles = link_cycles + node_cycles
+    trip = 2 * link_cycles + timing.record.endpoint.credit_cycles + topology.inside_cycles
+    paces = {n: link.bytes_per_s / one.bytes_per_s for n, one in enumerate(topology.links)}
     return Sizes(
         circuits=circuits,
         packet_flits=protocol.packet_flits,
         buffer_flits=protocol.buffer_flits,
         hop_cycles=hop_cycles,
-        follow_cycles=hop_cycles - topology.sooner_cycles,
-        message_cycles=topology.message_cycles,
+        follow_cycles=hop_cycles - topology.sooner_cycles - node.sooner_s * hz,
+        message_cycles=topology.message_cycles or node_cycles,
         link_cycles=link_cycles,
         credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
+        paces={number: pace for number, pace in paces.items() if pace > 1 + _ROUNDING},
+        inside_flits=topology.inside_cycles,
     )
 
 
@@ -109,9 +123,22 @@ class Packet:
     ----------
     source, number : int
         For whoever sends and takes it.
+    pace, since : float
+        Cycles from flit to flit where it comes, and when its first flit came there.
     """
 
-    __slots__ = ("came", "circuit", "flits", "number", "path", "place", "source", "starts")
+    __slots__ = (
+        "came",
+        "circuit",
+        "flits",
+        "number",
+        "pace",
+        "path",
+        "place",
+        "since",
+        "source",
+        "starts",
+    )
 
     def __init__(
         self,
@@ -124,6 +151,12 @@ class Packet:
         self.circuit, self.flits, self.path, self.came = circuit, flits, path, came
         self.starts, self.place = starts, 0
         self.source = self.number = 0
+        self.pace, self.since = 1.0, 0.0
+
+    @property
+    def cycles(self) -> float:
+        """What its flits take where it is."""
+        return self.flits * self.pace
 
 
 class _Room:
@@ -237,7 +270,7 @@ class Routers:
                 came()
             return
         now, leaves = self._clock.now, self._exit(path[place])
-        leaves.until = max(leaves.until, now) + 1
+        leaves.until = max(leaves.until, now) + self._sizes.paces.get(path[place], 1.0)
         cycles = self._sizes.link_cycles
         cycles += self._sizes.message_cycles if place + 1 < len(path) else 0
         self._clock.after(cycles, self.answer, path, came, place + 1)
@@ -254,6 +287,7 @@ class Routers:
 
     def _come(self, entry: _Entry, packet: Packet) -> None:
         queue, link = entry.queues[packet.circuit], packet.path[packet.place]
+        packet.since = self._clock.now
         queue.append(packet)
         leaves = self._exit(link)
         if entry not in leaves.entries:
@@ -323,13 +357,17 @@ class Routers:
         if entry.link is not None:
             self._tell(entry, packet, 1 + sizes.credit_cycles)
         packet.place += 1
+        # What has waited is there already, so less of it comes as slowly as on a link before.
+        comes = max(packet.flits, packet.cycles - (self._clock.now - packet.since))
+        pace = sizes.paces.get(link, 1.0)
+        packet.pace = max(pace, comes / packet.flits)
         there = self._entry(link)
         # An output has a queue for what waits for acks, with room for a packet beside the next one.
         leaves.debt += packet.flits * (1 / sizes.flits_per_cycle - 1)
         others = int(leaves.debt + _ROUNDING)
         leaves.debt -= others
         late = max(0.0, leaves.until - self._clock.now)
-        leaves.until = self._clock.now + late + packet.flits + others
+        leaves.until = self._clock.now + late + packet.cycles + others
         path = entry, leaves, link
         room = there.room[packet.circuit]
         room.known -= packet.flits
@@ -340,13 +378,17 @@ class Routers:
             after(late + sizes.follow_cycles, self._near, there, packet)
         else:
             after(late + sizes.link_cycles, packet.came, packet)
-        after(packet.flits + max(0.0, late + others - sizes.packet_flits), self._ended, *path)
+        # What is inside a switch is room that a slow link has for more that waits.
+        room_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
+        behind = late + packet.flits * pace + others - comes - room_cycles
+        after(comes + max(0.0, behind), self._ended, *path)
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
         """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
         room, most, now = entry.room[packet.circuit], self._sizes.packet_flits, self._clock.now
         unknown = not room.has(most, now) and room.when(most) is None
-        room.told.append((now + cycles, packet.flits))
+        # Of a slow one it is told when the last has left, as if the others left just before.
+        room.told.append((now + cycles + packet.cycles - packet.flits, packet.flits))
         if unknown:
             self._look(entry, packet.circuit)
 

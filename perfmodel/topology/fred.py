@@ -131,6 +131,9 @@ class FredTopology(Topology):
         named = {nodes[node].name: timing for node, timing in timings.items()}
         provenance = _provenance(named, endpoint, in_network)
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
+        self.inside_cycles = max(one.record.latency_cycles for one in timings.values())
+        widest = max(one.bytes_per_s for one in levels)
+        self.single_ports = not in_network and widest <= npu_l1_bytes_per_s
         self.waits_for_acks = any(timing.switch is not None for timing in timings.values())
         if in_network:
             self.interconnects = self._insides(timings, npu_l1_bytes_per_s)

@@ -202,6 +202,12 @@ class Topology(ABC):
     message_cycles: int = 0
     """What an ack takes in a router of a mesh [cycles]."""
 
+    inside_cycles: int = 0
+    """What a flit takes through the interconnect of a switch [cycles]."""
+
+    single_ports: bool = False
+    """Whether each link is one port or less, so that unicasts alone may be followed by packets."""
+
     neighbours_matter: bool = False
     """Whether it matters for the time who is next to whom, so that placements are searched."""
 

@@ -91,6 +91,7 @@ class MeshTopology(Topology):
         self.columns = columns
         self.rows = rows
         self.grid = (columns, rows)
+        self.single_ports = True
         share = payload_share(link_timing)
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)

@@ -6,6 +6,9 @@ from perfmodel.collectives.exchanges import Exchanges, exchanges_of
 from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.collectives.select import build_schedule
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
+from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
+from perfmodel.switch_timing.record import RECORDS
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshTopology
 
 ROWS = [[first, first + 1, first + 2, first + 3] for first in range(0, 20, 4)]
@@ -18,13 +21,13 @@ def mesh() -> MeshTopology:
 
 
 def exchanges(
-    mesh: MeshTopology, groups: list[list[int]], pattern: str = "all_to_all", how: str = "direct"
+    mesh: Topology, groups: list[list[int]], pattern: str = "all_to_all", how: str = "direct"
 ) -> Exchanges | None:
     schedule = build_schedule(mesh, pattern, groups, 1.0, how, lockstep=True)
     return exchanges_of(mesh, schedule.messages)
 
 
-def cycles(mesh: MeshTopology, found: Exchanges | None, flits: int) -> float:
+def cycles(mesh: Topology, found: Exchanges | None, flits: int) -> float:
     assert found is not None and mesh.endpoint is not None
     return found.time_s(flits * 512.0) * mesh.endpoint.clock.hz
 
@@ -82,3 +85,26 @@ def test_beyond_a_size_more_data_take_longer_in_proportion(mesh: MeshTopology) -
     most = 16 * 4 * mesh.endpoint.chunk_bytes
     half_s, whole_s = found.time_s(most / 2), found.time_s(most)
     assert found.time_s(10 * most) == pytest.approx(whole_s + 9 * 2 * (whole_s - half_s))
+
+
+def plane(record: str, *, in_network: bool = False) -> Topology:
+    return plane_topology(load_plane_cycles(RECORDS / f"{record}.json"), in_network=in_network)
+
+
+COPIES = [[3, 0, 1, 2], [9, 6, 7, 8], [15, 12, 13, 14]]
+"""Each copies to three, one after the other, on L1s with four NPUs."""
+
+
+def test_switches_are_simulated_where_each_link_is_a_port_of_endpoints_alone() -> None:
+    """A link of several ports would be shared out by destinations."""
+    assert exchanges(plane("wafer-20-a"), COPIES, "broadcast") is not None
+    assert exchanges(plane("wafer-20-a", in_network=True), COPIES, "broadcast") is None
+    assert exchanges(plane("wafer-20"), COPIES, "broadcast") is None
+
+
+@pytest.mark.parametrize(("flits", "rtl"), [(2048, 11_760), (8192, 43_332)])
+def test_what_waits_at_the_head_of_a_queue_takes_what_it_does_in_rtl(flits: int, rtl: int) -> None:
+    """Links that are shared alone would take a fifth less."""
+    topology = plane("wafer-20-a")
+    found = exchanges(topology, COPIES, "broadcast")
+    assert cycles(topology, found, flits) == pytest.approx(rtl, rel=0.02)

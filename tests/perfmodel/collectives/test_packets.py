@@ -155,3 +155,52 @@ def test_a_port_is_shared_by_flits() -> None:
     port.add(0, [(3, lambda: found.append(("d", clock.now)))])
     clock.run()
     assert found[-1] == ("d", 19)
+
+
+SLOW = ROOMY._replace(paces={1: 2.0})
+"""Link 1 carries a flit in two cycles."""
+
+
+def test_a_slow_link_has_a_flit_in_so_many_cycles_and_so_have_those_behind_it() -> None:
+    clock, found = Clock(0.0), list[float]()
+    routers = Routers(clock, SLOW)
+
+    def came(packet: Packet) -> None:
+        found.extend((clock.now, packet.cycles))
+
+    routers.send("a", Packet(0, 8, (0, 1, 2), came))
+    clock.run()
+    assert found == [10 + 10 + 4, 16]
+
+
+def test_acks_take_as_long_as_flits_of_a_slow_link() -> None:
+    clock, found = Clock(0.0), list[float]()
+    routers = Routers(clock, SLOW)
+    for _ in range(3):
+        routers.answer((1,))
+    routers.send("a", Packet(0, 8, (1,), lambda _: found.append(clock.now)))
+    clock.run()
+    assert found == [3 * 2 + 4]
+
+
+def test_what_waits_for_a_slow_link_holds_up_others_when_its_output_is_full() -> None:
+    """There is room for a packet, and for as many flits more as are inside of the switch."""
+    first, other = ("a", 0, 8, (1,)), ("a", 0, 8, (2,))
+
+    def leaves(inside: float, *sent: tuple[str, int, int, tuple[int, ...]]) -> float:
+        return dict(ends(SLOW._replace(inside_flits=inside), *sent))[len(sent) - 1] - 4 - 7
+
+    assert leaves(0, first, other) == 8
+    assert leaves(0, first, first, other) == 16
+    assert leaves(0, first, first, first, other) == 32
+    assert leaves(8, first, first, first, other) == 24
+
+
+def test_what_has_waited_is_there_at_once() -> None:
+    """A packet that comes in 16 cycles from 10 on has its next link at 16: 10 of them are left."""
+    clock, found = Clock(0.0), list[float]()
+    routers = Routers(clock, SLOW)
+    for source, flits, path in (("a", 8, (1, 2)), *[("b", 8, (2,))] * 4):
+        routers.send(source, Packet(0, flits, path, lambda packet: found.append(packet.cycles)))
+    clock.run()
+    assert found == [8, 8, 10, 8, 8]

@@ -74,12 +74,10 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
 
 
 SHARED = {
-    # Several flows on a link up that carries half of a port, and copies on it one after the other.
+    # Several rings on a link up that carries half of a port.
     ("MP2-DP5-PP2", "dp_all_reduce", 128): 0.171,
     ("MP3-DP3-PP2", "mp_all_reduce", 128): 0.185,
     ("MP3-DP3-PP2", "dp_all_reduce", 2048): 0.131,
-    ("MP3-DP3-PP2", "pp_backward", 2048): 0.173,
-    ("MP3-DP3-PP2", "pp_backward", 8192): 0.204,
 }
 """Phases by rings of FRED-A that the model misses, and what it misses them by at most."""
 
