@@ -204,7 +204,8 @@ class _Session:
             if cell.type.str() != "$mem_v2":
                 continue
             sizes = {
-                key: _parameter(cell, key) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
+                key: cell.getParam(_id(key)).as_int()
+                for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
             }
             if not sizes["WR_PORTS"]:
                 continue  # a table of constants is logic
@@ -279,10 +280,6 @@ def _box(module: Any) -> str:
 def _size(cell: Any) -> int:
     """Return about how much work it is to map a cell that is no instance of a module."""
     return max((signal.size() for signal in cell.connections_.values()), default=0)
-
-
-def _parameter(cell: Any, name: str) -> int:
-    return cell.getParam(_id(name)).as_int()
 
 
 def _net(cell: Any, port: str) -> tuple[str, int]:

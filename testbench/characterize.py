@@ -74,7 +74,12 @@ def characterize(
     ]
     measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
     options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
-    runs = _switch_runs(measured_spec, work / "switch", simulators, options)
+    runs = [
+        cosimulate_switch(
+            measured_spec, work / "switch" / name, **Options(**options | {"simulator": name})
+        )
+        for name in simulators
+    ]
     hashes = verilog_hashes(design, whole)
     return {
         **record_head(RECORD_SCHEMA, spec, measured_spec, simulators, seed, **hashes),
@@ -83,16 +88,6 @@ def characterize(
         "switch": agreed(runs, lambda one: _switch(one, spec)),
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
     }
-
-
-def _switch_runs(
-    spec: SwitchSpec, work: Path, simulators: Sequence[str], options: Options
-) -> list[SimulationResult]:
-    """Co-simulate a whole switch in all simulators."""
-    return [
-        cosimulate_switch(spec, work / name, **Options(**options | {"simulator": name}))
-        for name in simulators
-    ]
 
 
 def verilog_hashes(design: Written, whole: Written) -> dict[str, str]:

@@ -23,10 +23,6 @@ PARTS = {
 _COMPUTE = ("forward", "recompute", "backward", "optimizer")
 
 
-def _gb(value: float) -> str:
-    return f"{value / 1e9:,.1f}"
-
-
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:,.3f}"
 
@@ -53,7 +49,7 @@ def _bytes(name: str) -> Column:
     def value(row: Any) -> float:
         return getattr(row.footprint, f"{name}_bytes")
 
-    return Column(value, f"{name} [B]", f"{name} [GB]", lambda row: _gb(value(row)))
+    return Column(value, f"{name} [B]", f"{name} [GB]", lambda row: f"{value(row) / 1e9:,.1f}")
 
 
 COLUMNS = Columns(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.training.compute import Npu
-from perfmodel.workloads.layers import Layer, Operator
+from perfmodel.workloads.layers import Operator
 from perfmodel.workloads.workload import Workload
 
 __all__ = ["Point", "roofline"]
@@ -55,7 +55,7 @@ def roofline(workload: Workload, mp: int, npu: Npu) -> tuple[Point, ...]:
     alike: dict[tuple[Operator, int], int] = {}
     for layer in workload.network.layers:
         for operator in layer.operators:
-            key = (operator, _shared(layer, mp))
+            key = (operator, mp if layer.splits else 1)
             alike[key] = alike.get(key, 0) + 1
     times = {key: count * npu.pass_s(key[0], samples, key[1]) for key, count in alike.items()}
     total = sum(times.values())
@@ -79,7 +79,3 @@ def roofline(workload: Workload, mp: int, npu: Npu) -> tuple[Point, ...]:
             )
         )
     return tuple(sorted(points, key=lambda point: -point.time_s))
-
-
-def _shared(layer: Layer, mp: int) -> int:
-    return mp if layer.splits else 1

@@ -14,19 +14,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from fred_hw.compiler.flows import Flow
-from fred_hw.compiler.placement import Strategy, phases, strategies
+from fred_hw.compiler.placement import phases, strategies
 from fred_hw.compiler.routing import route
 
-__all__ = ["main", "phases_of"]
+__all__ = ["main"]
 
 ENOUGH = 3
 """Middle subswitches with which every phase has a route (README.md)."""
-
-
-def phases_of(found: Sequence[Strategy]) -> list[tuple[Flow, ...]]:
-    """Return the different phases of the strategies, in order of first appearance."""
-    return list(dict.fromkeys(flows for each in found for flows in phases(each).values()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for ports in options.ports:
         began = time.perf_counter()
         found = strategies(ports)
-        distinct = phases_of(found)
+        distinct = list(dict.fromkeys(flows for each in found for flows in phases(each).values()))
         values, unproven = [], 0
         for middle in options.middle:
             results = [route(flows, ports, middle) for flows in distinct]

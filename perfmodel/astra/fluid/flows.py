@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
-from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
+from perfmodel.astra.collectives.plan import ROOTED, Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import SharedFlow, Sharing
@@ -118,7 +118,7 @@ class Flows:
             queue = phase.axis.queue
             key = phase, chunk % 2
             if key not in known:
-                costs[key] = self._cost(phase, plan, lines[queue], chunk)
+                costs[key] = phase_cost(phase, plan, lines[queue], chunk, symmetry=self._symmetry)
                 known[key] = _on(lines[queue], costs[key], queue)
             total[queue] = _sum(total.get(queue), costs[key])
             sharing.begin(known[key], partial(queues.ended, chunk, number))
@@ -127,9 +127,6 @@ class Flows:
         queues.start()
         clock.run()
         return float(clock.now), total
-
-    def _cost(self, phase: Phase, plan: Plan, line: Line, chunk: int) -> Cost:
-        return phase_cost(phase, plan, line, chunk, symmetry=self._symmetry)
 
     def _shared(
         self,

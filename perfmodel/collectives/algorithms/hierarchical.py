@@ -111,14 +111,11 @@ def _on_lines(
             step = reduce_scatter_ring if action == "reduce" else all_gather_ring
             step(builder, line, parts)
             continue
-        pairs = [(i, j) for away in range(1, len(line)) for i, j in _apart(len(line), away)]
+        count = len(line)
+        pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
         builder.exchange(
             ((line[i], line[j], parts[j if action == "reduce" else i]) for i, j in pairs), action
         )
-
-
-def _apart(count: int, away: int) -> list[tuple[int, int]]:
-    return [(i, (i + away) % count) for i in range(count)]
 
 
 def _crossings(topology: Topology, group: Sequence[int]) -> bool:
