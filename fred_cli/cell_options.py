@@ -1,11 +1,12 @@
 """Options of what maps hardware to the cells of a library."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from .names import names_in
 from .options import ListingOption, NameOrFile
 
 __all__ = ["effort_option", "liberty_option", "read_cells", "sizing_option"]
@@ -38,10 +39,7 @@ class _LibraryFile(NameOrFile):
         return library_path(str(value))
 
 
-def _library_names() -> Iterable[str]:
-    from synth.installed import INSTALLED
-
-    return INSTALLED
+_library_names = names_in("synth.installed", "INSTALLED")
 
 
 def _libraries_listing() -> str:

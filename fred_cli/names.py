@@ -24,8 +24,13 @@ __all__ = [
 
 
 def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str]]:
-    """Return what imports the names that a module has under ``name``, once they are asked for."""
-    return lambda *_: (*before, *getattr(import_module(module), name))
+    """Return what imports the names that a module has, or gives, under ``name`` when asked."""
+
+    def names(*_: object) -> Iterable[str]:
+        found: Any = getattr(import_module(module), name)
+        return (*before, *(found if isinstance(found, Iterable) else found()))
+
+    return names
 
 
 class Named(click.ParamType):
@@ -39,7 +44,7 @@ class Named(click.ParamType):
 
     name = "text"
 
-    def __init__(self, names: Callable[[click.Context], Iterable[str]]) -> None:
+    def __init__(self, names: Callable[[Any], Iterable[str]]) -> None:
         self._names = names
 
     def shell_complete(

@@ -8,7 +8,15 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from .names import algorithm_name, change_key, compute_name, names_in, npu_key, placement_name
+from .names import (
+    Named,
+    algorithm_name,
+    change_key,
+    compute_name,
+    names_in,
+    npu_key,
+    placement_name,
+)
 
 __all__ = [
     "TRAINING_OPTIONS",
@@ -67,30 +75,16 @@ class ListingOption(click.Option):
         return super().get_help_record(ctx)
 
 
-class NameChoice(click.ParamType):
-    """A choice of names that are looked up when they are needed, not before.
-
-    Parameters
-    ----------
-    names : Callable
-        Returns them.
-    """
+class NameChoice(Named):
+    """A choice of names that are looked up when they are needed, not before."""
 
     name = "choice"
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        return click.Choice(tuple(self._names())).get_metavar(param, ctx)
+        return click.Choice(tuple(self._names(ctx))).get_metavar(param, ctx)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return click.Choice(tuple(self._names())).convert(value, param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        return click.Choice(tuple(self._names(ctx))).convert(value, param, ctx)
 
 
 class InputPath(click.ParamType):
@@ -204,7 +198,7 @@ def _placements() -> str:
     return f"Where neighbours matter, as on a mesh: {walks}."
 
 
-def _simulators() -> Iterable[str]:
+def _simulators(_context: object) -> Iterable[str]:
     from testbench.sim.simulator import SIMULATORS
 
     return (*SIMULATORS, "both")
@@ -246,10 +240,10 @@ def simulator_option(default: str) -> Callable[[Any], Any]:
     )
 
 
-def level_option(some: Callable[[], Iterable[str]] | None = None) -> Callable[[Any], Any]:
+def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[Any], Any]:
     """Return the option for a level of generation, any or one of some."""
 
-    def names() -> list[str]:
+    def names(*_: object) -> list[str]:
         from gen.level import LEVELS
 
         return list(some() if some else LEVELS)

@@ -1,6 +1,6 @@
 """`fred cluster`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import click
 
 from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
+from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
 from fred_cli.output import checked, need_plotly, plain, say_json
 from fred_cli.progress import progress
@@ -16,17 +17,11 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 
-def _transformers() -> Iterable[str]:
-    from perfmodel.cluster.model import transformer_names
-
-    return transformer_names()
-
-
 @click.command("cluster")
 @click.argument("file", required=False, type=InputPath())
 @click.option(
     "--workload",
-    type=NameOrFile(_transformers),
+    type=NameOrFile(names_in("perfmodel.cluster.model", "transformer_names")),
     help="A transformer: one that is shipped, or a file.",
 )
 @click.option("--batch", type=int, help="Samples in an iteration; those of the file by default.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fred_cli.fabric_program import route_fabric
+from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
     NameChoice,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-def _algorithms() -> tuple[str, ...]:
-    from fred_hw.mesh.collectives import algorithm_names
-
-    return algorithm_names()
-
-
 @click.command("route")
 @spec_argument
 @click.argument("flows_file", metavar="[FLOWS]", required=False, type=InputPath())
@@ -47,7 +42,7 @@ def _algorithms() -> tuple[str, ...]:
 )
 @click.option(
     "--algorithm",
-    type=NameChoice(_algorithms),
+    type=NameChoice(names_in("fred_hw.mesh.collectives", "algorithm_names")),
     help="Of a mesh: how rings go; by default auto, the last of these that a group fits.",
 )
 @click.option(

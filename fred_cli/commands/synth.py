@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
+from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
     OutputPath,
@@ -24,12 +25,6 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 
-def _levels() -> list[str]:
-    from gen.level import unit_levels
-
-    return unit_levels()
-
-
 _UNITS = 12
 _ENDINGS = ("_mapped.v", "_synth.json")
 
@@ -37,7 +32,7 @@ _ENDINGS = ("_mapped.v", "_synth.json")
 @click.command("synth")
 @click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
-@level_option(_levels)
+@level_option(names_in("gen.level", "unit_levels"))
 @click.option("--verilog", type=InputPath(), metavar="FILE", help="Instead of SPEC, with --top.")
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)
