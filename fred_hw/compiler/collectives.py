@@ -88,38 +88,6 @@ def _others(group: Members, port: int) -> Members:
     return tuple(member for member in group if member != port)
 
 
-def _unicast(group: Members, root: int) -> Steps:
-    return ((Flow((root,), _others(group, root)[:1]),),)
-
-
-def _multicast(group: Members, root: int) -> Steps:
-    return ((Flow((root,), _others(group, root)),),)
-
-
-def _reduce(group: Members, root: int) -> Steps:
-    return ((Flow(group, (root,)),),)
-
-
-def _scatter(group: Members, root: int) -> Steps:
-    return tuple((Flow((root,), (member,)),) for member in group)
-
-
-def _gather(group: Members, root: int) -> Steps:
-    return tuple((Flow((member,), (root,)),) for member in group)
-
-
-def _all_reduce(group: Members) -> Steps:
-    return ((Flow(group, group),),)
-
-
-def _reduce_scatter(group: Members) -> Steps:
-    return tuple((Flow(group, (member,)),) for member in group)
-
-
-def _all_gather(group: Members) -> Steps:
-    return tuple((Flow((member,), _others(group, member)),) for member in group)
-
-
 def _all_to_all(group: Members) -> Steps:
     shifted = (group[step:] + group[:step] for step in range(len(group)))
     return tuple(
@@ -128,16 +96,16 @@ def _all_to_all(group: Members) -> Steps:
 
 
 _ROOTED: dict[str, Callable[[Members, int], Steps]] = {
-    "unicast": _unicast,
-    "multicast": _multicast,
-    "reduce": _reduce,
-    "scatter": _scatter,
-    "gather": _gather,
+    "unicast": lambda group, root: ((Flow((root,), _others(group, root)[:1]),),),
+    "multicast": lambda group, root: ((Flow((root,), _others(group, root)),),),
+    "reduce": lambda group, root: ((Flow(group, (root,)),),),
+    "scatter": lambda group, root: tuple((Flow((root,), (one,)),) for one in group),
+    "gather": lambda group, root: tuple((Flow((one,), (root,)),) for one in group),
 }
 _ROOTLESS: dict[str, Callable[[Members], Steps]] = {
-    "all_reduce": _all_reduce,
-    "reduce_scatter": _reduce_scatter,
-    "all_gather": _all_gather,
+    "all_reduce": lambda group: ((Flow(group, group),),),
+    "reduce_scatter": lambda group: tuple((Flow(group, (one,)),) for one in group),
+    "all_gather": lambda group: tuple((Flow((one,), _others(group, one)),) for one in group),
     "all_to_all": _all_to_all,
 }
 COLLECTIVES = (

@@ -17,7 +17,6 @@ __all__ = [
     "expert_dp_groups",
     "mp_groups",
     "phases",
-    "pp_groups",
     "strategies",
 ]
 
@@ -129,12 +128,6 @@ def dp_groups(strategy: Strategy) -> Groups:
     """
     mp, dp, pp, cp = strategy._ranges
     return tuple(tuple(strategy.port(k, d, p, c) for d in dp for c in cp) for p in pp for k in mp)
-
-
-def pp_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each pipeline, first stage first, in order of DP, then CP, then MP."""
-    mp, dp, pp, cp = strategy._ranges
-    return tuple(tuple(strategy.port(k, d, p, c) for p in pp) for d in dp for c in cp for k in mp)
 
 
 def cp_groups(strategy: Strategy) -> Groups:

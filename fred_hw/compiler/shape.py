@@ -13,7 +13,6 @@ __all__ = [
     "layout",
     "microswitch_counts",
     "split_count",
-    "stage_count",
     "subswitch_ports",
 ]
 
@@ -27,14 +26,6 @@ def split_count(ports: int) -> int:
     """Levels of input and output micro-switches around the last crossing: 0 for 2 ports."""
     check_int("ports", ports, minimum=2)
     return (ports - 1).bit_length() - 1
-
-
-def stage_count(ports: int) -> int:
-    """Micro-switches on every way from an input to an output.
-
-    S(2) = 1, S(P) = 2 + S(ceil(P / 2)); derived from FRED, arXiv 2406.19580, on the interconnect.
-    """
-    return 1 + 2 * split_count(ports)
 
 
 def code_width(middle: int) -> int:

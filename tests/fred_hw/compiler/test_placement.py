@@ -15,7 +15,6 @@ from fred_hw.compiler.placement import (
     expert_dp_groups,
     mp_groups,
     phases,
-    pp_groups,
     strategies,
 )
 from fred_hw.compiler.routing import route
@@ -72,8 +71,7 @@ def test_mp_neighbours_are_side_by_side_then_pp_then_dp() -> None:
     assert [strategy.port(1, 0, 0), strategy.port(0, 0, 1), strategy.port(0, 1, 0)] == [1, 2, 4]
     assert mp_groups(strategy)[:2] == ((0, 1), (2, 3))
     assert dp_groups(strategy)[0] == (0, 4, 8, 12, 16)
-    assert pp_groups(strategy)[:2] == ((0, 2), (1, 3))
-    for groups in (mp_groups(strategy), dp_groups(strategy), pp_groups(strategy)):
+    for groups in (mp_groups(strategy), dp_groups(strategy)):
         assert sorted(port for group in groups for port in group) == list(range(20))
 
 
@@ -172,7 +170,7 @@ def test_groups_of_context_and_experts() -> None:
     assert dp_groups(strategy)[0] == (0, 2, 4, 6, 8, 10, 12, 14)
     assert ep_groups(strategy)[:3] == ((0, 4), (1, 5), (2, 6))
     assert expert_dp_groups(strategy)[0] == (0, 2, 8, 10)
-    groups_of = (mp_groups, dp_groups, pp_groups, cp_groups, ep_groups, expert_dp_groups)
+    groups_of = (mp_groups, dp_groups, cp_groups, ep_groups, expert_dp_groups)
     for one in (strategy, Strategy(1, 6, 2, cp=2, ep=3), Strategy(3, 2, 2, sp=True)):
         for groups in groups_of:
             assert sorted(port for g in groups(one) for port in g) == list(range(one.workers))

@@ -7,7 +7,6 @@ from fred_hw.compiler.shape import (
     layout,
     microswitch_counts,
     split_count,
-    stage_count,
 )
 
 
@@ -45,8 +44,7 @@ def test_layout_names_the_way_to_each_switch() -> None:
     assert names == ["r_0", "r_1", "demux", *middles, "d_0", "d_1", "mux"]
 
 
-def test_stages_follow_the_recursion() -> None:
-    assert stage_count(2) == 1
+def test_levels_follow_the_recursion() -> None:
+    assert split_count(2) == 0
     for ports in range(3, 65):
-        assert stage_count(ports) == 2 + stage_count((ports + 1) // 2)
-        assert split_count(ports) == (stage_count(ports) - 1) // 2
+        assert split_count(ports) == 1 + split_count((ports + 1) // 2)

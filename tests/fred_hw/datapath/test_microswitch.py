@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fred_hw.compiler.shape import stage_count
+from fred_hw.compiler.shape import split_count
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer
@@ -115,8 +115,8 @@ def test_demultiplexer_and_multiplexer_steer(code: int) -> None:
 def test_latency_by_hand(ports: int, adder: int, stage: int, cycles: int) -> None:
     spec = SwitchSpec(ports=ports, adder_registers=adder, stage_registers=stage)
     assert latency_cycles(spec) == cycles
-    reducing = (stage_count(ports) + 1) // 2
-    assert cycles == stage_count(ports) * stage + reducing * adder
+    split = split_count(ports)
+    assert cycles == (2 * split + 1) * stage + (split + 1) * adder
 
 
 @pytest.mark.slow_after_first
