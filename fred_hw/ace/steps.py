@@ -11,7 +11,7 @@ from fred_hw.spec import SwitchSpec
 from .endpoint_map import endpoint_map
 from .operations import Buffer, Descriptor
 
-__all__ = ["EndpointProgram", "Step", "circuit_of"]
+__all__ = ["EndpointProgram", "Step", "buffers_of", "circuit_of"]
 
 _CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp"}
 _CIRCUITS |= dict.fromkeys(("dp", "cp", "ep", "load", "store", "input", "expert"), "dp")
@@ -50,6 +50,12 @@ class Step:
         return {"write": self.address, "value": self.value}
 
 
+def buffers_of(number: int, size: int) -> tuple[Buffer, Buffer]:
+    """Return where an end has what it sends in the phase of that number, and what it receives."""
+    first = 2 * number * size
+    return Buffer(first, size), Buffer(first + size, size)
+
+
 class EndpointProgram(ABC):
     """What software does with a fabric whose ends are endpoints; NPU n has address n.
 
@@ -76,17 +82,17 @@ class EndpointProgram(ABC):
         """Endpoints of NPUs and of I/O controllers."""
         return self.npus
 
-    @abstractmethod
     def phase(self, name: str) -> Any:
         """Return a phase by its name; it has that name and a number."""
+        return next(one for one in self.phases if one.name == name)
 
     @abstractmethod
     def alone(self, name: str) -> "EndpointProgram":
         """Return a program of one phase."""
 
-    @abstractmethod
     def buffers(self, phase: Any) -> tuple[Buffer, Buffer]:
         """Return where an NPU has what it sends in a phase, and what it receives."""
+        return buffers_of(phase.number, self.size)
 
     @abstractmethod
     def descriptors(self, npu: int, phase: Any) -> Sequence[Descriptor]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fred_hw.ace.operations import Buffer, Descriptor
-from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
+from fred_hw.ace.operations import Descriptor
+from fred_hw.ace.steps import EndpointProgram, Step, buffers_of, circuit_of
 from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
@@ -103,10 +103,6 @@ class MeshProgram(EndpointProgram):
         """NPUs, each with an endpoint."""
         return self.mesh.routers
 
-    def phase(self, name: str) -> MeshPhase:
-        """Return a phase by its name."""
-        return next(one for one in self.phases if one.name == name)
-
     def alone(self, name: str) -> "MeshProgram":
         """Return a program of one phase, with its number and its place in memory."""
         return replace(self, phases=(self.phase(name),))
@@ -118,10 +114,6 @@ class MeshProgram(EndpointProgram):
     def unit_steps(self) -> Sequence[Sequence[Step]]:
         """Return nothing: routers have no registers."""
         return ()
-
-    def buffers(self, phase: MeshPhase) -> tuple[Buffer, Buffer]:
-        """Return where an NPU has what it sends in a phase, and what it receives."""
-        return _buffers(phase.number, self.size)
 
     def link_flits(self, name: str) -> Counter[Link]:
         """Return the data flits that each link carries in a phase."""
@@ -196,11 +188,6 @@ def sent_flits(descriptor: Descriptor, flit_bytes: int) -> int:
     return reduces * (flits - sizes[rank]) + gathers * (flits - sizes[(rank + 1) % members])
 
 
-def _buffers(number: int, size: int) -> tuple[Buffer, Buffer]:
-    first = 2 * number * size
-    return Buffer(first, size), Buffer(first + size, size)
-
-
 def compile_for_mesh(
     mesh: MeshSpec, strategy: Strategy, size: int, *, algorithm: str = AUTO
 ) -> MeshProgram:
@@ -244,7 +231,7 @@ def compile_for_mesh(
     found = []
     for number, (name, (pattern, what)) in enumerate(collective_phases(strategy).items()):
         circuit = circuit_of(name)
-        source, destination = _buffers(number, size)
+        source, destination = buffers_of(number, size)
         place = Place(
             mesh=mesh, source=source, destination=destination, circuits=(circuit, _SECOND[circuit])
         )

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
+from fred_hw.ace.operations import Descriptor, FlowId, exchange
 from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
 from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.collective_phases import collective_phases
@@ -113,10 +113,6 @@ class WaferProgram(EndpointProgram):
         """Return a program of one phase, which is the first."""
         return replace(self, phases=(replace(self.phase(name), number=0),))
 
-    def phase(self, name: str) -> Phase:
-        """Return a phase by its name."""
-        return next(one for one in self.phases if one.name == name)
-
     def entry(self, phase: Phase, chiplet: int) -> int:
         """Return the entry of a phase in a chiplet that takes part in it."""
         ways, circuit = phase.ways, DATA_CIRCUITS.index(phase.circuit)
@@ -166,11 +162,6 @@ class WaferProgram(EndpointProgram):
             (destination, flow) if receives else None,
         )
         return [part]
-
-    def buffers(self, phase: Phase) -> tuple[Buffer, Buffer]:
-        """Return where an NPU has what it sends in a phase, and what it receives."""
-        first = 2 * phase.number * self.size
-        return Buffer(first, self.size), Buffer(first + self.size, self.size)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, JSON-friendly; docs/wafer.md has the keys."""
