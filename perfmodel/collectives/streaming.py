@@ -68,11 +68,11 @@ def build_stream(
                     hops = topology.reduction_hops(group, io)
                     builder.send(group, (io,), (shard,), "reduce", hops)
         elif pattern == "stream_in":
-            _hand_out(builder, topology, group, bytes_each)
+            _hand(builder, topology, group, bytes_each, out=True)
             _rings(builder, topology, group, bytes_each, "all_gather")
         else:
             _rings(builder, topology, group, bytes_each, "reduce_scatter")
-            _hand_in(builder, topology, group, bytes_each)
+            _hand(builder, topology, group, bytes_each, out=False)
         parts.append(builder.end_part(group))
     if not trees:
         name, assumption = "rings", _RINGS[pattern]
@@ -116,20 +116,19 @@ def _shares(topology: Topology, group: Sequence[int]) -> dict[tuple[int, int], f
     return shares
 
 
-def _hand_out(
-    builder: ScheduleBuilder, topology: Topology, group: Sequence[int], group_bytes: float
+def _hand(
+    builder: ScheduleBuilder,
+    topology: Topology,
+    group: Sequence[int],
+    group_bytes: float,
+    *,
+    out: bool,
 ) -> None:
-    for (io, member), share in _shares(topology, group).items():
-        shard = builder.add_shard(io, share * group_bytes)
-        builder.send((io,), (member,), (shard,), "copy", feeds_pass=True)
-
-
-def _hand_in(
-    builder: ScheduleBuilder, topology: Topology, group: Sequence[int], group_bytes: float
-) -> None:
-    for (io, member), share in _shares(topology, group).items():
-        shard = builder.add_shard(member, share * group_bytes)
-        builder.send((member,), (io,), (shard,), "copy")
+    """Send each share from its I/O controller to its member, or back."""
+    for ends, share in _shares(topology, group).items():
+        source, target = ends if out else ends[::-1]
+        shard = builder.add_shard(source, share * group_bytes)
+        builder.send((source,), (target,), (shard,), "copy", feeds_pass=out)
 
 
 def _rings(

@@ -17,7 +17,7 @@ from .section import CLASSES, SECTIONS, Evidence, ReproduceRow, Setting
 __all__ = ["Count", "MovedRow", "count", "identified", "reproduce", "reproduce_both"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MovedRow(ReproduceRow):
     """One published figure, ours with the protocol as measured, and what the protocol did to ours.
 

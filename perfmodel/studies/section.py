@@ -63,7 +63,7 @@ class Setting:
     algorithm: str = PUBLISHED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReproduceRow:
     """A figure of the paper, or one derived from them, beside ours.
 
@@ -101,14 +101,14 @@ class ReproduceRow:
     what: str
     evidence: Evidence
     published: float | str | None
-    derived: float | None
+    derived: float | None = None
     model: float | str
-    ratio: float | None
+    ratio: float | None = None
     rule: str
-    tolerance: float | None
+    tolerance: float | None = None
     ok: bool
     how: str
-    others: str
+    others: str = ""
     source: str
 
 
@@ -207,14 +207,11 @@ def bound(name: str, what: str, figure: Published, model: float, how: str) -> Re
         what=what,
         evidence="predicted",
         published=f"under {figure.printed}",
-        derived=None,
         model=model,
         ratio=model / figure.value,
         rule="bound",
-        tolerance=None,
         ok=model < figure.value,
         how=how,
-        others="",
         source=figure.source,
     )
 
@@ -228,13 +225,9 @@ def word(
         what=what,
         evidence=evidence,
         published=said.words,
-        derived=None,
         model=model,
-        ratio=None,
         rule="words",
-        tolerance=None,
         ok=said.words == model,
         how=how,
-        others="",
         source=said.source,
     )
