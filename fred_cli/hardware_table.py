@@ -43,17 +43,18 @@ class HardwareRow:
 
 def hardware_rows() -> tuple[HardwareRow, ...]:
     """Return the published wafers, twenty NPUs on planes of switches and on a mesh, as hardware."""
+    from fred_hw.files import load_model
     from perfmodel.studies.rtl_plane import load_plane_cycles
-    from perfmodel.switch_timing.areas import load_areas
+    from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
     from perfmodel.switch_timing.router import RouterTiming, load_link_record
 
     wafer = load_plane_cycles().spec
-    router = load_link_record("mesh-5x4")
+    areas, router = load_model(AreaRecord, SHIPPED_AREAS), load_link_record("mesh-5x4")
     assert isinstance(router, RouterTiming)
     mesh = router.record.spec
     return (
-        *_area(wafer, load_areas()),
-        *_clock(wafer, load_areas(), router),
+        *_area(wafer, areas),
+        *_clock(wafer, areas, router),
         *_latency(wafer, mesh, router),
         *_work(wafer, mesh),
         _iteration(),

@@ -1,16 +1,15 @@
 """Record of areas: what synthesis found of switches, routers and endpoints of one configuration."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from fred_hw.files import FileModel, load_model
+from fred_hw.files import FileModel
 
 from .measured_record import as_tuple
 from .record import RECORDS
 
-__all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea", "load_areas"]
+__all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea"]
 
 SHIPPED_AREAS = RECORDS / "areas-int8x1.json"
 """Areas with a lane of INT8, the smallest configuration that all units have."""
@@ -103,14 +102,3 @@ class AreaRecord(FileModel):
         if not enough:
             raise KeyError(f"switch of {ports} ports")
         return found[min(enough)]
-
-
-def load_areas(path: Path = SHIPPED_AREAS) -> AreaRecord:
-    """Return areas from a file.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is no valid record; names the field.
-    """
-    return load_model(AreaRecord, path)

@@ -302,14 +302,12 @@ class EndpointTiming:
             record=self.loaded_as,
             name=record.name,
             measured="endpoint",
-            interpolated_ports=None,
             latency_cycles=record.endpoint.start_cycles + record.endpoint.finish_cycles,
             latency_s=(record.endpoint.start_cycles + record.endpoint.finish_cycles)
             / self.clock.hz,
             efficiency=self.efficiency,
             clock=f"{self.clock.hz / 1e9:.6f} GHz, {self.clock.source}",
             measured_by=record.measured_by,
-            not_measured=(),
         )
 
 

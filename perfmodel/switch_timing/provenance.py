@@ -5,7 +5,7 @@ from dataclasses import dataclass
 __all__ = ["Provenance", "RecordUse"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordUse:
     """One timing record and what was taken from it.
 
@@ -40,13 +40,13 @@ class RecordUse:
     record: str
     name: str
     measured: str
-    interpolated_ports: int | None
+    interpolated_ports: int | None = None
     latency_cycles: int | None
     latency_s: float | None
     efficiency: float
     clock: str
     measured_by: str
-    not_measured: tuple[str, ...]
+    not_measured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

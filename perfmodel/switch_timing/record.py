@@ -25,6 +25,7 @@ __all__ = [
     "ProtocolModel",
     "SwitchTiming",
     "TimingRecord",
+    "check_payload_share",
     "load_record",
     "record_path",
 ]
@@ -73,19 +74,24 @@ class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
     def _check_share(self) -> "TimingRecord":
         if self.switch:
             # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
-            width = self.spec.data_width
-            share = self.switch.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
-            if abs(self.switch.payload_share / share - 1) > ROUNDING:
-                raise ValueError(
-                    f"switch.payload_share must be {share:.6g} as switch.data_flits_per_cycle and "
-                    f"flits of {width} bits say, not {self.switch.payload_share:.6g}"
-                )
+            rate, share = self.switch.data_flits_per_cycle, self.switch.payload_share
+            check_payload_share("switch", rate, share, self.spec.data_width)
         return self
 
     @property
     def not_measured(self) -> tuple[str, ...]:
         """Fields that are null."""
         return () if self.switch else ("switch",)
+
+
+def check_payload_share(of: str, rate: float, payload_share: float, width: int) -> None:
+    """Refuse a share that does not follow from data flits per cycle and their bits of data."""
+    share = rate * width / (width + HEADER_BITS + CRC_BITS)
+    if abs(payload_share / share - 1) > ROUNDING:
+        raise ValueError(
+            f"{of}.payload_share must be {share:.6g} as {of}.data_flits_per_cycle and flits of "
+            f"{width} bits say, not {payload_share:.6g}"
+        )
 
 
 class SwitchTiming:

@@ -7,12 +7,18 @@ from pydantic import model_validator
 
 from fred_hw.files import FileModel, validate
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.reading import read_data
 
 from .measured_record import Clock, MeasuredRecord
 from .provenance import RecordUse
-from .record import ROUNDING, SHIPPED, ProtocolModel, SwitchTiming, TimingRecord, record_path
+from .record import (
+    SHIPPED,
+    ProtocolModel,
+    SwitchTiming,
+    TimingRecord,
+    check_payload_share,
+    record_path,
+)
 from .whole_switch import Cycles, Share, SmallShare
 
 __all__ = [
@@ -93,12 +99,7 @@ class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
                 f"{cycles.latency_cycles}, not {cycles.follow_cycles}"
             )
         width = self.spec.link.data_width
-        share = self.router.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
-        if abs(self.router.payload_share / share - 1) > ROUNDING:
-            raise ValueError(
-                f"router.payload_share must be {share:.6g} as router.data_flits_per_cycle and "
-                f"flits of {width} bits say, not {self.router.payload_share:.6g}"
-            )
+        check_payload_share("router", cycles.data_flits_per_cycle, cycles.payload_share, width)
         return self
 
 
@@ -149,13 +150,11 @@ class RouterTiming:
             record=self.loaded_as,
             name=record.name,
             measured="router",
-            interpolated_ports=None,
             latency_cycles=self.latency_cycles,
             latency_s=self.latency_s,
             efficiency=self.link_share,
             clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
             measured_by=record.measured_by,
-            not_measured=(),
         )
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
+from fred_hw.files import load_model
 from fred_hw.load import load_spec
 from fred_hw.mesh.load import load_mesh
-from perfmodel.switch_timing.areas import load_areas
+from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
 from synth.installed import library_path
 from synth.liberty import Libraries, read_libraries
 from synth.synthesis import Source, from_spec, synthesize
@@ -97,7 +98,7 @@ def main(output: Path | None, work: Path | None) -> None:
     if output:
         output.write_text(json.dumps(record, indent=1) + "\n")
         return
-    shipped = {one.unit: one.verilog_sha256 for one in load_areas().units}
+    shipped = {one.unit: one.verilog_sha256 for one in load_model(AreaRecord, SHIPPED_AREAS).units}
     stale = [one["unit"] for one in rows if shipped.get(one["unit"]) != one["verilog_sha256"]]
     if stale:
         sys.exit(f"error: the shipped areas are of other Verilog: {', '.join(stale)}")

@@ -7,9 +7,10 @@ import pytest
 from fred_cli.columns.hardware import COLUMNS
 from fred_cli.hardware_table import HardwareRow, hardware_rows
 from fred_cli.hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
+from fred_hw.files import load_model
 from fred_hw.mesh.load import load_mesh
 from fred_hw.wafer.load import load_wafer
-from perfmodel.switch_timing.areas import load_areas
+from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
 from tests.fred_cli.fred import Fred
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -51,7 +52,7 @@ def test_ways_between_npus() -> None:
 
 
 def test_areas_are_those_of_all_planes_per_npu() -> None:
-    areas, found = load_areas(), rows()
+    areas, found = load_model(AreaRecord, SHIPPED_AREAS), rows()
     one = {unit.unit: unit.area_um2 for unit in areas.units}
     chiplets = ((3, 12), (2, 11), (2, 10))
     plane = sum(n * areas.switch(ports).area_um2 for n, ports in chiplets)
