@@ -329,14 +329,6 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_file_is_refused_in_a_line(tmp_path: Path, what: str) -> None:
-    data, message = BAD[what]
-    path = saved(tmp_path, data)
-    with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}[^\n]*$"):
-        list(read(path))
-
-
 BAD_JSON = {
     "a list": (b"[]", "byte 0: must be a JSON object, not other text"),
     "half": (b'{} {"id": 1', "byte 3: must be a whole JSON object, not half of one"),
@@ -387,10 +379,10 @@ BAD_JSON = {
 }
 
 
-@pytest.mark.parametrize("what", BAD_JSON)
-def test_bad_json_is_refused_in_a_line(tmp_path: Path, what: str) -> None:
-    data, message = BAD_JSON[what]
-    path = saved(tmp_path, data, "a.json")
+@pytest.mark.parametrize("what", BAD | BAD_JSON)
+def test_bad_file_is_refused_in_a_line(tmp_path: Path, what: str) -> None:
+    data, message = (BAD | BAD_JSON)[what]
+    path = saved(tmp_path, data, "a.json" if what in BAD_JSON else "a.et")
     with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}[^\n]*$"):
         list(read(path))
 

@@ -48,25 +48,36 @@ def times(topology: Topology, *transfers: Transfer) -> list[float]:
     return [result.completion_s(0, 0, number) for number in range(len(transfers))]
 
 
-def test_message_takes_its_length_and_the_latency_of_each_link() -> None:
-    wafer = mesh(4)
-    assert times(wafer, send(wafer, 0, 3)) == pytest.approx([MILLI + 3 * WIRE_S])
+HOP_S = MILLI + WIRE_S
+TIMES: dict[str, tuple[int, list[tuple[Any, ...]], list[float]]] = {
+    "a message takes its length and the latency of each link": (4, [(0, 3)], [HOP_S + 2 * WIRE_S]),
+    "an empty message takes only latency": (4, [(0, 3, 0.0)], [3 * WIRE_S]),
+    "a second message waits for the link": (2, [(0, 1), (0, 1)], [HOP_S, HOP_S + MILLI]),
+    "directions do not disturb each other": (2, [(0, 1), (1, 0)], [HOP_S] * 2),
+    "a transfer waits for those before it": (
+        3,
+        [(0, 1), (1, 2, MEGA, (0,))],
+        [HOP_S, 2 * HOP_S],
+    ),
+    "a source waits only for what it receives itself": (
+        3,
+        [(0, (1, 2)), (1, 0, MEGA, (0,))],
+        [HOP_S + WIRE_S, 2 * HOP_S],
+    ),
+    "a source that receives nothing waits for all targets": (
+        4,
+        [(0, (1, 2)), (3, 2, MEGA, (0,))],
+        [HOP_S + WIRE_S, 2 * HOP_S + WIRE_S],
+    ),
+}
+"""Columns of a mesh, what is sent on it, and when each of it has come."""
 
 
-def test_empty_message_takes_only_latency() -> None:
-    wafer = mesh(4)
-    assert times(wafer, send(wafer, 0, 3, 0.0)) == pytest.approx([3 * WIRE_S])
-
-
-def test_second_message_waits_for_the_link() -> None:
-    wafer = mesh(2)
-    found = times(wafer, send(wafer, 0, 1), send(wafer, 0, 1))
-    assert found == pytest.approx([MILLI + WIRE_S, 2 * MILLI + WIRE_S])
-
-
-def test_directions_of_a_link_do_not_disturb_each_other() -> None:
-    wafer = mesh(2)
-    assert times(wafer, send(wafer, 0, 1), send(wafer, 1, 0)) == pytest.approx([MILLI + WIRE_S] * 2)
+@pytest.mark.parametrize("what", TIMES)
+def test_times(what: str) -> None:
+    columns, sends, expected = TIMES[what]
+    wafer = mesh(columns)
+    assert times(wafer, *(send(wafer, *one) for one in sends)) == pytest.approx(expected)
 
 
 def test_slow_link_sets_the_pace_of_those_behind_it_and_leaves_them_room() -> None:
@@ -84,24 +95,6 @@ def test_slow_link_at_the_end_sets_the_time() -> None:
     path = (wafer.link_index[1, 0], ()), (wafer.link_index[0, io], (0,))
     result = simulate(wafer, [Batch((Transfer((1,), (io,), path, MEGA),))])
     assert result.finish_s[0] == pytest.approx(4 * MILLI + 2 * WIRE_S)
-
-
-def test_transfer_waits_for_those_before_it() -> None:
-    wafer = mesh(3)
-    found = times(wafer, send(wafer, 0, 1), send(wafer, 1, 2, after=(0,)))
-    assert found == pytest.approx([MILLI + WIRE_S, 2 * MILLI + 2 * WIRE_S])
-
-
-def test_source_waits_only_for_what_it_receives_itself() -> None:
-    wafer = mesh(3)
-    found = times(wafer, send(wafer, 0, (1, 2)), send(wafer, 1, 0, after=(0,)))
-    assert found == pytest.approx([MILLI + 2 * WIRE_S, 2 * MILLI + 2 * WIRE_S])
-
-
-def test_source_that_receives_nothing_waits_for_all_targets() -> None:
-    wafer = mesh(4)
-    found = times(wafer, send(wafer, 0, (1, 2)), send(wafer, 3, 2, after=(0,)))
-    assert found == pytest.approx([MILLI + 2 * WIRE_S, 2 * MILLI + 3 * WIRE_S])
 
 
 def test_earlier_chunk_goes_first() -> None:

@@ -23,25 +23,17 @@ def least_largest(costs: Sequence[float], stages: int) -> float:
     )
 
 
-def check_best(costs: Sequence[float], stages: int) -> None:
+@pytest.mark.parametrize("cost", [st.integers(0, 9).map(float), st.floats(1e-9, 1e3)])
+@given(st.data())
+def test_costs_are_cut_as_well_as_by_brute_force(
+    cost: st.SearchStrategy[float], data: st.DataObject
+) -> None:
+    costs = data.draw(st.lists(cost, min_size=1, max_size=9))
+    stages = data.draw(st.integers(1, len(costs)))
     cuts = balanced_stages(costs, stages)
     assert len(cuts) == stages and all(len(cut) for cut in cuts)
     assert [i for cut in cuts for i in cut] == list(range(len(costs)))
     assert largest(costs, cuts) == pytest.approx(least_largest(costs, stages), rel=1e-9)
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.data())
-def test_whole_costs_are_cut_as_well_as_by_brute_force(
-    costs: list[int], data: st.DataObject
-) -> None:
-    check_best([float(cost) for cost in costs], data.draw(st.integers(1, len(costs))))
-
-
-@given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=9), st.data())
-def test_any_costs_are_cut_as_well_as_by_brute_force(
-    costs: list[float], data: st.DataObject
-) -> None:
-    check_best(costs, data.draw(st.integers(1, len(costs))))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """A switch with endpoints at its ports: collectives through both, with and without faults."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,54 +40,44 @@ def four() -> Path:
     return build_switch_with_endpoints(FOUR, EMITTER)
 
 
+def run(
+    program: Path, table: list[Phase], load: Load, spec: SwitchSpec = FOUR, **conditions: Any
+) -> dict[str, Any]:
+    return run_switch_with_endpoints(program, spec, table, load, Conditions(**conditions))
+
+
+def run_right(program: Path, table: list[Phase], load: Load, **more: Any) -> dict[str, Any]:
+    found = run(program, table, load, **more)
+    assert found["right"], (table, found)
+    return found
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) -> None:
     for table in tables(FOUR, seed):
-        result = run_switch_with_endpoints(
-            four, FOUR, table, Load(packets=400), Conditions(seed=seed, stall_percent=10 * seed)
+        run_right(four, table, Load(packets=400), seed=seed, stall_percent=10 * seed)
+        faulty = run_right(
+            four, table, Load(packets=400), seed=seed, faults_per_million=2_000, delay=7
         )
-        assert result["right"], (table, result)
-        faulty = run_switch_with_endpoints(
-            four,
-            FOUR,
-            table,
-            Load(packets=400),
-            Conditions(seed=seed, faults_per_million=2_000, delay=7),
-        )
-        assert faulty["right"], (table, faulty)
         assert sum(faulty["faults"].values()) > 20
 
 
 def test_unicasts_at_the_default_index_beside_collectives(four: Path) -> None:
     table = [phase for phase in tables(FOUR, 0)[0] if phase.circuit != 1]
-    result = run_switch_with_endpoints(
-        four,
-        FOUR,
-        table,
-        Load(packets=800, unicasts=1),
-        Conditions(faults_per_million=1_000, stall_percent=5),
-    )
-    assert result["right"], result
+    load = Load(packets=800, unicasts=1)
+    run_right(four, table, load, faults_per_million=1_000, stall_percent=5)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_phases_that_take_turns_on_a_circuit(four: Path, seed: int) -> None:
     table = phase_table(random.Random(seed), FOUR, 9)
     for faults in (0, 2_000):
-        result = run_switch_with_endpoints(
-            four,
-            FOUR,
-            table,
-            Load(packets=40, rounds=4),
-            Conditions(seed=seed, faults_per_million=faults, stall_percent=10 * seed),
-        )
-        assert result["right"], (table, result)
+        more = {"seed": seed, "faults_per_million": faults, "stall_percent": 10 * seed}
+        run_right(four, table, Load(packets=40, rounds=4), **more)
 
 
 def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
-    table = tables(FOUR, 0)[0]
-    result = run_switch_with_endpoints(four, FOUR, table, Load(packets=4_000, full=True))
-    assert result["right"], result
+    result = run_right(four, tables(FOUR, 0)[0], Load(packets=4_000, full=True))
     # Of all cycles, those of the first flits on their way and of the last acks among them.
     assert payload_share(result["flits"] / FOUR.ports / result["span_cycles"]) >= 0.97
 
@@ -96,22 +86,18 @@ def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
 def test_two_ports() -> None:
     two = build_switch_with_endpoints(TWO)
     for table in tables(TWO, 1):
-        result = run_switch_with_endpoints(
-            two, TWO, table, Load(packets=500), Conditions(faults_per_million=2_000)
-        )
-        assert result["right"], result
+        run_right(two, table, Load(packets=500), spec=TWO, faults_per_million=2_000)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_noticed(four: Path, fault: Fault) -> None:
     table = tables(FOUR, 1)[0]
     # It may end before an answer is missed: one of three runs must show it.
-    chosen = Conditions(
-        faults_per_million=20_000, idle_limit=20_000, plusargs=EMITTER.plusargs(fault)
-    )
+    chosen = {
+        "faults_per_million": 20_000,
+        "idle_limit": 20_000,
+        "plusargs": EMITTER.plusargs(fault),
+    }
     assert not all(
-        run_switch_with_endpoints(
-            four, FOUR, table, Load(packets=2_000), replace(chosen, seed=seed)
-        )["right"]
-        for seed in (1, 2, 3)
+        run(four, table, Load(packets=2_000), seed=seed, **chosen)["right"] for seed in (1, 2, 3)
     )

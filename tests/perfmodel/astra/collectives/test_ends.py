@@ -36,19 +36,17 @@ def system(names: Sequence[str], **others: Any) -> SystemFile:
 
 
 RING, HALVING = ("ring", "ring"), ("halvingDoubling", "ring")
-UNAWARE: list[tuple[str, Pattern, Sequence[str], int, int]] = [
-    ("Switch 20 @3000", "all_reduce", ["ring"], 2_167, 634_867),
-    ("Ring 20 @750", "all_reduce", ["ring"], 3_269, 2_534_107),
-    ("Ring 20 @750", "all_to_all", ["ring"], 16_341, 12_670_531),
-    ("Ring 5 @750 x Ring 4 @750", "all_reduce", RING, 2_767, 2_533_621),
-    ("Ring 5 @750 x Ring 4 @750", "reduce_scatter", RING, 1_384, 1_266_811),
-    ("Switch 4 @3000 x Switch 5 @375", "all_reduce", HALVING, 2_021, 1_567_157),
-    ("Ring 8 @750 x Ring 8 @750", "all_to_all", RING, 10_250, 9_334_474),
-]
-AWARE: list[tuple[str, Pattern, Sequence[str], int, int]] = [
-    ("Switch 20 @3000", "all_reduce", ["ring"], 2_775, 1_268_175),
-    ("Switch 20 @3000", "all_to_all", ["direct"], 362, 333_362),
-    ("Ring 20 @750", "all_to_all", ["direct"], 3_617, 3_666_672),
+COLLECTIVES: list[tuple[str, str, Pattern, Sequence[str], int, int]] = [
+    ("unaware", "Switch 20 @3000", "all_reduce", ["ring"], 2_167, 634_867),
+    ("unaware", "Ring 20 @750", "all_reduce", ["ring"], 3_269, 2_534_107),
+    ("unaware", "Ring 20 @750", "all_to_all", ["ring"], 16_341, 12_670_531),
+    ("unaware", "Ring 5 @750 x Ring 4 @750", "all_reduce", RING, 2_767, 2_533_621),
+    ("unaware", "Ring 5 @750 x Ring 4 @750", "reduce_scatter", RING, 1_384, 1_266_811),
+    ("unaware", "Switch 4 @3000 x Switch 5 @375", "all_reduce", HALVING, 2_021, 1_567_157),
+    ("unaware", "Ring 8 @750 x Ring 8 @750", "all_to_all", RING, 10_250, 9_334_474),
+    ("aware", "Switch 20 @3000", "all_reduce", ["ring"], 2_775, 1_268_175),
+    ("aware", "Switch 20 @3000", "all_to_all", ["direct"], 362, 333_362),
+    ("aware", "Ring 20 @750", "all_to_all", ["direct"], 3_617, 3_666_672),
 ]
 
 
@@ -57,20 +55,12 @@ def all_alike(ends: dict[int, int]) -> int:
     return end
 
 
-@pytest.mark.parametrize(("net", "kind", "names", "small", "large"), UNAWARE)
-def test_collective_without_congestion(
-    net: str, kind: Pattern, names: Sequence[str], small: int, large: int
+@pytest.mark.parametrize(("model", "net", "kind", "names", "small", "large"), COLLECTIVES)
+def test_collective_without_and_with_congestion(
+    model: str, net: str, kind: Pattern, names: Sequence[str], small: int, large: int
 ) -> None:
     for size, ns in ((MIB, small), (GIB, large)):
-        assert all_alike(collective_ends(kind, size, network(net), system(names))) == ns
-
-
-@pytest.mark.parametrize(("net", "kind", "names", "small", "large"), AWARE)
-def test_collective_with_congestion(
-    net: str, kind: Pattern, names: Sequence[str], small: int, large: int
-) -> None:
-    for size, ns in ((MIB, small), (GIB, large)):
-        assert all_alike(collective_ends(kind, size, network(net), system(names), "aware")) == ns
+        assert all_alike(collective_ends(kind, size, network(net), system(names), model)) == ns
 
 
 def test_four_chunks_go_through_two_dimensions() -> None:
