@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from importlib import import_module
@@ -24,6 +24,7 @@ __all__ = [
     "say_json",
     "say_provenance",
     "table",
+    "write_given",
     "write_json",
     "write_text",
 ]
@@ -74,6 +75,19 @@ def write_text(text: str, path: Path) -> None:
     from gen.write import write_outputs
 
     write_outputs({path: text})
+
+
+def write_given(files: Mapping[Path | None, Callable[[], str | bytes]]) -> None:
+    """Write what functions return to the paths that are given, all of it or nothing.
+
+    Raises
+    ------
+    InputError
+        A file cannot be written.
+    """
+    from gen.write import write_outputs
+
+    write_outputs({path: content() for path, content in files.items() if path})
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

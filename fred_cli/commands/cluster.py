@@ -10,7 +10,7 @@ from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
-from fred_cli.output import checked, need_plotly, plain, say_json
+from fred_cli.output import checked, need_plotly, plain, say_json, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -98,7 +98,12 @@ def _swept(
         )
         fastest = best(points)
         variants = design_space(model, file, fastest)
-    _write(workload, points, file.cluster, csv_file, chart)
+    write_given(
+        {
+            csv_file: lambda: COLUMNS.csv(points),
+            chart: lambda: _chart(workload, points, file.cluster),
+        }
+    )
     if as_json:
         rows = [{**COLUMNS.json(row, row), "time_s": row.time_s} for row in points]
         found = {"rows": rows, "best": plain(fastest), "variants": plain(variants)}
@@ -129,18 +134,8 @@ def _say_best(fastest: Any) -> None:
         print(f"memory costs a factor of {held.time_s / free.unconstrained.total_s:.3f}")
 
 
-def _write(
-    name: str, points: Sequence[Any], cluster: Any, csv_file: Path | None, chart: Path | None
-) -> None:
-    """Write table and chart, both or none."""
-    from gen.write import write_outputs
+def _chart(name: str, points: Sequence[Any], cluster: Any) -> str:
+    from fred_cli.drawings.chart import page
+    from fred_cli.drawings.cluster import cluster_chart
 
-    files: dict[Path, str] = {}
-    if csv_file:
-        files[csv_file] = COLUMNS.csv(points)
-    if chart:
-        from fred_cli.drawings.chart import page
-        from fred_cli.drawings.cluster import cluster_chart
-
-        files[chart] = page(f"{name} on a cluster", cluster_chart(points, cluster))
-    write_outputs(files)
+    return page(f"{name} on a cluster", cluster_chart(points, cluster))

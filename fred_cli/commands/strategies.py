@@ -24,7 +24,7 @@ from fred_cli.options import (
     topology_name,
     workload_option,
 )
-from fred_cli.output import need_plotly, option_names, say_above_peak, say_json
+from fred_cli.output import need_plotly, option_names, say_above_peak, say_json, write_given
 from fred_cli.progress import progress
 from fred_cli.values import changed_workload
 from fred_hw.errors import InputError
@@ -104,7 +104,7 @@ def command(
             message = f"must leave a strategy that goes with {job.name}"
             raise InputError(" ".join(given) or "--least-npus", "", message)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm, tier)
-    _write(job.name, rows, csv_file, chart)
+    write_given({csv_file: lambda: COLUMNS.csv(rows), chart: lambda: _chart(job.name, rows)})
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
@@ -118,16 +118,8 @@ def command(
     say_above_peak(row.estimate for row in rows)
 
 
-def _write(name: str, rows: Sequence[Any], csv_file: Path | None, chart: Path | None) -> None:
-    """Write table and chart, both or none."""
-    from gen.write import write_outputs
+def _chart(name: str, rows: Sequence[Any]) -> str:
+    from fred_cli.drawings.chart import page
+    from fred_cli.drawings.charts import strategy_chart
 
-    files: dict[Path, str] = {}
-    if csv_file:
-        files[csv_file] = COLUMNS.csv(rows)
-    if chart:
-        from fred_cli.drawings.chart import page
-        from fred_cli.drawings.charts import strategy_chart
-
-        files[chart] = page(f"Strategies of {name}", strategy_chart(rows))
-    write_outputs(files)
+    return page(f"Strategies of {name}", strategy_chart(rows))

@@ -10,7 +10,7 @@ import click
 
 from fred_cli.columns.sweep import COLUMNS, shown, title
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import needed, say_above_peak, say_json
+from fred_cli.output import needed, say_above_peak, say_json, write_given
 from fred_cli.progress import progress
 
 __all__ = ["command"]
@@ -35,7 +35,7 @@ def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bo
     with progress("estimating points"):
         sweep = load_sweep(file)
         rows = run_sweep(sweep)
-    _write(rows, csv_file, parquet)
+    write_given({csv_file: lambda: COLUMNS.csv(rows), parquet: lambda: _parquet(rows)})
     if as_json:
         say_json({"baseline": sweep.baseline, "rows": rows})
         return
@@ -46,15 +46,7 @@ def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bo
     say_above_peak(row.estimate for row in ran)
 
 
-def _write(rows: Sequence[Any], csv_file: Path | None, parquet: Path | None) -> None:
-    """Write both tables or none."""
-    from gen.write import write_outputs
+def _parquet(rows: Sequence[Any]) -> bytes:
+    from perfmodel.api import to_dataframe
 
-    files: dict[Path, str | bytes] = {}
-    if csv_file:
-        files[csv_file] = COLUMNS.csv(rows)
-    if parquet:
-        from perfmodel.api import to_dataframe
-
-        files[parquet] = to_dataframe(rows).to_parquet()
-    write_outputs(files)
+    return to_dataframe(rows).to_parquet()
