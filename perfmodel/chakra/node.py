@@ -93,19 +93,22 @@ class _Attributed:
                 return one
         return None
 
-    def integer(self, name: str, default: int = 0) -> int:
+    def integer(self, name: str, default: int = 0, most: int | None = None) -> int:
         """Return the value of an integer attribute, whatever kind of integer its writer took.
 
         Raises
         ------
         InputError
-            The value is no integer; names no source.
+            The value is no integer, or not from 0 to ``most`` if that is given; names no source.
         """
         found = self.attr(name)
         if found is None:
             return default
         if not isinstance(found.value, int) or isinstance(found.value, bool):
             message = f"must be an integer, not {found.value!r:.60} of kind {found.kind or 'none'}"
+            raise InputError("", f"node {self.id}: {name}", message)
+        if most is not None and not 0 <= found.value <= most:
+            message = f"must be an integer from 0 to {most}, not {found.value}"
             raise InputError("", f"node {self.id}: {name}", message)
         return found.value
 

@@ -87,26 +87,18 @@ def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Ope
         if one not in places:
             raise InputError("", field, f"must wait for nodes of its trace, not for {one}")
         requires.append(places[one])
-    cpu, nic = _number(node, "cpu"), _number(node, "nic")
+    cpu, nic = (node.integer(name, most=_MOST) for name in ("cpu", "nic"))
     label = f"l{node.id}"
     if kind == "calc":
-        size = _number(node, DURATION_NS) or 1000 * node.duration_us
+        size = node.integer(DURATION_NS, most=_MOST) or 1000 * node.duration_us
         return Operation(label, kind, size, cpu=cpu, nic=nic, requires=tuple(requires))
     ours, theirs = ("comm_src", "comm_dst") if kind == "send" else ("comm_dst", "comm_src")
-    if _number(node, ours, rank) != rank:
+    if node.integer(ours, rank, _MOST) != rank:
         raise InputError("", f"{field}: {ours}", f"must be {rank}, whose trace it is")
-    peer, size = _number(node, theirs, ranks), _number(node, "comm_size")
+    peer, size = node.integer(theirs, ranks, _MOST), node.integer("comm_size", most=_MOST)
     if peer >= ranks:
         raise InputError("", f"{field}: {theirs}", f"must be a rank from 0 to {ranks - 1}")
     if size < 1:
         raise InputError("", f"{field}: comm_size", "must be 1 byte or more, not 0")
-    tag = _number(node, "comm_tag")
+    tag = node.integer("comm_tag", most=_MOST)
     return Operation(label, kind, size, peer, tag, cpu, nic, tuple(requires))
-
-
-def _number(node: Node, name: str, default: int = 0) -> int:
-    value = node.integer(name, default)
-    if not 0 <= value <= _MOST:
-        message = f"must be an integer from 0 to {_MOST}, not {value}"
-        raise InputError("", f"node {node.id}: {name}", message)
-    return value

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.system import SystemFile
@@ -181,7 +181,7 @@ def _what(node: Node | Task, system: SystemFile) -> What:
     kind, on_cpu = node.type, node.flag("is_cpu_op")
     if kind not in _TYPES:
         raise InputError("", f"node {node.id}", f"must be of a type from 0 to 7, not {kind}")
-    measured_ns = _bounded(node, DURATION_NS) or 1000 * node.duration_us or 1
+    measured_ns = node.integer(DURATION_NS, most=_MOST) or 1000 * node.duration_us or 1
     unit = _unit(kind, on_cpu)
     if system.replay_only:
         return What(kind, unit, measured_ns)
@@ -278,16 +278,8 @@ def _needed(node: Node | Task, name: str, why: str = "") -> int:
     if node.attr(name) is None:
         message = " ".join(filter(None, ("is required", why, "and was not given")))
         raise InputError("", f"node {node.id}: {name}", message)
-    return _bounded(node, name)
+    return node.integer(name, most=_MOST)
 
 
 def _end(node: Node | Task, name: str) -> int | None:
-    return None if node.attr(name) is None else _bounded(node, name)
-
-
-def _bounded(node: Node | Task, name: str) -> int:
-    value: Any = node.integer(name)
-    if not 0 <= value <= _MOST:
-        message = f"must be an integer from 0 to {_MOST}, not {value}"
-        raise InputError("", f"node {node.id}: {name}", message)
-    return value
+    return None if node.attr(name) is None else node.integer(name, most=_MOST)
