@@ -177,20 +177,25 @@ def collectives(bench: Bench) -> None:
     bench.run("1 GiB direct all-reduce, 64-NPU switch, aware", "1", *direct, *more)
 
 
-def steps(bench: Bench, side: int, least: str) -> None:
-    """Print a step on a square of NPUs."""
+def square(bench: Bench, side: int, count: int = 1) -> list[list[str]]:
+    """Return the options of steps on a square of NPUs, whose rows and columns are groups."""
     groups = {str(1 + i): [side * i + k for k in range(side)] for i in range(side)}
     groups |= {str(1 + side + k): [side * i + k for i in range(side)] for k in range(side)}
     ranks = [
-        step(str(1 + rank // side), str(1 + side + rank % side)) for rank in range(side * side)
+        step(str(1 + rank // side), str(1 + side + rank % side), steps=count)
+        for rank in range(side * side)
     ]
-    given = [
+    return [
         bench.network(("Switch", side, 400), ("Switch", side, 50)),
         bench.system("ring", "ring"),
         bench.groups(groups),
         bench.traces(ranks),
     ]
-    what = f"step of 1,360 nodes, {side * side} ranks"
+
+
+def steps(bench: Bench, side: int, least: str) -> None:
+    """Print a step on a square of NPUs."""
+    given, what = square(bench, side), f"step of 1,360 nodes, {side * side} ranks"
     bench.run(f"{what}, fluid", least, *given)
     bench.run(f"{what}, fluid, without symmetry", "", *given, ["--no-symmetry"])
     bench.run(f"{what}, unaware", least, *given, ["--network-model", "unaware"])
@@ -198,19 +203,7 @@ def steps(bench: Bench, side: int, least: str) -> None:
 
 def iterations(bench: Bench, side: int, count: int) -> None:
     """Print many steps on a square of NPUs, all of them and without those that repeat."""
-    groups = {str(1 + i): [side * i + k for k in range(side)] for i in range(side)}
-    groups |= {str(1 + side + k): [side * i + k for i in range(side)] for k in range(side)}
-    ranks = [
-        step(str(1 + rank // side), str(1 + side + rank % side), steps=count)
-        for rank in range(side * side)
-    ]
-    given = [
-        bench.network(("Switch", side, 400), ("Switch", side, 50)),
-        bench.system("ring", "ring"),
-        bench.groups(groups),
-        bench.traces(ranks),
-        ["--no-symmetry"],
-    ]
+    given = [*square(bench, side, count), ["--no-symmetry"]]
     what = f"{count} steps of 1,360 nodes, {side * side} ranks, no symmetry"
     bench.run(what, "", *given)
     bench.run(f"{what}, all", "", *given, ["--no-repeats"])

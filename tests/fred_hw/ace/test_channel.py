@@ -1,5 +1,6 @@
 """Tests of fred_hw.ace.channel."""
 
+from collections.abc import Callable, Container
 from typing import Any
 
 import pytest
@@ -56,67 +57,60 @@ def test_throughput_of_a_packet_after_the_chunk_has_come() -> None:
     assert sum(one[3] for one in seen) == 1
 
 
-def test_message_is_expected_when_the_part_that_it_is_reduced_with_has_come() -> None:
-    """A chunk begins with its first part; each of two messages waits for a part of its own."""
+def in_ring(
+    work: int,
+    cycles: int,
+    loaded: Container[int],
+    holds: Callable[[int, int], bool] = lambda cycle, sent: False,
+) -> dict[str, list[int]]:
+    """Return when flits of a ring are sent and expected, and when it ends; chunks begin at 20.
+
+    ``holds`` says whether none leaves in a cycle, by how many have.
+    """
     unit = known(AceChannel(spec=SPEC))
-    work = ring_work("reduce_scatter", rank=0, total=6, message=2, members=3)
-    sent, expected = list[int](), list[int]()
+    seen: dict[str, list[int]] = {name: [] for name in ("sent", "expected", "done")}
 
     async def bench(ctx: Any) -> None:
         done = 0
         for name, value in ((unit.i.payload, work), (unit.idle, 1), (unit.requests.ready, 1)):
             ctx.set(name, value)
-        for cycle in range(80):
+        for cycle in range(cycles):
             ctx.set(unit.i.valid, int(cycle == 0))
             ctx.set(unit.begun, int(cycle == 20))
-            ctx.set(unit.loaded, int(cycle in (40, 60)))
+            ctx.set(unit.loaded, int(cycle in loaded))
             ctx.set(unit.receive.done[0], done)
-            there, last = ctx.get(unit.receive.valid), ctx.get(unit.receive.payload.last)
-            done = there & last
-            if ctx.get(unit.send.valid):
-                sent.append(cycle)
-            if there:
-                expected.append(cycle)
+            there = ctx.get(unit.receive.valid)
+            done = there & ctx.get(unit.receive.payload.last)
+            take = int(ctx.get(unit.send.valid) and not holds(cycle, len(seen["sent"])))
             ctx.set(unit.receive.take, there)
-            ctx.set(unit.send.take, ctx.get(unit.send.valid))
+            ctx.set(unit.send.take, take)
+            for name, now in (("sent", take), ("expected", there), ("done", ctx.get(unit.done))):
+                if now:
+                    seen[name].append(cycle)
             await ctx.tick()
 
     simulate(unit, bench)
-    assert expected == [43, 44, 63, 64]
-    assert len(sent) == 4
+    return seen
+
+
+def test_message_is_expected_when_the_part_that_it_is_reduced_with_has_come() -> None:
+    """A chunk begins with its first part; each of two messages waits for a part of its own."""
+    work = ring_work("reduce_scatter", rank=0, total=6, message=2, members=3)
+    seen = in_ring(work, 80, loaded=(40, 60))
+    assert seen["expected"] == [43, 44, 63, 64]
+    assert len(seen["sent"]) == 4
 
 
 @pytest.mark.parametrize("held", range(8))
 def test_ring_ends_where_an_empty_message_follows_one_of_any_length(held: int) -> None:
     """Of 16 flits the fifth block of five members is empty, and its end is no other's."""
-    unit = known(AceChannel(spec=SPEC))
     work = ring_work("all_gather", rank=0, total=16, message=4, members=5)
-    ended = list[int]()
 
-    async def bench(ctx: Any) -> None:
-        done, sent = 0, 0
-        for name, value in ((unit.i.payload, work), (unit.idle, 1), (unit.requests.ready, 1)):
-            ctx.set(name, value)
-        for cycle in range(240):
-            ctx.set(unit.i.valid, int(cycle == 0))
-            ctx.set(unit.begun, int(cycle == 20))
-            ctx.set(unit.loaded, int(cycle == 20))
-            ctx.set(unit.receive.done[0], done)
-            there = ctx.get(unit.receive.valid)
-            done = there & ctx.get(unit.receive.payload.last)
-            ctx.set(unit.receive.take, there)
-            # The last flit of the first message leaves so many cycles late.
-            wait = sent == 3 and held > 0
-            held_now = wait and cycle < 30 + held
-            take = int(ctx.get(unit.send.valid) and not held_now)
-            sent += take
-            ctx.set(unit.send.take, take)
-            if ctx.get(unit.done):
-                ended.append(cycle)
-            await ctx.tick()
+    # The last flit of the first message leaves so many cycles late.
+    def holds(cycle: int, sent: int) -> bool:
+        return sent == 3 and held > 0 and cycle < 30 + held
 
-    simulate(unit, bench)
-    assert len(ended) == 1
+    assert len(in_ring(work, 240, (20,), holds)["done"]) == 1
 
 
 def test_flow_changes_only_while_all_is_acknowledged() -> None:

@@ -1,6 +1,6 @@
 """More bytes, slower links, longer latencies and more compute make no collective end sooner."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -50,6 +50,22 @@ def end_ns(one: Setup, traces: Sequence[Sequence[Node]], model: str) -> int:
     return max(times.total_ns for times in GraphEngine(found, one, model).run())
 
 
+def groups_end_ns(
+    network: FluidNetwork,
+    groups: Mapping[str, tuple[int, ...]],
+    sizes: Sequence[int],
+    us: Sequence[int],
+    kind: CollectiveType,
+) -> int:
+    """Return when the last of 20 ranks ends, which compute and then do one in their group."""
+    traces: list[list[Node]] = [[] for _ in range(20)]
+    for (group, ranks), size in zip(groups.items(), sizes, strict=True):
+        for rank in ranks:
+            last = collective(2, size, [1], kind=kind, pg_name=group)
+            traces[rank] = [compute(1, us[rank]), last]
+    return end_ns(Setup(network, setup().system, groups=groups), traces, "fluid")
+
+
 @pytest.mark.parametrize("model", ["fluid", "unaware"])
 def test_more_cost_of_a_network_takes_no_less_time(model: str) -> None:
     @examples(25)
@@ -92,7 +108,6 @@ def test_more_cost_of_a_network_takes_no_less_time(model: str) -> None:
 @pytest.mark.parametrize("name", ["fred-a", "fred-d", "mesh:5x4"])
 def test_more_cost_of_a_group_on_a_fabric_takes_no_less_time(name: str) -> None:
     network = FluidNetwork([FabricLine(shared_topology(name))])
-    system = setup().system
 
     @examples(25)
     @given(KINDS, st.permutations(range(20)), st.integers(1, 3), st.data())
@@ -100,24 +115,14 @@ def test_more_cost_of_a_group_on_a_fabric_takes_no_less_time(name: str) -> None:
         groups = {str(1 + i): tuple(order[6 * i : 6 * i + 5]) for i in range(count)}
         sizes = data.draw(st.lists(st.integers(0, 10**6), min_size=count, max_size=count))
         us = data.draw(st.lists(st.integers(0, 4), min_size=20, max_size=20))
-        one = Setup(network, system, groups=groups)
-
-        def time_ns(sizes: Sequence[int], us: Sequence[int]) -> int:
-            traces: list[list[Node]] = [[] for _ in range(20)]
-            for (group, ranks), size in zip(groups.items(), sizes, strict=True):
-                for rank in ranks:
-                    last = collective(2, size, [1], kind=kind, pg_name=group)
-                    traces[rank] = [compute(1, us[rank]), last]
-            return end_ns(one, traces, "fluid")
-
-        least = time_ns(sizes, us)
+        least = groups_end_ns(network, groups, sizes, us, kind)
         bigger = data.draw(st.integers(0, count - 1))
         more = [size + 1000 * (i == bigger) for i, size in enumerate(sizes)]
-        assert time_ns(more, us) >= least
+        assert groups_end_ns(network, groups, more, us, kind) >= least
         if count == 1:  # of several, see the next test
             late = data.draw(st.sampled_from(groups["1"]))
             later = [one + 3 * (rank == late) for rank, one in enumerate(us)]
-            assert time_ns(sizes, later) >= least
+            assert groups_end_ns(network, groups, sizes, later, kind) >= least
 
     check()
 
@@ -125,21 +130,12 @@ def test_more_cost_of_a_group_on_a_fabric_takes_no_less_time(name: str) -> None:
 def test_groups_that_share_links_may_be_done_sooner_where_one_begins_later() -> None:
     # Another group has links alone for longer then: fair shares are not the shortest schedule.
     groups = {"1": (1, 5, 16, 18, 13), "2": (4, 6, 11, 10, 19), "3": (12, 17, 9, 3, 0)}
-    sizes = {"1": 575_041, "2": 508_109, "3": 636_957}
+    sizes, kind = (575_041, 508_109, 636_957), CollectiveType.ALL_GATHER
     us = [2, 4, 3, 0, 1, 3, 2, 1, 0, 3, 0, 3, 1, 2, 4, 3, 3, 3, 3, 1]
     network = FluidNetwork([FabricLine(shared_topology("mesh:5x4"))])
-
-    def time_ns(us: Sequence[int]) -> int:
-        traces: list[list[Node]] = [[] for _ in range(20)]
-        for group, ranks in groups.items():
-            for rank in ranks:
-                kind, size = CollectiveType.ALL_GATHER, sizes[group]
-                last = collective(2, size, [1], kind=kind, pg_name=group)
-                traces[rank] = [compute(1, us[rank]), last]
-        return end_ns(Setup(network, setup().system, groups=groups), traces, "fluid")
-
     later = [one + 3 * (rank == 4) for rank, one in enumerate(us)]
-    assert (time_ns(us), time_ns(later)) == (10_171, 9_983)
+    ends = [groups_end_ns(network, groups, sizes, one, kind) for one in (us, later)]
+    assert ends == [10_171, 9_983]
 
 
 def test_links_that_serve_in_turns_may_be_done_sooner_where_messages_come_later() -> None:
