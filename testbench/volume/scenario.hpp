@@ -3,14 +3,8 @@
 
 #include <deque>
 
+#include "bus.hpp"
 #include "npu.hpp"
-
-// What is done on the bus of a switch: writes, reads until bits have a value, cycles to wait, or
-// writes that may be refused, of some bytes.
-struct Operation {
-    enum : uint64_t { WRITE, POLL, WAIT, ATTEMPT };
-    uint64_t kind, device, address, select, value;  // of an attempt the bytes in place of the bits
-};
 
 // What happens when all steps have ended that it is behind; a burst ends when it is acknowledged.
 struct Step {
@@ -33,14 +27,6 @@ struct Scenario {
     unsigned unicast_packets = 0, unicast_flits = 0;  // 0 for any
     std::deque<Step> steps;
     uint64_t wanted = 0;  // packets
-
-    std::vector<Operation> read_operations() {
-        std::vector<Operation> operations(next());
-        for (Operation& one : operations)
-            for (uint64_t* part : {&one.kind, &one.device, &one.address, &one.select, &one.value})
-                *part = next();
-        return operations;
-    }
 
     void read_phase(Phase& phase) {
         phase.number = next();
@@ -66,7 +52,7 @@ struct Scenario {
             steps[other].before.push_back(steps.size() - 1);
         }
         if (step.kind == Step::WRITE) {
-            step.operations = read_operations();
+            step.operations = read_operations(next);
             read_phase(step.phase);
             written[step.phase.number] = &step;
         } else if (step.kind == Step::BURST) {
@@ -85,11 +71,11 @@ struct Scenario {
 
 public:
     explicit Scenario(const char* path)
-        : next(path), switches(next()), npus(next()), peers(next.list()), setup(read_operations()),
+        : next(path), switches(next()), npus(next()), peers(next.list()), setup(read_operations(next)),
           unicast_packets(next()), unicast_flits(next()) {
         const Step* written[PHASES] = {};
         for (uint64_t left = next(); left; --left) read_step(steps.emplace_back(), written);
-        reads = read_operations();
+        reads = read_operations(next);
     }
 
     // What NPU `from` sends to `to` at the default index.

@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "bus.hpp"
 #include "conditions.hpp"
 #include "pins.hpp"
 
@@ -80,6 +81,7 @@ struct Side {
 
 class SystemBench : ClockedTop {
     const Conditions& conditions_;
+    Bus bus_{top_};
     std::array<FlowPins, FLOWS> payload_{{EACH_FLOW(FLOW_PINS)}};
     std::array<LinkPins, LINKS> links_{{EACH_LINK(LINK_PINS)}};
     std::array<Side, FLOWS> sent_, wanted_;
@@ -87,51 +89,9 @@ class SystemBench : ClockedTop {
     Random rng_;
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, errors_ = 0, rewinds_ = 0;
 
-    void write(uint64_t address, uint64_t value) {
-        top_.s_axil_awaddr = address;
-        top_.s_axil_wdata = value;
-        top_.s_axil_wstrb = 0xF;
-        top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_bready = 1;
-        for (int k = 0; k < 1000; ++k) {
-            top_.eval();
-            const bool address_taken = top_.s_axil_awready, value_taken = top_.s_axil_wready;
-            const bool over = top_.s_axil_bvalid;
-            if (over && top_.s_axil_bresp) refuse("a write failed");
-            clock();
-            if (address_taken) top_.s_axil_awvalid = 0;
-            if (value_taken) top_.s_axil_wvalid = 0;
-            if (over) return;
-        }
-        refuse("the switch takes no write");
-    }
-
-    uint64_t read(uint64_t address) {
-        top_.s_axil_araddr = address;
-        top_.s_axil_arvalid = top_.s_axil_rready = 1;
-        for (int k = 0; k < 1000; ++k) {
-            top_.eval();
-            const bool taken = top_.s_axil_arready, over = top_.s_axil_rvalid;
-            const uint64_t value = top_.s_axil_rdata;
-            if (over && top_.s_axil_rresp) refuse("a read failed");
-            clock();
-            if (taken) top_.s_axil_arvalid = 0;
-            if (over) return value;
-        }
-        refuse("the switch gives no word");
-    }
-
     void configure(Reader& next) {
-        for (uint64_t left = next(); left; --left) {
-            const uint64_t polls = next();
-            next();  // of the only switch
-            const uint64_t address = next(), select = next(), value = next();
-            if (!polls) {
-                write(address, value);
-                continue;
-            }
-            for (int k = 0; (read(address) & select) != value; ++k)
-                if (k > 1000) refuse("a register does not become what it should");
-        }
+        for (const Operation& one : read_operations(next))
+            bus_.finish(one, [this] { top_.eval(); }, [this] { clock(); });
     }
 
     void offer(unsigned n) {
