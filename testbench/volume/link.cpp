@@ -10,7 +10,7 @@
 
 #include "conditions.hpp"
 #include "pins.hpp"
-#include "violations.hpp"
+#include "watch.hpp"
 
 namespace {
 
@@ -34,71 +34,10 @@ struct PayloadStream {
     uint64_t held_word = 0;
 };
 
-// Checks what an end puts on the link, and knows the limits that have reached it.
-class Watch {
-    Violations& rules_;
-    const unsigned end_;
-    bool held_ = false, open_ = false;
-    Flit flit_;
-    Header packet_;
-    std::array<unsigned, CIRCUITS> ticket_{}, limit_;
-
-    void broken(uint64_t now, const char* text, uint64_t detail) {
-        rules_.violation(now, end_, "%s (%" PRIx64 ")", text, detail);
-    }
-
-public:
+// What an end puts on the link, and the limits that have reached it.
+struct EndWatch : Watch {
+    std::array<unsigned, CIRCUITS> limits{};
     std::array<uint64_t, KINDS> kinds{};
-
-    Watch(Violations& rules, unsigned end) : rules_(rules), end_(end) { limit_.fill(0); }
-
-    void told(const Header& h) {
-        if (h.credit_circuit < CIRCUITS) limit_[h.credit_circuit] = h.credit_limit;
-    }
-
-    // An offered flit stays until it is taken.
-    void offered(bool valid, const Flit& flit, uint64_t now) {
-        if (held_ && (!valid || flit != flit_))
-            broken(now, "an offered flit changed", flit.header);
-        held_ = valid;
-        flit_ = flit;
-    }
-
-    void gone(uint64_t now) {
-        held_ = false;
-        Header h;
-        if (!unpack(flit_.header, h) || h.kind > HELLO)
-            return broken(now, "not a header", flit_.header);
-        ++kinds[h.kind];
-        if (flit_.crc != crc_of(flit_.header, flit_.data))
-            broken(now, "wrong CRC", flit_.crc);
-        if (flit_.last != ends(h)) broken(now, "wrong tlast", flit_.header);
-        if (h.kind != DATA && flit_.data) broken(now, "data", flit_.data);
-        if (h.kind == DATA) return data(h, now);
-        if (h.circuit != (h.kind == SYNC ? h.circuit % CIRCUITS : CONTROL))
-            broken(now, "wrong circuit", flit_.header);
-        if (h.kind == ASK) broken(now, "a source that asks", flit_.header);
-        if (h.kind == SYNC && h.ticket != ticket_[h.circuit % CIRCUITS])
-            broken(now, "a sync with another ticket than the next", flit_.header);
-    }
-
-    void data(const Header& h, uint64_t now) {
-        if (h.circuit >= CIRCUITS) return broken(now, "wrong circuit", flit_.header);
-        if (h.index ? !open_ || h.index != packet_.index + 1 || h.last != packet_.last ||
-                          h.circuit != packet_.circuit || h.sequence != packet_.sequence ||
-                          h.ticket != packet_.ticket || h.phase != packet_.phase ||
-                          h.unicast != packet_.unicast
-                    : open_)
-            broken(now, "a packet is cut", flit_.header);
-        if (h.index == 0) {
-            const unsigned room = (limit_[h.circuit] - h.ticket) & TICKET_MASK;
-            if (h.ticket != ticket_[h.circuit]) broken(now, "ticket", flit_.header);
-            if (room <= h.last || room > BUFFER_FLITS) broken(now, "credit", flit_.header);
-            ticket_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
-        }
-        packet_ = h;
-        open_ = h.index != h.last;
-    }
 };
 
 class LinkBench : ClockedTop {
@@ -109,7 +48,7 @@ class LinkBench : ClockedTop {
     std::array<PayloadStream, FLOWS> flows_;
     std::array<Channel, 2> channels_;
     Violations rules_;
-    std::array<Watch, 2> watches_{Watch{rules_, 0}, Watch{rules_, 1}};
+    std::array<EndWatch, 2> watches_;
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, rewinds_ = 0,
              dropped_ = 0, errors_ = 0;
 
@@ -166,7 +105,8 @@ class LinkBench : ClockedTop {
         if (valid && good) {
             Header h;
             unpack(flit.header, h);
-            watches_[end].told(h);
+            if (h.credit_circuit < CIRCUITS)
+                watches_[end].limits[h.credit_circuit] = h.credit_limit;
         }
         links_[end].give(valid, flit);
         *links_[end].m_ready = !rng_.percent(options_.link_stall);
@@ -174,10 +114,21 @@ class LinkBench : ClockedTop {
 
     void send(unsigned end) {
         const LinkPins& pins = links_[end];
+        EndWatch& watch = watches_[end];
+        if (!*pins.m_valid) return watch.none(end, now_, rules_);
         const Flit flit = pins.shown();
-        watches_[end].offered(*pins.m_valid, flit, now_);
-        if (!*pins.m_valid || !*pins.m_ready) return;
-        watches_[end].gone(now_);
+        watch.hold(flit, *pins.m_ready, end, now_, rules_);
+        if (!*pins.m_ready) return;
+        Header h;
+        if (watch.check(flit, h, end, now_, rules_) == Watch::STOMPED)
+            rules_.violation(now_, end, "a source that spoils a flit");
+        if (h.kind <= HELLO) ++watch.kinds[h.kind];
+        if (h.kind == ASK) rules_.violation(now_, end, "a source that asks");
+        if (h.kind == DATA && h.index == 0 && h.circuit < CIRCUITS) {
+            const unsigned room = (watch.limits[h.circuit] - h.ticket) & TICKET_MASK;
+            if (room <= h.last || room > BUFFER_FLITS)
+                rules_.violation(now_, end, "no credit for ticket %u", h.ticket);
+        }
         channels_[end].put(now_, flit);
     }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "conductor.hpp"
+#include "watch.hpp"
 
 namespace {
 
@@ -21,97 +22,10 @@ struct Count {
     double rate() const { return data ? static_cast<double>(data) / (last - first + 1) : 0; }
 };
 
-// What a switch puts on a link must keep the protocol before anything damages it.
-class Watch {
-    Header before_;
-    bool inside_ = false, held_ = false;
-    Flit flit_;
-    std::array<unsigned, CIRCUITS> tickets_{}, limits_;
-
-    void check_data(const Header& h, bool stomped, unsigned port, uint64_t now, Tally& tally) {
-        if (h.circuit >= CIRCUITS) return tally.violation(now, port, "data of circuit 3");
-        if (stomped && inside_) {
-            inside_ = false;
-            return;
-        }
-        if (inside_) {
-            if (h.index != before_.index + 1 || h.last != before_.last ||
-                h.unicast != before_.unicast || h.phase != before_.phase ||
-                h.generation != before_.generation || h.destination != before_.destination ||
-                h.source != before_.source || h.sequence != before_.sequence || h.ticket != before_.ticket ||
-                h.circuit != before_.circuit)
-                tally.violation(now, port, "flit %u of phase %u packet %u follows flit %u of "
-                                "phase %u packet %u", h.index, h.phase, h.sequence,
-                                before_.index, before_.phase, before_.sequence);
-        } else {
-            if (h.index != 0)
-                tally.violation(now, port, "a packet begins with flit %u", h.index);
-            if (h.ticket != tickets_[h.circuit])
-                tally.violation(now, port, "ticket %u of circuit %u, want %u", h.ticket,
-                                h.circuit, tickets_[h.circuit]);
-            tickets_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
-        }
-        inside_ = h.index != h.last && !stomped;
-        before_ = h;
-    }
-
-    // Room that was promised is not taken back.
-    void check_limit(const Header& h, unsigned port, uint64_t now, Tally& tally) {
-        if (h.credit_circuit >= CIRCUITS) return;
-        unsigned& limit = limits_[h.credit_circuit];
-        if (((h.credit_limit - limit) & TICKET_MASK) > BUFFER_FLITS)
-            tally.violation(now, port, "limit of circuit %u goes from %u back to %u",
-                            h.credit_circuit, limit, h.credit_limit);
-        limit = h.credit_limit;
-    }
-
-public:
-    Watch() { limits_.fill(0); }
-
+struct PortWatch : Watch {
     // Circuit and flow of the packet that was begun last, to tell when one overtakes another.
     Incoming* flow = nullptr;
     unsigned circuit = 0;
-
-    void hold(const Flit& flit, bool moves, unsigned port, uint64_t now, Tally& tally) {
-        if (held_ && flit != flit_)
-            tally.violation(now, port, "a flit that was offered has changed: header %" PRIx64
-                            ", data %" PRIx64 ", CRC %x became %" PRIx64 ", %" PRIx64 ", %x",
-                            flit_.header, flit_.data, flit_.crc, flit.header, flit.data, flit.crc);
-        held_ = !moves;
-        flit_ = flit;
-    }
-    void none(unsigned port, uint64_t now, Tally& tally) {
-        if (held_) tally.violation(now, port, "a flit that was offered has gone");
-        held_ = false;
-    }
-
-    // Whether the flit's CRC is right.
-    bool check(const Flit& flit, Header& h, unsigned port, uint64_t now, Tally& tally) {
-        const uint32_t crc = crc_of(flit.header, flit.data);
-        const bool good = flit.crc == crc, stomped = flit.crc == ~crc;
-        const bool zero = unpack(flit.header, h);
-        ++tally.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
-        tally.stomped += stomped;
-        if (!good && !stomped) tally.violation(now, port, "CRC %x, want %x", flit.crc, crc);
-        if (!zero) tally.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > HELLO) tally.violation(now, port, "kind %u", h.kind);
-        if (flit.last != ends(h) && good)
-            tally.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
-        if (good) check_limit(h, port, now, tally);
-        if (h.kind == DATA) {
-            check_data(h, stomped, port, now, tally);
-            return good;
-        }
-        if (flit.data) tally.violation(now, port, "data in a control flit");
-        if (h.kind == SYNC) {
-            if (h.circuit >= CIRCUITS || h.ticket != tickets_[h.circuit])
-                tally.violation(now, port, "sync of circuit %u with ticket %u", h.circuit,
-                                h.ticket);
-        } else if (h.circuit != CONTROL) {
-            tally.violation(now, port, "kind %u on circuit %u", h.kind, h.circuit);
-        }
-        return good;
-    }
 };
 
 class SwitchBench {
@@ -123,7 +37,7 @@ class SwitchBench {
     std::deque<VerilatedSwitch> devices_;
     Conductor conductor_;
     std::deque<Channel> to_, from_;  // from the NPUs; from the ports of switches
-    std::vector<Watch> watches_;
+    std::vector<PortWatch> watches_;
     std::vector<Count> in_, out_;
     std::vector<Random> pauses_;
     std::vector<bool> ready_;
@@ -138,7 +52,7 @@ class SwitchBench {
     }
 
     void note_packet(unsigned k, const Header& h) {
-        Watch& watch = watches_[k];
+        PortWatch& watch = watches_[k];
         const Incoming* before = watch.flow;
         if (before && h.circuit < watch.circuit &&
             !std::binary_search(before->ends.begin(), before->ends.end(), before->expected))
@@ -182,12 +96,14 @@ class SwitchBench {
 
     void outlet(unsigned k, const Flit& flit) {
         Header h;
-        const bool good = watches_[k].check(flit, h, k, now_, tally_);
+        const Watch::Verdict verdict = watches_[k].check(flit, h, k, now_, tally_);
+        ++tally_.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
+        tally_.stomped += verdict == Watch::STOMPED;
         out_[k].add(h.kind == DATA, now_);
         if (is_npu(k) && h.kind == DATA && h.index == 0) note_packet(k, h);
         late_ += complete_ && h.kind == DATA;
         // An NPU drops a flit that the switch spoils.
-        if (good || !is_npu(k)) from_[k].put(now_, flit);
+        if (verdict == Watch::GOOD || !is_npu(k)) from_[k].put(now_, flit);
     }
 
     bool done() const {
