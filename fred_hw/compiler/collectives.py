@@ -59,10 +59,7 @@ def collective_steps(
         The kind is unknown; members repeat or are too few; the kind has no root.
     """
     group = _checked_group(kind, members, root)
-    if kind in _ROOTED:
-        steps = _ROOTED[kind](group, group[0] if root is None else root)
-    else:
-        steps = _ROOTLESS[kind](group)
+    steps = _STEPS[kind](group, group[0] if root is None else root)
     if loopback:
         return steps
     kept = (tuple(f for f in step if len(f.inputs) > 1 or f.inputs != f.outputs) for step in steps)
@@ -95,27 +92,16 @@ def _all_to_all(group: Members) -> Steps:
     )
 
 
-_ROOTED: dict[str, Callable[[Members, int], Steps]] = {
+_STEPS: dict[str, Callable[[Members, int], Steps]] = {
     "unicast": lambda group, root: ((Flow((root,), _others(group, root)[:1]),),),
     "multicast": lambda group, root: ((Flow((root,), _others(group, root)),),),
     "reduce": lambda group, root: ((Flow(group, (root,)),),),
+    "all_reduce": lambda group, _: ((Flow(group, group),),),
+    "reduce_scatter": lambda group, _: tuple((Flow(group, (one,)),) for one in group),
+    "all_gather": lambda group, _: tuple((Flow((one,), _others(group, one)),) for one in group),
     "scatter": lambda group, root: tuple((Flow((root,), (one,)),) for one in group),
     "gather": lambda group, root: tuple((Flow((one,), (root,)),) for one in group),
+    "all_to_all": lambda group, _: _all_to_all(group),
 }
-_ROOTLESS: dict[str, Callable[[Members], Steps]] = {
-    "all_reduce": lambda group: ((Flow(group, group),),),
-    "reduce_scatter": lambda group: tuple((Flow(group, (one,)),) for one in group),
-    "all_gather": lambda group: tuple((Flow((one,), _others(group, one)),) for one in group),
-    "all_to_all": _all_to_all,
-}
-COLLECTIVES = (
-    "unicast",
-    "multicast",
-    "reduce",
-    "all_reduce",
-    "reduce_scatter",
-    "all_gather",
-    "scatter",
-    "gather",
-    "all_to_all",
-)
+COLLECTIVES = tuple(_STEPS)
+_ROOTED = ("unicast", "multicast", "reduce", "scatter", "gather")
