@@ -113,14 +113,11 @@ def _head(name: str, colour: str) -> str:
 
 def _arrow(x0: float, y0: float, x1: float, y1: float, colour: str) -> str:
     head = "reduce" if colour == _REDUCE else "copy"
-    return (
-        f'<path d="M{x0:.1f},{y0:.1f} L{x1:.1f},{y1:.1f}" stroke="{colour}" '
-        f'stroke-width="1.3" fill="none" marker-end="url(#{head})"/>'
-    )
+    return _line(x0, y0, x1, y1, colour, f' marker-end="url(#{head})"')
 
 
-def _line(x0: float, y0: float, x1: float, y1: float, colour: str) -> str:
+def _line(x0: float, y0: float, x1: float, y1: float, colour: str, end: str = "") -> str:
     return (
         f'<path d="M{x0:.1f},{y0:.1f} L{x1:.1f},{y1:.1f}" stroke="{colour}" '
-        'stroke-width="1.3" fill="none"/>'
+        f'stroke-width="1.3" fill="none"{end}/>'
     )
