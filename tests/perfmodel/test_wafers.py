@@ -7,9 +7,9 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.record import load_record
-from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.wafers import JOINS, run_wafers
+from tests.perfmodel.collectives.test_streaming import WITHOUT_IO
 
 GIB = 2.0**30
 
@@ -159,12 +159,5 @@ def test_bad_argument_is_refused(more: dict[str, object], message: str) -> None:
 
 
 def test_wafer_without_io_controllers_is_refused() -> None:
-    wafer = FredFile(
-        kind="fred",
-        l1=[L1Entry(count=2, npus=2, io_controllers=0, record="l1-12")],
-        l2_record="l2-10",
-        l1_l2_bytes_per_s=1e12,
-        in_network=True,
-    ).build("small")
     with pytest.raises(InputError, match=r"^topology: must have I/O .*, as small has none$"):
-        run_wafers(wafer, 2, GIB)
+        run_wafers(WITHOUT_IO.build("small"), 2, GIB)

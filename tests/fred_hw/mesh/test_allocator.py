@@ -8,15 +8,11 @@ import pytest
 from fred_hw.mesh.allocator import Allocator
 from fred_hw.switch.online_router import OnlineRouter
 from tests.fred_hw.simulation import trace
+from tests.fred_hw.switch.test_online_router import DP, MP, comes
 
 PORTS = 5
-MP, PP, DP = range(3)
 ROOM = {f"room[{j}]": 7 for j in range(PORTS)}
 PATHS = [f"destination_of[{k}]" for k in range(PORTS)]
-
-
-def comes(source: int, destination: int, circuit: int = PP) -> dict[str, int]:
-    return {f"coming[{source}][{circuit}]": 1 << destination}
 
 
 def seen(cycles: Sequence[dict[str, int]], unit: Any = None) -> list[Any]:

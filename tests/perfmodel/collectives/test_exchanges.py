@@ -10,6 +10,7 @@ from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshTopology
+from tests.perfmodel.collectives.test_rings import BARE
 
 ROWS = [[first, first + 1, first + 2, first + 3] for first in range(0, 20, 4)]
 """Groups of all-to-alls with EP4, which meet in rows and columns."""
@@ -38,15 +39,7 @@ def test_it_is_for_what_endpoints_do_by_unicasts(mesh: MeshTopology) -> None:
     assert exchanges(mesh, [[0, 1, 2]], "reduce") is None
     assert exchanges(mesh, [[0, 1, 2]], "all_reduce") is None
     assert exchanges(mesh, [[0, 1, 2]], "all_reduce", "ring") is None
-    bare = MeshTopology(
-        name="bare",
-        columns=5,
-        rows=4,
-        link_bytes_per_s=1e9,
-        io_bytes_per_s=1e9,
-        link_latency_s=1e-8,
-    )
-    assert exchanges(bare, ROWS) is None
+    assert exchanges(BARE, ROWS) is None
 
 
 def test_one_packet_takes_its_way(mesh: MeshTopology) -> None:

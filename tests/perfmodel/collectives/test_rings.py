@@ -14,6 +14,12 @@ SPREAD = [[first + 6 * k for k in range(3)] for first in range(6)]
 """Groups whose rings share links, as those of DP of MP3-DP3-PP2."""
 
 
+BARE = MeshTopology(
+    name="bare", columns=5, rows=4, link_bytes_per_s=1e9, io_bytes_per_s=1e9, link_latency_s=1e-8
+)
+"""A mesh without endpoints."""
+
+
 @pytest.fixture(scope="module")
 def mesh() -> MeshTopology:
     return mesh_topology(load_mesh_cycles())
@@ -36,15 +42,7 @@ def test_it_is_for_rings_of_endpoints_alone(mesh: MeshTopology) -> None:
     assert rings(mesh, "ring", SPREAD) is not None
     assert rings(mesh, "direct", SPREAD, "all_to_all") is None
     assert rings(mesh, "bidirectional_ring", SPREAD) is not None
-    bare = MeshTopology(
-        name="bare",
-        columns=5,
-        rows=4,
-        link_bytes_per_s=1e9,
-        io_bytes_per_s=1e9,
-        link_latency_s=1e-8,
-    )
-    assert rings(bare, "bidirectional_ring", SPREAD) is None
+    assert rings(BARE, "bidirectional_ring", SPREAD) is None
 
 
 def test_what_is_less_urgent_waits_where_links_are_shared(mesh: MeshTopology) -> None:

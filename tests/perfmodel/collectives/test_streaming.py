@@ -59,14 +59,16 @@ def test_every_npu_gets_all_of_its_group(topology: str) -> None:
         assert arrived >= SIZE * (1 - 1e-9)
 
 
+WITHOUT_IO = FredFile(
+    kind="fred",
+    l1=[L1Entry(count=2, npus=2, io_controllers=0, record="l1-12")],
+    l2_record="l2-10",
+    l1_l2_bytes_per_s=1e12,
+    in_network=True,
+)
+
+
 def test_wafer_without_io_controllers_is_refused() -> None:
-    wafer = FredFile(
-        kind="fred",
-        l1=[L1Entry(count=2, npus=2, io_controllers=0, record="l1-12")],
-        l2_record="l2-10",
-        l1_l2_bytes_per_s=1e12,
-        in_network=True,
-    ).build("small")
     message = r"^small must have I/O controllers for streaming, not none$"
     with pytest.raises(ValueError, match=message):
-        build_stream(wafer, "stream_in", [[0, 1]], 1.0)
+        build_stream(WITHOUT_IO.build("small"), "stream_in", [[0, 1]], 1.0)
