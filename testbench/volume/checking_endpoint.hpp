@@ -3,14 +3,63 @@
 
 #include "npu.hpp"
 
-class CheckingEndpoint final : public Npu, private Endpoint {
+class CheckingEndpoint final : private Endpoint {
+    const unsigned port_;
+    const Options& options_;
+    Tally& tally_;
+    Random rng_;
     View going_{};
     unsigned recent_ = 0;  // circuit of the packet that was begun last
     std::array<uint64_t, CIRCUITS> busy_until_{};
     std::array<unsigned, CIRCUITS> released_{};  // flits that may be taken, of a slow port
 
-    Outgoing* sending(const Header& h) override { return outgoing_of(phase_of(h), h.source); }
-    Incoming* receiving(const Header& h) override { return incoming_of(phase_of(h), h.source); }
+    template <class Flow>
+    static Flow* find(std::vector<Flow>& flows, unsigned phase, unsigned peer) {
+        const unsigned place = phase < PHASES ? phase : PHASES + address_of(peer);
+        if (phase > PHASES || place >= flows.size() || !flows[place].pool) return nullptr;
+        return &flows[place];
+    }
+
+    // Compares the next flit of a flow, in a packet whose last flit is number `last`.
+    void compare(Incoming& flow, uint64_t data, unsigned last, uint64_t now) {
+        if (options_.any(flow.phase)) return;
+        if (flow.expected >= flow.total)
+            return tally_.violation(now, port_, "packet %" PRIu64 " of phase %u, which has fewer",
+                                    flow.expected, flow.phase);
+        const View want = flow.pool->at(flow.expected);
+        const unsigned k = flow.index;
+        if (last + 1 != want.length || k >= want.length || want.flits[k] != data) {
+            ++tally_.wrong;
+            tally_.violation(now, port_,
+                             "phase %u, peer %u, packet %" PRIu64 ", flit %u of %u: %" PRIx64
+                             ", want %" PRIx64 " of %u", flow.phase, flow.peer, flow.expected, k,
+                             last + 1, data, k < want.length ? want.flits[k] : 0, want.length);
+        }
+        if (k != last) return;
+        ++tally_.packets;
+        tally_.delivered += want.length;
+        tally_.progress = now;
+        if (options_.trace) flow.arrivals.push_back(now);
+    }
+
+    bool all_here() const {
+        return std::all_of(incoming.begin(), incoming.end(),
+                           [this](const Incoming& flow) {
+                               return flow.expected == flow.total || options_.any(flow.phase);
+                           });
+    }
+
+    void dump_missing(std::FILE* to) const {
+        for (const Incoming& f : incoming)
+            if (f.expected != f.total)
+                std::fprintf(to, "  wants phase %u peer %u: packet %" PRIu64 " (%u) flit %u, of "
+                             "%" PRIu64 ", acknowledged %" PRIu64 "%s\n", f.phase, f.peer,
+                             f.expected, static_cast<unsigned>(f.expected & SEQUENCE_MASK),
+                             f.index, f.total, f.told, f.refused ? ", refused" : "");
+    }
+
+    Outgoing* sending(const Header& h) override { return find(outgoing, phase_of(h), h.source); }
+    Incoming* receiving(const Header& h) override { return find(incoming, phase_of(h), h.source); }
 
     unsigned begin(unsigned circuit, const Sending& flow) override {
         const Circuit& before = circuits_[recent_];
@@ -111,8 +160,14 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     }
 
 public:
+    // By phase, then by destination or source of the default index; those of a flow have a pool.
+    std::vector<Outgoing> outgoing;
+    std::vector<Incoming> incoming;
+
     CheckingEndpoint(unsigned port, unsigned npus, const Options& options, Tally& tally)
-        : Npu(port, npus, options, tally), Endpoint(SIZES, tally.to_switch, address_of(port)) {
+        : Endpoint(SIZES, tally.to_switch, address_of(port)), port_(port), options_(options),
+          tally_(tally), rng_(options.seed * 1000 + port), outgoing(PHASES + npus),
+          incoming(PHASES + npus) {
         interval = options.interval;
         greet(port + 1);
         // Links are up then, and limits known: hellos cross three times, limits once.
