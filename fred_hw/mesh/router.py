@@ -23,7 +23,7 @@ from .router_input import RouterInput
 from .spec import DIRECTIONS, MeshSpec, check_mesh
 from .way import check_directions, position_layout, ways_name
 
-__all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter", "router_name"]
+__all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
 
 ERRORS = ("length", "kind", "overflow", "stuck", "route", "partner")
 """What can be wrong at a port, by bit; see docs/mesh.md."""
@@ -35,12 +35,6 @@ MESSAGE_CYCLES = 4
 """Likewise of a message."""
 
 _CROSSING = 2  # from a flit taken to the output: memory and crossbar
-
-
-def router_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
-    """Return the name of the module of a router with these ports."""
-    sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
-    return f"mesh_router_{ways_name(mesh, directions)}_{sizes}"
 
 
 class MeshRouter(Unit):
@@ -96,7 +90,8 @@ class MeshRouter(Unit):
         self.mesh = check_mesh("MeshRouter", mesh)
         self.directions = check_directions("MeshRouter", directions)
         self.spec = spec = mesh.router(self.directions)
-        self.unit_name = router_name(mesh, self.directions)
+        sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
+        self.unit_name = f"mesh_router_{ways_name(mesh, self.directions)}_{sizes}"
         self.numbers = [DIRECTIONS.index(one) for one in self.directions]
         members: dict[str, Member] = {}
         for number in self.numbers:
