@@ -41,7 +41,6 @@ REFUSED = {
     "gen folder.yaml -o out": r"folder\.yaml: must be a file, not a directory",
     "gen binary.yaml -o out": r"binary\.yaml: must be a text file in UTF-8, not binary data",
     # fields
-    "gen demo-8 --set middle=1 -o out": r"demo-8: middle: must be an integer from 2 to 8, not 1",
     "gen demo-8 --set lanes=0 -o out": r"demo-8: lanes: must be an integer from 1 to 256, not 0",
     "gen demo-8 --set ports=true -o out": r"demo-8: ports: must be an integer .*, not True",
     "gen demo-8 --set format=fp8 -o out": r"demo-8: format: must be one of fp16, .*, not 'fp8'",
@@ -151,10 +150,6 @@ REFUSED = {
     "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",
     "gen demo-8 --set protocol.buffer_packets=3 -o out": r"demo-8: protocol\.buffer_packets: must "
     r"be 6 or more to cover round_trip_cycles, which are 47, not 3",
-    "gen demo-8 --set protocol.window_packets=16 -o out": r"demo-8: protocol\.window_packets: must "
-    r"be 29 or more to send on until the ack of 16, not 16",
-    "gen demo-8 --set protocol.packet_flits=17 -o out": r"demo-8: protocol\.packet_flits: must be "
-    r"an integer from 1 to 16, not 17",
     "gen demo-8 --set protocol.buffer_packets=32 -o out": r"demo-8: protocol\.buffer_packets: must "
     r"be 31 or less in packets of packet_flits, which are 8, not 32",
     # outputs
@@ -204,14 +199,11 @@ REFUSED = {
     "collective --topology empty.yaml": r"empty\.yaml: .* not nothing \(the file is empty\)",
     "collective --topology one-port.yaml": r"one-port\.yaml: kind: .*",
     f"{FRED_D} --size 1XB": rf"--size: must be a number with one of {UNITS}, not '1XB'",
-    f"{FRED_D} --size GiB": rf"--size: must be a number with one of {UNITS}, not 'GiB'",
     f"{FRED_D} --size -1": rf"--size: must be a number with one of {UNITS}, not '-1'",
     f"{FRED_D} --size 0": r"--size: must be above 0 bytes, not 0\.0",
     f"{FRED_D} --group 0-x": r"--group: must be NPU numbers like 0,1,4-7, not '0-x'",
     f"{FRED_D} --group 0,1,5-3": r"--group: must be NPU numbers like 0,1,4-7, not '0,1,5-3'",
     f"{FRED_D} --group 0,3,0": r"--group: must hold each NPU once, not 0 twice",
-    f"{FRED_D} --group 0,20": r"--group: must hold NPUs 0 to 19 of fred-d, not 20",
-    f"{FRED_D} --group 7": r"--group: must have 2 or more NPUs, not 1",
     f"{FRED_D} --pattern gossip": r"--pattern: must be one of all_reduce, .*, not 'gossip'",
     f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
     f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
