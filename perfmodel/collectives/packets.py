@@ -67,7 +67,8 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
 
     In a switch a queue has room again when what leaves it is behind the interconnect.
     """
-    hz, protocol, link = timing.clock.hz, timing.record.spec.protocol, topology.links[0]
+    hz, protocol = timing.clock.hz, timing.record.spec.protocol
+    link = next(one for one in topology.links if one.source == 0)
     node = topology.nodes[link.target]
     link_cycles, node_cycles = link.latency_s * hz, node.latency_s * hz
     hop_cycles = link_cycles + node_cycles

@@ -1,6 +1,6 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -131,12 +131,16 @@ class FredTopology(Topology):
         named = {nodes[node].name: timing for node, timing in timings.items()}
         provenance = _provenance(named, endpoint, in_network)
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
-        self.inside_cycles = max(one.record.latency_cycles for one in timings.values())
-        widest = max(one.bytes_per_s for one in levels)
-        self.single_ports = not in_network and widest <= npu_l1_bytes_per_s
-        self.waits_for_acks = any(timing.switch is not None for timing in timings.values())
+        self._take(timings.values(), max(one.bytes_per_s for one in levels))
         if in_network:
             self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
+
+    def _take(self, timings: Iterable[SwitchTiming], widest_bytes_per_s: float) -> None:
+        """Take from timings, and the widest link between switches, what nodes have no place for."""
+        every, own = [*timings], next(one for one in self.links if one.source == 0)
+        self.single_ports = not self.in_network and widest_bytes_per_s <= own.bytes_per_s
+        self.inside_cycles = max(one.record.latency_cycles for one in every)
+        self.waits_for_acks = any(one.switch is not None for one in every)
 
     def _insides(
         self, timings: Mapping[int, SwitchTiming], npu_bytes_per_s: float

@@ -74,6 +74,7 @@ class MeshTopology(Topology):
     fork_assumptions = (_FORKS,)
     stream_assumptions = MappingProxyType({"stream_in": _IN, "stream_out": _OUT})
     neighbours_matter = True
+    single_ports = True
     _measured: "MeshTopology | None" = None
 
     def __init__(
@@ -91,7 +92,6 @@ class MeshTopology(Topology):
         self.columns = columns
         self.rows = rows
         self.grid = (columns, rows)
-        self.single_ports = True
         share = payload_share(link_timing)
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)
