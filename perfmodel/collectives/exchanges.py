@@ -137,6 +137,7 @@ class _Run:
         for one in self.npus.values():
             one.begin()
         self.clock.run()
+        assert all(one.through for one in self.npus.values()), "no packet may wait for ever"
         last = max(one.ended for one in self.npus.values())
         return last + self.timing.record.endpoint.finish_cycles
 
@@ -175,6 +176,11 @@ class _Npu:
         )
         self.ended = 0.0
         """When the last descriptor did."""
+
+    @property
+    def through(self) -> bool:
+        """Whether it has given and got all."""
+        return self._moved and self._at == len(self._queue) - 1
 
     @property
     def _following(self) -> float:

@@ -22,6 +22,8 @@ from perfmodel.topology.graph import Topology
 __all__ = ["Packet", "Routers", "Shared", "Sizes", "beyond_s", "router_sizes"]
 
 _ROUNDING = 1e-6
+_AROUND_FLITS = 6
+"""Around the queue of a switch's output (``OutputPort.depth``)."""
 
 
 class Sizes(NamedTuple):
@@ -46,6 +48,8 @@ class Sizes(NamedTuple):
         Cycles from flit to flit on links on which it is more than one.
     inside_flits : float
         Of a path, that an output has room for besides.
+    short_again : bool
+        Whether the next packet of a queue goes right behind one of a flit, without a turn.
     """
 
     circuits: int
@@ -60,12 +64,15 @@ class Sizes(NamedTuple):
     in_order: bool = True
     paces: Mapping[int, float] = MappingProxyType({})
     inside_flits: float = 0.0
+    short_again: bool = False
 
 
 def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
     """Return what routers or switches, and links, with endpoints are.
 
-    In a switch a queue has room again when what leaves it is behind the interconnect.
+    In a switch a queue has room again when what leaves it is behind the interconnect, and a path is
+    given to somebody else two cycles after a packet has started (``Matching``): one of a flit is
+    over by then, and the next one of its queue is on the path.
     """
     hz, protocol = timing.clock.hz, timing.record.spec.protocol
     link = next(one for one in topology.links if one.source == 0)
@@ -84,7 +91,8 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
         link_cycles=link_cycles,
         credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
         paces={number: pace for number, pace in paces.items() if pace > 1 + _ROUNDING},
-        inside_flits=topology.inside_cycles,
+        inside_flits=topology.inside_cycles + _AROUND_FLITS if topology.inside_cycles else 0,
+        short_again=topology.inside_cycles > 0,
     )
 
 
@@ -219,10 +227,10 @@ class _Entry:
 class _Exit:
     """The beginning of a link: queues that have had something for it, and who was last."""
 
-    __slots__ = ("busy", "debt", "entries", "last", "taken", "until")
+    __slots__ = ("again", "busy", "debt", "entries", "last", "taken", "until")
 
     def __init__(self, circuits: int) -> None:
-        self.busy = False
+        self.busy = self.again = False
         self.entries: list[_Entry] = []
         self.last = [0] * circuits
         self.taken: _Entry | None = None
@@ -314,6 +322,8 @@ class Routers:
         leaves = self._exits.get(link)
         if leaves is None or leaves.busy:
             return
+        if leaves.again and self._goes_again(leaves, link):
+            return
         entries, count = leaves.entries, len(leaves.entries)
         for circuit, last in enumerate(leaves.last):
             for turn in range(last + 1, last + 1 + count):
@@ -326,8 +336,22 @@ class Routers:
                 if not self._has_room(link, circuit):
                     break
                 leaves.last[circuit] = turn % count
+                leaves.again = self._sizes.short_again and queue[0].flits == 1
                 self._start(entry, leaves, queue.popleft(), link)
                 return
+
+    def _goes_again(self, leaves: _Exit, link: int) -> bool:
+        """Let the next packet of a queue go right behind one of a flit, if it may."""
+        entry, leaves.again = leaves.taken, False
+        assert entry is not None and entry.way is not None
+        _, circuit = entry.way
+        queue = entry.queues[circuit]
+        if entry.busy or not queue or queue[0].path[queue[0].place] != link:
+            return False
+        if not self._has_room(link, circuit):
+            return False
+        self._start(entry, leaves, queue.popleft(), link)
+        return True
 
     def _has_room(self, link: int, circuit: int) -> bool:
         """Return whether there is room at the end of a link for a largest packet."""
@@ -389,7 +413,10 @@ class Routers:
         room, most, now = entry.room[packet.circuit], self._sizes.packet_flits, self._clock.now
         unknown = not room.has(most, now) and room.when(most) is None
         # Of a slow one it is told when the last has left, as if the others left just before.
-        room.told.append((now + cycles + packet.cycles - packet.flits, packet.flits))
+        first = now + cycles + packet.cycles - packet.flits
+        if room.told:  # what is told of a quicker one is no sooner
+            first = max(first, sum(room.told[-1]))
+        room.told.append((first, packet.flits))
         if unknown:
             self._look(entry, packet.circuit)
 

@@ -1,4 +1,4 @@
-"""Rings message by message, where links are those of a mesh.
+"""Rings message by message, where each link is a port.
 
 Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
@@ -31,7 +31,9 @@ _MOST_CHUNKS = 16
 """Data with more chunks than so many for each state machine are more rounds like those."""
 
 _MOST_ROUNDS = 4
-"""Of one descriptor alone data with more rounds than these are more rounds like the last two."""
+"""Of one descriptor alone data with more rounds than these are more rounds like the last half."""
+_MOST_ON_SLOW_LINKS = 16
+"""Of rings that share slow links: turns on these take some rounds until they are the same ones."""
 
 _Key = tuple[int, int, int]
 """Round, step and state machine of a message; or round, part and state machine of a load."""
@@ -80,11 +82,11 @@ def rings_on_circuits(
 ) -> "CircuitRings | None":
     """Return the rings of a schedule of one byte.
 
-    None where it has others, or none, or the topology no endpoints at routers. ``second_first``
-    says that the second half is the more urgent one.
+    None where it has others, or none, or the topology no endpoints, or links of several ports.
+    ``second_first`` says that the second half is the more urgent one.
     """
     passes = [item for item in messages if isinstance(item, RingPass) and item.payload_bytes]
-    if topology.endpoint is None or topology.grid is None or not passes:
+    if topology.endpoint is None or not topology.single_ports or not passes:
         return None
     if len(passes) < len(messages):
         return None
@@ -173,12 +175,14 @@ class CircuitRings:
         ends = self._topology, self._timing, part, flits
         if not self._alike:
             return _Run(*ends).cycles()
-        run = _Run(*ends, rounds=_MOST_ROUNDS)
-        whole, more = run.cycles(), run.rounds - _MOST_ROUNDS
+        slow = router_sizes(self._topology, self._timing, 1).paces
+        most = _MOST_ON_SLOW_LINKS if slow else _MOST_ROUNDS
+        run = _Run(*ends, rounds=most)
+        whole, more = run.cycles(), run.rounds - most
         if more <= 0:
             return whole
-        half = _MOST_ROUNDS // 2
-        each = (whole - _Run(*ends, rounds=half).cycles()) / (_MOST_ROUNDS - half)
+        half = most // 2
+        each = (whole - _Run(*ends, rounds=half).cycles()) / (most - half)
         return whole + more * max(0.0, each)
 
 
@@ -236,6 +240,7 @@ class _Run:
         # What a packet takes to be read is in it: it leaves when it has been.
         self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits - 1)
         sizes = router_sizes(topology, timing, 1 + max(ring.circuit for ring in rings))
+        self.slow = bool(sizes.paces)
         self.answers = sizes.circuits == 1
         """Whether acks are messages: on several circuits they are a share of all links."""
         if not self.answers:
@@ -273,6 +278,7 @@ class _Run:
                 start = self.timing.ring_start_s * self.hz + queued
                 self.clock.after(start, self._jobs[number].begin)
         self.clock.run()
+        assert not any(job.left for job in self._jobs), "no packet may wait for ever"
         return self._last + self.timing.finish_s * self.hz
 
     def _ended(self, number: int) -> None:
@@ -295,7 +301,8 @@ class _Job:
         size = message_flits(block, count, engine)
         chunks = [min(size, block - first) for first in range(0, block, size)]
         rounds = [chunks[at : at + engine.fsms] for at in range(0, len(chunks), engine.fsms)]
-        self.rounds = len(rounds)
+        # What is bound by slow links is less in a last round that is smaller, other rounds are not.
+        self.rounds = block / (size * engine.fsms) if run.slow else len(rounds)
         rounds = rounds[:most]
         self.slots = engine.slots
         self.steps = ring.passes * (count - 1)
@@ -402,8 +409,8 @@ class _Member:
     def come(self, key: _Key, last: _Key | None, packet: Packet) -> None:
         """Take a packet of a message when it may be; the engine has one row of lanes for all."""
         if self.job.run.answers:
-            self.answers.come(packet.flits)
-            self.job.run.clock.after(packet.flits - 1, self.answers.ended)
+            self.answers.come(packet.cycles)
+            self.job.run.clock.after(packet.cycles - 1, self.answers.ended)
         self.waiting.append((key, last, packet))
         self._take()
 
@@ -415,7 +422,7 @@ class _Member:
             if step + 1 < job.parts and met not in self.there:
                 break
             _, last, packet = self.waiting.popleft()
-            found.append((packet.flits, partial(self._taken, last, packet)))
+            found.append((packet.cycles, partial(self._taken, last, packet)))
         if found:
             job.run.intakes[job.ring.members[self.place]].add(job.ring.circuit, found)
 

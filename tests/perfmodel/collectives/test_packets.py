@@ -204,3 +204,18 @@ def test_what_has_waited_is_there_at_once() -> None:
         routers.send(source, Packet(0, flits, path, lambda packet: found.append(packet.cycles)))
     clock.run()
     assert found == [8, 8, 10, 8, 8]
+
+
+def test_one_flit_has_the_next_of_its_queue_behind_it_where_a_path_stays_for_a_cycle() -> None:
+    sent = [("a", 0, 1, (0,)), ("a", 0, 1, (0,)), ("a", 0, 8, (0,)), ("b", 0, 8, (0,))]
+    assert [number for number, _ in ends(SIZES, *sent)] == [0, 3, 1, 2]
+    again = SIZES._replace(short_again=True)
+    assert [number for number, _ in ends(again, *sent)] == [0, 1, 3, 2]
+    assert [number for number, _ in ends(again, sent[0], sent[2], sent[3])] == [0, 1, 2]
+
+
+def test_room_of_a_quick_packet_is_not_told_of_before_that_of_a_slow_one() -> None:
+    """Whoever waits is told of the last one in order, or would wait for ever."""
+    small = SLOW._replace(buffer_flits=16)
+    mixed = [("a", 0, 8, (1, 2)), ("a", 0, 8, (3, 2)), ("b", 0, 8, (0, 2))] * 6
+    assert len(ends(small, *mixed)) == 18

@@ -74,10 +74,8 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
 
 
 SHARED = {
-    # Several rings on a link up that carries half of a port.
-    ("MP2-DP5-PP2", "dp_all_reduce", 128): 0.171,
-    ("MP3-DP3-PP2", "mp_all_reduce", 128): 0.185,
-    ("MP3-DP3-PP2", "dp_all_reduce", 2048): 0.131,
+    # Six rings that share links up two by two, of which two end too early in the model.
+    ("MP3-DP3-PP2", "dp_all_reduce", 8192): 0.19,
 }
 """Phases by rings of FRED-A that the model misses, and what it misses them by at most."""
 
@@ -89,6 +87,8 @@ def test_links_of_half_a_port_are_within_tolerance_but_where_rings_share_them() 
     missed = {(row.strategy, row.phase, row.flits): abs(row.error) for row in rows if not row.ok}
     assert missed.keys() == SHARED.keys()
     assert all(error <= SHARED[key] for key, error in missed.items())
+    (told,) = (one for one in summaries(rows) if one.what == "all")
+    assert told.ok == 35 and told.mean <= 0.025
     assert [row.flits for row in in_network] == [128, 512, 2048, 8192]
     assert {(row.strategy, row.collectives) for row in in_network} == {
         ("MP20-DP1-PP1", "in-network")
