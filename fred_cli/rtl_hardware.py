@@ -45,6 +45,8 @@ class Hardware:
         as it does itself.
     program : Callable
         Compiles a strategy, the bytes of its largest task and one of its own algorithms.
+    homes : sequence of int
+        Switch that each NPU is on; nothing of a mesh.
     cuts : Callable, optional
         Returns the NPUs below each switch that has some and not all, and the bytes that can leave
         them for the others in a cycle; None of a mesh.
@@ -74,6 +76,7 @@ class Hardware:
     program: Callable[[Any, int, str], Any]
     verilog_sha256: Callable[[], str]
     grid: tuple[int, int] | None = None
+    homes: Sequence[int] = ()
     cuts: Callable[[], Sequence[tuple[Sequence[int], float]]] | None = None
     controllers: int = 0
     storage: Callable[[Any, bool], Any] | None = None
@@ -102,9 +105,24 @@ class Hardware:
             )
             raise InputError("--rtl", "", message)
         if self.cuts:
+            self._check_homes(fabric)
             self._check_cuts(fabric, self.cuts())
         if self.controllers:
             self._check_controllers(fabric)
+
+    def _check_homes(self, fabric: Any) -> None:
+        """Refuse a topology that has other NPUs on a switch."""
+        theirs, ours = (
+            {
+                tuple(npu for npu in range(self.npus) if homes[npu] == home)
+                for home in {homes[npu] for npu in range(self.npus)}
+            }
+            for homes in (fabric.switch_of, self.homes)
+        )
+        if theirs != ours:
+            one = ", ".join(map(str, min(theirs - ours)))
+            message = f"must have a switch with NPUs {one} and no others, as {fabric.name}"
+            raise InputError("--rtl", "", f"{message}, not {self.name}")
 
     def _check_cuts(self, fabric: Any, cuts: Iterable[tuple[Sequence[int], float]]) -> None:
         """Refuse a topology whose links between switches carry more or less, or join others."""
@@ -209,6 +227,7 @@ def _plane(source: str) -> Hardware:
         algorithms=lambda _: {"in_network": "in_network"},
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         verilog_sha256=verilog_sha256,
+        homes=[_home(Plane(whole), npu) for npu in range(whole.npus)],
         cuts=lambda: _cuts(Plane(whole), whole.planes * whole.link.data_width / 8),
         controllers=controllers,
         storage=storage if controllers else None,

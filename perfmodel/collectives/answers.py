@@ -7,6 +7,7 @@ from perfmodel.clock import Clock
 
 __all__ = ["Answers", "Heard"]
 
+_ROUNDING = 1e-6
 _BEHIND = 0.5
 """What is asked at the end of a cycle, behind all that comes in it [cycles]."""
 
@@ -88,7 +89,7 @@ class Answers:
         now, protocol = self._clock.now - _BEHIND, self._protocol
         last = max(self._own, self._heard.last) + protocol.quiet_cycles
         pause = min(last, self._own + protocol.idle_cycles)
-        if pause <= now:
+        if pause <= now + _ROUNDING:
             self._answer(self.cycles - _BEHIND)
         else:
             self._clock.at(pause + _BEHIND, self._quiet, number)

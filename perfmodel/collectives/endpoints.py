@@ -40,9 +40,9 @@ def endpoint_s(
 ) -> float:
     """Return how much longer a collective takes at the NPU that has most to do, 0 without record.
 
-    It may be less than 0: messages of endpoints are parts of a block, and what has come of it goes
-    on while the rest is on its way. Where links between switches are what is waited for, that gains
-    nothing.
+    Alone it may be less than 0: messages of endpoints are parts of a block, and what has come of it
+    goes on while the rest is on its way. Where links between switches are what is waited for, that
+    gains nothing. Whether they are may change with rates, so what never falls leaves it out.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def endpoint_s(
         for source in (one for sources, _, _ in item.sends() for one in sources):
             if topology.nodes[source].kind == "npu":
                 sent.setdefault(source, []).append(number)
-    longest_s = 0.0 if not sent or _wait(topology, messages) else -moved_s
+    less = alone and sent and not _wait(topology, messages)
+    longest_s = -moved_s if less else 0.0
     for numbers in {tuple(one): one for one in sent.values()}.values():
         lanes = lanes_of(messages, numbers)
         for lane in lanes:

@@ -99,8 +99,9 @@ class Packets:
 
     def start(self) -> int:
         """Return the number of the packet that starts now."""
-        number = self._following
-        self._following += 1
+        # All may have been acknowledged while it was offered: then the last one comes again.
+        number = min(self._following, self._count - 1)
+        self._following = number + 1
         if self._following > self._begun:
             if self._oldest == self._begun:
                 self._wait()

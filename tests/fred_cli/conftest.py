@@ -41,6 +41,8 @@ TEXTS = {
     "narrow.yaml": NARROW,
     "few-phases.yaml": NARROW.replace("npus: [0, 1]", "npus: [0, 1], protocol: {phases: 1}"),
     "wafer.yaml": (Path(__file__).parents[2] / "examples/wafer-4.yaml").read_text(),
+    "fives.yaml": "kind: fred\nl1:\n- {count: 4, npus: 5, io_controllers: 4, record: l1-12}\n"
+    "l2_record: l2-10\nin_network: true\nl1_l2_bytes_per_s: 1.2e+13\n",
     "mesh.yaml": "width: 3\nheight: 2\nlanes: 1\n",
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
 }

@@ -61,6 +61,8 @@ REFUSED = {
     "4 x 5, as mesh:4x5, not mesh_5x4_.*",
     f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B of a "
     "cycle between NPUs 0, 1, 2, 3 and all others, as fred-b, not 10240",
+    f"estimate --topology fives.yaml --workload gpt-3 --rtl {WAFER}": r"--rtl: must have a switch "
+    "with NPUs 0, 1, 2, 3, 4 and no others, as fives.yaml, not wafer_.*",
     "estimate --topology fred-d --workload gpt-3 --rtl two-roots.yaml": r"two-roots\.yaml: "
     r"switches\.1\.above: .*",
     f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "

@@ -7,7 +7,9 @@ from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.collectives.select import build_schedule
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
-from perfmodel.switch_timing.record import RECORDS
+from perfmodel.switch_timing.endpoint import load_endpoint_record
+from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.topology.fred import L1, FredTopology, Level
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshTopology
 from tests.perfmodel.collectives.test_rings import BARE
@@ -101,3 +103,45 @@ def test_what_waits_at_the_head_of_a_queue_takes_what_it_does_in_rtl(flits: int,
     topology = plane("wafer-20-a")
     found = exchanges(topology, COPIES, "broadcast")
     assert cycles(topology, found, flits) == pytest.approx(rtl, rel=0.02)
+
+
+def fabric(
+    npu: float,
+    uplink: float,
+    *,
+    latency_s: float = 3e-8,
+    l1: tuple[int, ...] = (4, 1),
+) -> FredTopology:
+    timing = load_record("l1-12")
+    return FredTopology(
+        name="own",
+        l1=[L1(npus, 0, timing) for npus in l1],
+        levels=[Level((load_record("l2-10"),), len(l1), uplink)],
+        npu_l1_bytes_per_s=npu,
+        io_bytes_per_s=npu,
+        link_latency_s=latency_s,
+        in_network=False,
+        endpoint=load_endpoint_record("endpoint", memory_s=3.4e-8),
+    )
+
+
+def test_an_ack_that_comes_while_a_packet_waits_for_its_link_leaves_none_of_no_flits() -> None:
+    """It was offered as no ack had come in time; the last one is sent again, not one beyond it."""
+    topology, group = fabric(6e11, 3e11), [[4, 1, 0, 3]]
+    times = [
+        run_collectives(topology, "all_to_all", 512.0 * flits, group, algorithm="direct").time_s
+        for flits in (256, 257, 384)
+    ]
+    assert times == sorted(times)
+
+
+def test_links_that_make_no_whole_cycles_end() -> None:
+    topology = fabric(6e11, 2.997e11, latency_s=0.0, l1=(1, 3, 2))
+    found = run_collectives(topology, "all_gather", 49_536.0, [range(6)], algorithm="direct")
+    assert found.time_s > 0
+
+
+def test_links_of_no_whole_ports_are_not_followed_by_packets() -> None:
+    assert fabric(6e11, 6e11).single_ports and fabric(3e12, 1.5e12).single_ports
+    assert not fabric(6e11, 6.1e11).single_ports
+    assert not fabric(1e11, 1e11).single_ports and not fabric(1e12, 5e11).single_ports
