@@ -112,12 +112,11 @@ class Hardware:
 
     def _check_homes(self, fabric: Any) -> None:
         """Refuse a topology that has other NPUs on a switch."""
+        # An NPU without a switch is alone.
+        given = [fabric.switch_of.get(npu, -1 - npu) for npu in range(self.npus)]
         theirs, ours = (
-            {
-                tuple(npu for npu in range(self.npus) if homes[npu] == home)
-                for home in {homes[npu] for npu in range(self.npus)}
-            }
-            for homes in (fabric.switch_of, self.homes)
+            {tuple(npu for npu, one in enumerate(homes) if one == home) for home in homes}
+            for homes in (given, self.homes)
         )
         if theirs != ours:
             one = ", ".join(map(str, min(theirs - ours)))

@@ -1,7 +1,10 @@
 """Tests of perfmodel.collectives.packets: what waits for what at routers, worked by hand."""
 
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.output_port import OutputPort
 from perfmodel.clock import Clock
-from perfmodel.collectives.packets import Packet, Routers, Shared, Sizes
+from perfmodel.collectives.packets import Packet, Routers, Shared, Sizes, router_sizes
+from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 
 SIZES = Sizes(
     circuits=2,
@@ -219,3 +222,12 @@ def test_room_of_a_quick_packet_is_not_told_of_before_that_of_a_slow_one() -> No
     small = SLOW._replace(buffer_flits=16)
     mixed = [("a", 0, 8, (1, 2)), ("a", 0, 8, (3, 2)), ("b", 0, 8, (0, 2))] * 6
     assert len(ends(small, *mixed)) == 18
+
+
+def test_outputs_have_the_room_of_those_in_hardware() -> None:
+    """Two packets, and what is in the interconnect and around the queue."""
+    topology = plane_topology(load_plane_cycles(), in_network=False)
+    assert topology.endpoint is not None
+    sizes = router_sizes(topology, topology.endpoint, 1)
+    port = OutputPort(spec=SwitchSpec(ports=4, lanes=1), latency=topology.inside_cycles)
+    assert port.depth == 2 * sizes.packet_flits + sizes.inside_flits
