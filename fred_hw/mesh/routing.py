@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
     from amaranth.lib import data
 
-    from .way import Way
-
-__all__ = ["ROUTINGS", "Fork", "Routing"]
+__all__ = ["ROUTINGS", "Fork", "Routing", "WiredFork"]
 
 
 class Fork(NamedTuple):
@@ -38,6 +36,33 @@ class Fork(NamedTuple):
     along: str
 
 
+class WiredFork(NamedTuple):
+    """The same in hardware, of a packet with its end in another column.
+
+    Parameters
+    ----------
+    source, destination : Value
+        Addresses of its ends.
+    here, end : View
+        Where it is and where its end is: ``x`` and ``y``.
+    columns : tuple of int
+        Column of each address.
+    across, along : Value
+        One bit high by numbers of directions; none of ``along`` if the end is in this row.
+    east : Value
+        Whether ``across`` leads east.
+    """
+
+    source: "Value"
+    destination: "Value"
+    here: "data.View"
+    end: "data.View"
+    columns: tuple[int, ...]
+    across: "Value"
+    along: "Value"
+    east: "Value"
+
+
 class Routing(ABC):
     """Which of two directions a packet takes, of those that lead nearer to its end.
 
@@ -51,22 +76,8 @@ class Routing(ABC):
         """Return ``fork.across`` or ``fork.along``."""
 
     @abstractmethod
-    def between(
-        self, m: "Module", way: "Way", end: "data.View", across: "Value", along: "Value"
-    ) -> "Value":
-        """Return the same in hardware, where the end is in another column.
-
-        Parameters
-        ----------
-        m : Module
-            That of ``way``.
-        way : Way
-            Has ``source``, ``destination``, ``here`` and the mesh.
-        end : View
-            Where the destination is: ``x`` and ``y``.
-        across, along : Value
-            One bit high by numbers of ``DIRECTIONS``; none of ``along`` if the end is in this row.
-        """
+    def between(self, m: "Module", fork: WiredFork) -> "Value":
+        """Return ``fork.across`` or ``fork.along`` in hardware, in the module of the way."""
 
 
 ROUTINGS: Registry[Routing] = Registry("fred_hw.mesh.routings", "way through a mesh")

@@ -12,7 +12,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit
 
-from .routing import ROUTINGS
+from .routing import ROUTINGS, WiredFork
 from .spec import DIRECTIONS, MeshSpec, check_mesh
 
 __all__ = ["Way", "check_directions", "position_layout", "ways_name"]
@@ -115,7 +115,14 @@ class Way(Unit):
         arrived = wire(m, "arrived", ~toward.any())
         across = wire(m, "across", toward & 0b01010)
         along = wire(m, "along", toward & 0b00101)
-        between = ROUTINGS[self.mesh.routing].between(m, self, end, across, along)
+        fork = WiredFork(
+            *(self.source, self.destination, here, end),
+            columns=tuple(place.x for place in self.mesh.places),
+            across=across,
+            along=along,
+            east=across[DIRECTIONS.index("east")],
+        )
+        between = ROUTINGS[self.mesh.routing].between(m, fork)
         leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))
         ports = [DIRECTIONS.index(one) for one in self.directions]
         m.d.comb += [

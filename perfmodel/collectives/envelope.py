@@ -9,7 +9,9 @@ of latencies and bytes is added to the sums of the links as they are.
 from bisect import bisect_left
 from collections.abc import Callable
 
-__all__ = ["Envelope", "grid"]
+from perfmodel.switch_timing.endpoint import EndpointTiming
+
+__all__ = ["Envelope", "beyond_s", "grid"]
 
 _STEPS = 2
 """Sizes from one to its double."""
@@ -86,3 +88,30 @@ class Envelope:
             self._waits.append(self._waits_s(size))
             longest_s = self._most_s[-1] if self._most_s else 0.0
             self._most_s.append(max(longest_s, sums_s(size) + self._waits[-1]))
+
+
+_MOST_CHUNKS = 16
+"""Of more chunks than so many for each state machine no more are simulated."""
+
+
+def beyond_s(
+    size_bytes: float, timing: EndpointTiming, simulated_s: Callable[[float], float]
+) -> float:
+    """Return the time of a vector [s], of which no more is simulated than some chunks.
+
+    Beyond them each further byte takes as long as one of their second half.
+
+    Parameters
+    ----------
+    size_bytes : float
+        The vector [B].
+    timing : EndpointTiming
+        Endpoints that do it.
+    simulated_s : callable
+        Time of so many bytes [s].
+    """
+    most_bytes = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
+    if size_bytes <= most_bytes:
+        return simulated_s(size_bytes)
+    whole_s, half_s = simulated_s(most_bytes), simulated_s(most_bytes / 2)
+    return whole_s + (size_bytes / most_bytes - 1) * 2 * max(0.0, whole_s - half_s)

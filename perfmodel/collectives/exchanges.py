@@ -21,14 +21,12 @@ from perfmodel.switch_timing.record import ROUNDING
 from perfmodel.topology.graph import Topology
 
 from .answers import Answers, Heard
+from .envelope import beyond_s
 from .go_back import Packets
-from .packets import Packet, Routers, beyond_s, router_sizes
+from .packets import Packet, Routers, router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["Exchanges", "exchanges_of"]
-
-_MOST_CHUNKS = 16
-"""Data with more chunks than so many for each state machine take longer in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,7 @@ class Exchanges:
 
     def time_s(self, size_bytes: float) -> float:
         """Return the time of a vector, from COMMAND until software knows of the end [s]."""
-        most = _MOST_CHUNKS * self._timing.fsms * self._timing.chunk_bytes
-        return beyond_s(size_bytes, most, self._simulated_s)
+        return beyond_s(size_bytes, self._timing, self._simulated_s)
 
     def _simulated_s(self, size_bytes: float) -> float:
         known = _simulated.setdefault(self._topology, {})

@@ -19,7 +19,7 @@ from perfmodel.clock import Clock
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.topology.graph import Topology
 
-__all__ = ["Packet", "Routers", "Shared", "Sizes", "beyond_s", "router_sizes"]
+__all__ = ["Packet", "Routers", "Shared", "Sizes", "router_sizes"]
 
 _ROUNDING = 1e-6
 _AROUND_FLITS = 6
@@ -94,24 +94,6 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
         inside_flits=topology.inside_cycles + _AROUND_FLITS if topology.inside_cycles else 0,
         short_again=topology.inside_cycles > 0,
     )
-
-
-def beyond_s(size_bytes: float, most_bytes: float, simulated_s: Callable[[float], float]) -> float:
-    """Return the time of a vector [s], of which no more is simulated than a size.
-
-    Beyond it each further byte takes as long as one of its second half.
-
-    Parameters
-    ----------
-    size_bytes, most_bytes : float
-        The vector, and the most that is simulated [B].
-    simulated_s : callable
-        Time of so many bytes [s].
-    """
-    if size_bytes <= most_bytes:
-        return simulated_s(size_bytes)
-    whole_s, half_s = simulated_s(most_bytes), simulated_s(most_bytes / 2)
-    return whole_s + (size_bytes / most_bytes - 1) * 2 * max(0.0, whole_s - half_s)
 
 
 class Packet:

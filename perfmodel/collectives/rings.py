@@ -22,13 +22,11 @@ from perfmodel.topology.graph import Hops, Topology
 
 from .answers import Answers, Heard
 from .endpoints import lanes_of, reducing
-from .packets import Packet, Routers, Shared, beyond_s, router_sizes
+from .envelope import beyond_s
+from .packets import Packet, Routers, Shared, router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["CircuitRings", "rings_on_circuits"]
-
-_MOST_CHUNKS = 16
-"""Data with more chunks than so many for each state machine are more rounds like those."""
 
 _MOST_ROUNDS = 4
 """Of one descriptor alone data with more rounds than these are more rounds like the last half."""
@@ -159,8 +157,7 @@ class CircuitRings:
         """Return the time of a vector, from COMMAND until software knows of the end [s]."""
         if self._alike:
             return self._simulated_s(size_bytes)
-        most = _MOST_CHUNKS * self._timing.fsms * self._timing.chunk_bytes
-        return beyond_s(size_bytes, most, self._simulated_s)
+        return beyond_s(size_bytes, self._timing, self._simulated_s)
 
     def _simulated_s(self, size_bytes: float) -> float:
         known = _simulated.setdefault(self._topology, {})

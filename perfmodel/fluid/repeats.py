@@ -10,13 +10,11 @@ can be left out, and what comes after them begins so much later.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from .links import Links
 from .order import Step
 from .task import PATIENT, Task
-
-if TYPE_CHECKING:
-    from .tasks import Links
 
 __all__ = ["Jump", "Region", "Repeats", "Watch", "find_regions", "repeats_of"]
 
@@ -212,7 +210,7 @@ class Watch:
     steps: Sequence[Step]
     start: list[float]
     end: list[float]
-    links: "Links"
+    links: Links
     jumps: list[Jump] = field(default_factory=list[Jump])
     next: int = 0
     _now: int = 0
@@ -304,7 +302,7 @@ class Watch:
 class _Served:
     """What the links have served by a time."""
 
-    def __init__(self, links: "Links") -> None:
+    def __init__(self, links: Links) -> None:
         self._links = links
         self._urgent, self._all = list(links.served_urgent), list(links.served)
         self._ends = [list(queue.end) for queue in links.queues]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from .pages import ROOT
@@ -76,3 +77,21 @@ def needs(package: str) -> dict[str, set[str]]:
             part[1] for part in parts if part[0] == package and len(part) > 1
         )
     return {room: (others - {room}) & found.keys() for room, others in found.items()}
+
+
+def test_files_have_no_circle() -> None:
+    """Those of all packages, with what is imported for types or inside functions."""
+    files = {name_of(path): path for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    graph = nx.DiGraph(
+        (name, other)
+        for name, path in files.items()
+        for other in imports(path)
+        if other in files and other != name
+    )
+    circles = [found for found in nx.strongly_connected_components(graph) if len(found) > 1]
+    assert circles == []
+
+
+def name_of(path: Path) -> str:
+    """Return what a file is imported as."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -6,13 +6,10 @@ Systems 11, 2000, Figure 2; columns are counted from 0.
 
 from typing import TYPE_CHECKING
 
-from fred_hw.mesh.routing import ROUTINGS, Fork, Routing
+from fred_hw.mesh.routing import ROUTINGS, Fork, Routing, WiredFork
 
 if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
-    from amaranth.lib import data
-
-    from fred_hw.mesh.way import Way
 
 __all__ = ["OddEven"]
 
@@ -31,31 +28,27 @@ class OddEven(Routing):
         parity = (fork.ends[0] ^ fork.ends[1]).bit_count() % 2 == 1
         return fork.along if parity or not goes_on else fork.across
 
-    def between(
-        self, m: "Module", way: "Way", end: "data.View", across: "Value", along: "Value"
-    ) -> "Value":
+    def between(self, m: "Module", fork: WiredFork) -> "Value":
         from amaranth.hdl import Const, Mux, Signal
 
         from fred_hw.gates.select import selected
         from fred_hw.gates.wire import wire
-        from fred_hw.mesh.spec import DIRECTIONS
 
-        here = way.here
-        columns = [Const(place.x, here.x.shape()) for place in way.mesh.places]
-        start = wire(m, "start", selected(way.source, columns), width=len(here.x))
-        east = across[DIRECTIONS.index("east")]
-        beside = wire(m, "beside", end.x == here.x + 1)
+        here, along = fork.here, fork.along
+        columns = [Const(column, here.x.shape()) for column in fork.columns]
+        start = wire(m, "start", selected(fork.source, columns), width=len(here.x))
+        beside = wire(m, "beside", fork.end.x == here.x + 1)
         turns, goes_on = Signal(), Signal()
-        with m.If(east):
+        with m.If(fork.east):
             m.d.comb += [
                 turns.eq(here.x[0] | (here.x == start)),
-                goes_on.eq(end.x[0] | ~beside | ~along.any()),
+                goes_on.eq(fork.end.x[0] | ~beside | ~along.any()),
             ]
         with m.Else():
             m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]
         leaves = wire(m, "leaves_row", turns & along.any())
-        parity = wire(m, "parity", way.destination.xor() ^ way.source.xor())
-        return Mux(leaves & (parity | ~goes_on), along, across)
+        parity = wire(m, "parity", fork.destination.xor() ^ fork.source.xor())
+        return Mux(leaves & (parity | ~goes_on), along, fork.across)
 
 
 ROUTINGS.add("odd_even", OddEven(), rank=1)

@@ -2,13 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from fred_hw.mesh.routing import ROUTINGS, Fork, Routing
+from fred_hw.mesh.routing import ROUTINGS, Fork, Routing, WiredFork
 
 if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
-    from amaranth.lib import data
-
-    from fred_hw.mesh.way import Way
 
 __all__ = ["Xy"]
 
@@ -19,10 +16,8 @@ class Xy(Routing):
     def port(self, fork: Fork) -> str:
         return fork.across
 
-    def between(
-        self, m: "Module", way: "Way", end: "data.View", across: "Value", along: "Value"
-    ) -> "Value":
-        return across
+    def between(self, m: "Module", fork: WiredFork) -> "Value":
+        return fork.across
 
 
 ROUTINGS.add("xy", Xy(), rank=0)
