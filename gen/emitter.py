@@ -137,7 +137,6 @@ class VerilogEmitter:
             else:
                 self._rtlil |= made_in_halves(todo, self._converted, begin)
             script = [
-                *(f"read_rtlil <<rtlil\n{self._rtlil[name]}\nrtlil" for name in self._elaborated),
                 "proc",
                 "opt_clean -purge",
                 f"attrmap {removals}",
@@ -145,6 +144,7 @@ class VerilogEmitter:
             ]
             begin(yosys[""])
             text = run_yosys(
+                (self._rtlil[name] for name in self._elaborated),
                 script,
                 "write_verilog -norename -noattr",
                 lambda name: begin(yosys[name]) if name in yosys else None,

