@@ -12,7 +12,7 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
-from fred_hw.wafer.spec import WaferSpec
+from fred_hw.wafer.spec import CONTROLLERS, WaferSpec
 from gen.design import generate
 from gen.wafer_top import modules_of, wafer_top
 from testbench.sim.kept import kept
@@ -204,11 +204,13 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    design = kept(generate, wafer, level="wafer")
-    modules = modules_of(wafer)
-    plane = Plane(wafer)
-    units = design.verilog.removesuffix(wafer_top(plane, modules))
-    top = wafer_top(plane, modules, "wafer_link")
+    # What is at controllers changes the top alone, so the units are generated once for both.
+    usual = wafer.with_changes(controllers=CONTROLLERS[0])
+    modules = modules_of(usual)
+    assert modules == modules_of(wafer)
+    design = kept(generate, usual, level="wafer")
+    units = design.verilog.removesuffix(wafer_top(Plane(usual), modules))
+    top = wafer_top(Plane(wafer), modules, "wafer_link")
     return compiled("plane", units + top + line_text(size) + _plane_bench(wafer, size))
 
 

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from fred_cli.cli import cli
 from fred_cli.main import main
+from gen.design import generate
+from testbench.sim.kept import kept
 
 from .pages import PAGES, ROOT, Shown, commands, inline
 
@@ -20,17 +23,19 @@ FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
 ELSEWHERE = {"sim", "characterize", "section", "synth", "hardware"}
 """Only read here, as other tests run them to the end; `section` is reproduce with a section,
 `hardware` an iteration of twenty NPUs in RTL, of which tests have the parts."""
+_TINY = [*("--set", "lanes=1"), *("--set", "format=int8"), *("--set", "adder_registers=1")]
+"""With two ports, tiny-2: others generate it too."""
 _ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
-    "endpoint": ["--set", "lanes=1"],
+    "endpoint": [*_TINY, "--set", "ports=2"],
     "estimate": [],
     "report": ["--spec", "tiny-2"],
     "reproduce": ["--section", "wafer"],
     "rtl": [],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
-    "switch": ["--set", "lanes=1", "--set", "ports=2"],
+    "switch": [*_TINY, "--set", "ports=2"],
     "wafer": ["--set", "lanes=1", "--set", "npus=2", "--set", f"switches={_ONE_SWITCH}"],
 }
 """Commands that take long, and what makes them smaller: gen of a whole one has its level's name."""
@@ -93,6 +98,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "FLOWS").write_text(FLOWS)
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gen.design.generate", partial(kept, generate))
     return tmp_path
 
 

@@ -1,12 +1,15 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fred_cli import progress
+from gen.design import generate
+from testbench.sim.kept import kept
 from tests.fred_cli.fred import Fred
 from tests.records import give_records, router, whole_switch
 
@@ -65,6 +68,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Fred:
     """Return what runs `fred` in that folder."""
     return Fred(monkeypatch, capfd)
+
+
+@pytest.fixture
+def kept_designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generate no design twice, in this test or others that keep theirs."""
+    monkeypatch.setattr("gen.design.generate", partial(kept, generate))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from gen.design import Design
 from testbench.faults.datapath import broken_design, operand_dropped
 from tests.fred_cli.fred import Fred
 from tests.records import shipped
+from tests.testbench.cases import assert_deep
 
 
 @pytest.mark.sim
@@ -18,18 +19,21 @@ from tests.records import shipped
 def test_characterize_prints_the_record_that_it_writes(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two = "small.yaml", "--set", "ports=2", "--set", "stage_registers=2"
-    status, out, err = fred("characterize", *two, "-o", "new/record.json", "--json")
+    registers = "--set", "adder_registers=3", "--set", "stage_registers=2"
+    deep = "small.yaml", "--set", "ports=3", *registers
+    status, out, err = fred("characterize", *deep, "-o", "new/record.json", "--json")
     assert status == 0, err
     record = json.loads(out)
     assert json.loads(Path("new/record.json").read_text()) == record
-    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p2_int8x1_s2"
-    assert record["latency_cycles"] == 2 and record["throughput_flits_per_cycle"] == 1.0
+    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p3_int8x1_a3_s2"
+    assert_deep(record)
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: record)
-    status, out, err = fred("characterize", *two, "-o", "again.json")
+    status, out, err = fred("characterize", *deep, "-o", "again.json")
     assert status == 0, err
-    assert out.startswith("fred_m3_p2_int8x1_s2: latency 2 cycles, 1.0 flits per cycle and port, ")
+    assert out.startswith(
+        "fred_m3_p3_int8x1_a3_s2: latency 12 cycles, 1.0 flits per cycle and port, "
+    )
     assert json.loads(Path("again.json").read_text()) == record
 
 

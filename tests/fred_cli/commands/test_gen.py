@@ -32,6 +32,7 @@ TOLD = (
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("kept_designs")
 def test_gen_writes_an_endpoint_and_its_companions(fred: Fred, place: Path) -> None:
     level = ("--level", "endpoint", "--set", "endpoint.fsms=1")
     said = fred.json("gen", "small.yaml", *level, "-o", "out")
@@ -45,6 +46,7 @@ def test_gen_writes_an_endpoint_and_its_companions(fred: Fred, place: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("kept_designs")
 def test_gen_of_a_mesh_says_when_the_window_is_too_small(fred: Fred) -> None:
     """Three links of 47 cycles and two routers of 8, each way: 16 + 22 + 1 packets."""
     words = ("gen", "mesh.yaml", "--level", "mesh", "--set", "width=2", "--set", "height=1")
@@ -66,6 +68,7 @@ def test_gen_says_the_same_to_a_reader(fred: Fred) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("window", "rate"), [(32, 0.981), (64, 1)])
+@pytest.mark.usefixtures("kept_designs")
 def test_gen_says_what_acks_hold_all_reduces_to(fred: Fred, window: int, rate: float) -> None:
     changes = ("ports=2", "protocol.phases=1", f"protocol.window_packets={window}")
     options = [word for change in changes for word in ("--set", change)]

@@ -21,6 +21,8 @@ from perfmodel.switch_timing.record import RECORDS
 from tests.records import shipped
 from tests.written import written
 
+pytestmark = pytest.mark.xdist_group("report")  # which computes the same
+
 STRATEGIES = {
     strategy: {
         "in-network": set(phases(Strategy.parse(strategy))),

@@ -15,7 +15,7 @@ from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
-from tests.testbench.cases import small
+from tests.testbench.cases import FIVE, SINGLE, small
 
 pytestmark = pytest.mark.sim
 
@@ -23,7 +23,6 @@ SPEC = small()
 
 TWELVE = SwitchSpec(ports=12, lanes=1, format="fp16")
 LITTLE = small(phases=4, packet_flits=5, round_trip_cycles=8, buffer_packets=2)
-SINGLE = small(2, phases=5, packet_flits=1, buffer_packets=24, ack_interval=16, window_packets=64)
 
 
 OTHERS: dict[str, Options] = {
@@ -54,7 +53,6 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
 @pytest.mark.parametrize(
     ("spec", "seed", "simulator"),
     [
-        (small(2, form="int8", phases=3), 2, "icarus"),
         # Volume is carried by five ports of odd sizes, see tests/testbench/volume/test_switch.py.
         # Five times as long in Icarus.
         pytest.param(
@@ -65,8 +63,9 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
         ),
         (SINGLE, 2, "verilator"),
         pytest.param(SINGLE, 3, "verilator", marks=pytest.mark.long),
+        pytest.param(small(2, form="int8", phases=3), 2, "icarus", marks=pytest.mark.long),
     ],
-    ids=["two ports", "five ports", "single flits", "single flits, again"],
+    ids=["five ports", "single flits", "single flits, again", "two ports"],
 )
 def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path: Path) -> None:
     check(spec, cosimulate_switch(spec, tmp_path, packets=3, seed=seed, simulator=simulator))
@@ -74,7 +73,7 @@ def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path:
 
 @pytest.mark.slow
 def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) -> None:
-    # Icarus runs all of it at two ports, and much of it at three in tests/synth/test_memories.py.
+    # Icarus runs much of it at three ports in tests/synth/test_memories.py, all where it is long.
     same = Options(seed=7)
     whole, measured = (
         cosimulate_switch(SPEC, tmp_path / name, **Options(**same | other))
@@ -96,7 +95,7 @@ def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) 
         pytest.param(
             small(8, 2, "bf16", phases=16, packet_flits=5), id="eight ports", marks=pytest.mark.long
         ),
-        pytest.param(small(5, 2, "bf16", phases=16, packet_flits=5), id="five ports"),
+        pytest.param(FIVE, id="five ports"),
         # Too little to be measured at full rate.
         pytest.param(LITTLE, id="little room"),
     ],
