@@ -18,9 +18,14 @@ from tests.testbench.collectives.test_phase_cycles import EXAMPLE
 @pytest.mark.xdist_group("wafer")
 def test_phases_of_a_small_wafer_are_measured_again_to_the_cycle() -> None:
     """By switches 9 flits cross an L1 and links of 24 cycles; by a ring, blocks do so twice."""
-    record = characterize_wafer(load_wafer(str(EXAMPLE)), ["MP2-DP1-PP1"], [9], simulator="icarus")
-    assert record["flits_checked"] == 2 * 2 * 9
-    cycles = {row["collectives"]: row["cycles"] for row in record["rows"]}
+    wafer, cycles = load_wafer(str(EXAMPLE)), dict[str, int]()
+    for simulator, how in (("icarus", "in-network"), ("verilator", "ring")):
+        record = characterize_wafer(
+            wafer, ["MP2-DP1-PP1"], [9], collectives=[how], simulator=simulator
+        )
+        assert record["flits_checked"] == 2 * 9
+        assert [one["name"] for one in record["simulators"]] == [simulator]
+        cycles |= {row["collectives"]: row["cycles"] for row in record["rows"]}
     assert cycles == {"in-network": 176, "ring": 264}
 
 

@@ -1,7 +1,6 @@
 """Phases that endpoints do alone, on a plane: bit for bit, and how long they take."""
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +9,10 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
-from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.fabric import Finished
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
-from testbench.collectives.plane import PlaneRun, build_plane, run_plane
+from testbench.collectives.plane import PlaneRun
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.tools import SimulatorError
 from tests.testbench.collectives.planes import (
@@ -26,11 +25,6 @@ from tests.testbench.collectives.planes import (
 FLIT = 2
 
 
-@cache
-def model() -> Path:
-    return build_plane(load_wafer(str(EXAMPLE)), Sizes())
-
-
 def program(strategy: str, flits: int) -> WaferProgram:
     wafer, parsed = load_wafer(str(EXAMPLE)), Strategy.parse(strategy)
     return compile_strategy(wafer, parsed, FLIT * flits, collectives="ring")
@@ -40,26 +34,21 @@ def program(strategy: str, flits: int) -> WaferProgram:
 @pytest.mark.slow
 @pytest.mark.xdist_group("wafer")
 @pytest.mark.parametrize(
-    ("strategy", "phase", "flits", "icarus"),
+    ("strategy", "phase", "flits"),
     [
-        ("MP2-DP2-PP1", "dp_all_reduce", 25, False),  # through the L2; blocks are not alike
-        ("MP4-DP1-PP1", "mp_all_reduce", 24, False),  # two levels of rings
-        ("MP4-DP1-PP1-SP", "sp_reduce_scatter", 25, False),  # one ring, whatever they hang on
-        ("MP4-DP1-PP1-SP", "sp_all_gather", 25, False),
-        ("MP1-DP1-PP4", "pp_backward", 24, True),  # who sends in one flow receives in another
+        ("MP2-DP2-PP1", "dp_all_reduce", 25),  # through the L2; blocks are not alike
+        ("MP4-DP1-PP1", "mp_all_reduce", 24),  # two levels of rings
+        ("MP4-DP1-PP1-SP", "sp_reduce_scatter", 25),  # one ring, whatever they hang on
+        ("MP4-DP1-PP1-SP", "sp_all_gather", 25),
+        ("MP1-DP1-PP4", "pp_backward", 24),  # who sends in one flow receives in another
     ],
 )
-def test_endpoints_do_phases_alone(
-    tmp_path: Path, strategy: str, phase: str, flits: int, icarus: bool
-) -> None:
+def test_endpoints_do_phases_alone(tmp_path: Path, strategy: str, phase: str, flits: int) -> None:
     """And what is wrong is told: a result, and a descriptor that was refused."""
     made, kept = program(strategy, flits), []
 
     def run(one: PlaneRun) -> Finished:
-        if icarus:
-            kept.append(run_plane(model(), one, tmp_path))
-        else:
-            kept.append(run_joined(compiled_plane(), one, tmp_path))
+        kept.append(run_joined(compiled_plane(), one, tmp_path))
         return kept[0]
 
     found = phase_cycles(made, made.phase(phase), run)
