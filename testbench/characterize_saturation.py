@@ -1,0 +1,235 @@
+"""Latency against load on a mesh of 8 x 8 Verilated routers, to stand beside published curves."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fred_hw.checks import check_int
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.ways import link_loads
+from gen.emitter import VerilogEmitter
+from testbench.record_head import measurement
+from testbench.sim.tools import SimulatorError
+from testbench.stimulus.meshes import PATTERNS
+from testbench.volume.mesh import MeshLoad, build_mesh, run_mesh
+
+__all__ = [
+    "KNEE",
+    "SATURATION_SCHEMA",
+    "SHARES",
+    "SetUp",
+    "capacity",
+    "characterize_saturation",
+    "measured_row",
+    "senders",
+    "set_ups",
+    "set_ups_hash",
+]
+
+SATURATION_SCHEMA = "fred-mesh-saturation/1"
+
+WIDTH, HEIGHT = 8, 8
+LANES = 2  # flits of 32 bits, which the harness has
+
+SIZES = {5: 13, 10: 6, 8: 9}
+"""Flits of a packet, and packets that a circuit of a port has room for: 65, 60 and 72 flits.
+
+BookSim's packets of 5 and of 10 had 64 flits of a port. Packets of 8 are those of the default, on
+both sides of which these two are.
+"""
+
+SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+"""Loads of uniform traffic, as shares of what links allow: those that the published runs have."""
+
+COARSE = (0.05, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6)
+"""Loads of other patterns and ways, up to the first at which latency is past ``KNEE``."""
+
+KNEE = 3.0
+"""Latency over that of the lowest load at which a coarse curve ends."""
+
+FIXED = ("transpose", "tornado", "complement")
+
+WARM, MEASURE = 2000, 8000
+"""Cycles before the measurement, and of it. All packets of it are waited for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetUp:
+    """A curve to be measured.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``LOADS`` of ``testbench.volume.mesh``, but for the hot spot.
+    routing : str
+        Ways through the mesh.
+    flits : int
+        Of a packet; ``SIZES`` has the room of a circuit.
+    shares : sequence of float
+        Loads, ascending, as shares of ``capacity``.
+    whole : bool
+        Whether all of them are measured, also past ``KNEE``.
+    """
+
+    pattern: str
+    routing: str
+    flits: int
+    shares: Sequence[float]
+    whole: bool = True
+
+    @property
+    def mesh(self) -> MeshSpec:
+        """The mesh; its links have no delay."""
+        usual = MeshSpec(width=WIDTH, height=HEIGHT, lanes=LANES, routing=self.routing)
+        room = {"packet_flits": self.flits, "buffer_packets": SIZES[self.flits]}
+        return usual.with_changes(protocol=usual.protocol.with_changes(**room))
+
+    def load(self, offered: float, seed: int) -> MeshLoad:
+        """Return what ends send, on one circuit [flits per sending end and cycle]."""
+        return MeshLoad(
+            load=offered,
+            pattern=self.pattern,
+            flits=self.flits,
+            seed=seed,
+            warm=WARM,
+            measure=MEASURE,
+        )
+
+
+def set_ups() -> tuple[SetUp, ...]:
+    """Return all curves: uniform ones by size of a packet, then patterns and ways, packets of 5."""
+    uniform = [SetUp(pattern="uniform", routing="xy", flits=k, shares=SHARES) for k in SIZES]
+    others = [("odd_even", "uniform"), *product(("xy", "odd_even"), FIXED)]
+    return (
+        *uniform,
+        *(
+            SetUp(pattern=pattern, routing=routing, flits=5, shares=COARSE, whole=False)
+            for routing, pattern in others
+        ),
+    )
+
+
+def _flows(mesh: MeshSpec, pattern: str) -> list[tuple[int, int]]:
+    """Return from where to where flits go, from each sending end as many to each of its ends."""
+    ends = range(mesh.routers)
+    if pattern == "uniform":
+        return [(a, b) for a, b in product(ends, ends) if a != b]
+    found = {source: PATTERNS[pattern](mesh, source) for source in ends}
+    return [(a, b) for a, b in found.items() if b is not None]
+
+
+def senders(mesh: MeshSpec, pattern: str) -> int:
+    """Return how many ends send in a pattern: on the diagonal of a transpose none do."""
+    return len({source for source, _ in _flows(mesh, pattern)})
+
+
+def capacity(mesh: MeshSpec, pattern: str) -> float:
+    """Return the flits per sending end and cycle at which X-Y fills its busiest link."""
+    flows = _flows(mesh, pattern)
+    loads = link_loads(mesh.with_changes(routing="xy"), dict.fromkeys(flows, 1))
+    return len(flows) / senders(mesh, pattern) / max(loads.values())
+
+
+def set_ups_hash() -> str:
+    """Return what says in a record which Verilog was measured: that of all routers."""
+    emitter = VerilogEmitter()
+    for mesh in dict.fromkeys(one.mesh for one in set_ups()):
+        emitter.add(MeshRouter(mesh=mesh, directions=DIRECTIONS))
+    return hashlib.sha256(emitter.verilog().encode()).hexdigest()
+
+
+def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str, Any]:
+    """Return what a load takes: share and flits offered, and what was measured.
+
+    Flits accepted are per sending end and cycle, latency is from the making of a packet to its
+    last flit. Messages are lost where too many wait in a router.
+
+    Raises
+    ------
+    SimulatorError
+        A flit was lost or wrong, a router found an error, or packets wait for each other.
+    """
+    mesh = one.mesh
+    offered = share * capacity(mesh, one.pattern)
+    found = run_mesh(program, one.load(offered, seed))
+    # Acks and nacks are lost where eight wait, as docs/mesh.md says. A flit of data would be sent
+    # again, which ends take as wrong where links have no faults.
+    if found["wrong"] or found["errors"] or found["wedged"]:
+        raise SimulatorError(f"{one.pattern}, {one.routing}, {offered:.4f} offered: {found}")
+    accepted = found["accepted"] * mesh.routers / senders(mesh, one.pattern)
+    return {
+        "share": round(share, 6),
+        "offered": round(offered, 6),
+        "accepted": round(accepted, 6),
+        "latency_cycles": found["latency_cycles"],
+        "packets": found["packets"],
+        "lost_messages": found["dropped"],
+    }
+
+
+def _measured_curve(one: SetUp, seed: int, say: Callable[[str], object]) -> dict[str, Any]:
+    """Return what the record has of a curve."""
+    mesh, most = one.mesh, capacity(one.mesh, one.pattern)
+    program = build_mesh(mesh)
+
+    def measured(share: float) -> dict[str, Any]:
+        row = measured_row(program, one, share, seed)
+        say(
+            f"{one.pattern}, {one.routing}, packets of {one.flits}, {row['offered']:.4f} offered: "
+            f"{row['accepted']:.4f} accepted, {row['latency_cycles']:.1f} cycles"
+        )
+        return row
+
+    rows: list[dict[str, Any]] = []
+    for share in one.shares:
+        rows.append(measured(share))
+        if not one.whole and rows[-1]["latency_cycles"] > KNEE * rows[0]["latency_cycles"]:
+            break
+    return {
+        "pattern": one.pattern,
+        "routing": one.routing,
+        "packet_flits": one.flits,
+        "buffer_flits": mesh.protocol.buffer_flits,
+        "capacity": round(most, 6),
+        "rows": rows,
+        "full": measured(1 / most),
+    }
+
+
+def characterize_saturation(
+    *, seed: int = 1, say: Callable[[str], object] = lambda _: None
+) -> dict[str, Any]:
+    """Measure latency against load for all of ``set_ups``, and what passes when all ends offer 1.
+
+    Parameters
+    ----------
+    seed : int
+        Of when packets are made and where they go, 1 or more.
+    say : callable, optional
+        Called with a line for each run.
+
+    Raises
+    ------
+    SimulatorError
+        Verilator is not installed, or a run was not right.
+    """
+    check_int("seed", seed, minimum=1)
+    head = measurement(["verilator"], seed, verilog_sha256=set_ups_hash())
+    curves = [_measured_curve(one, seed, say) for one in set_ups()]
+    return {
+        "schema": SATURATION_SCHEMA,
+        "name": f"mesh of {WIDTH} x {HEIGHT}",
+        **head,
+        "warm_cycles": WARM,
+        "measured_cycles": MEASURE,
+        "flits_checked": sum(
+            row["packets"] * curve["packet_flits"]
+            for curve in curves
+            for row in (*curve["rows"], curve["full"])
+        ),
+        "curves": curves,
+    }
