@@ -1,0 +1,209 @@
+"""Latency against load on a mesh of 8 x 8 routers in RTL, beside a published router.
+
+Loads are shares of what single links allow with X-Y, latencies are in cycles or over that of the
+lowest load. Two figures say where a router saturates: the share at which latency is a number of
+times that of the lowest load, and what passes when more is offered.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal, Protocol, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fred_hw.files import FileModel, load_model, refused
+from perfmodel.published_routers import UNIFORM_CURVES, RouterCurve
+from perfmodel.switch_timing.measured_record import Measured, as_tuple
+from perfmodel.switch_timing.record import RECORDS
+
+__all__ = [
+    "FLOOR",
+    "KNEES",
+    "SHIPPED_SATURATION",
+    "Curve",
+    "LoadRow",
+    "MeasuredCurve",
+    "SaturationRecord",
+    "beyond_share",
+    "knee",
+    "load_saturation",
+    "misses",
+]
+
+SHIPPED_SATURATION = RECORDS / "mesh-8x8-saturation.json"
+"""What was measured of our routers."""
+
+KNEES = (2.0, 3.0)
+"""Latencies over that of the lowest load whose shares are given."""
+
+FLOOR = UNIFORM_CURVES["20 flits, 2 VC x 16"]
+"""The published router that ours must not be below: fewer channels and less than half the room."""
+
+Share = Annotated[float, Field(gt=0, lt=1e3)]
+Cycles = Annotated[float, Field(ge=1, lt=1e9)]
+Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+
+
+class Curve(Protocol):
+    """Whatever has latency by load."""
+
+    @property
+    def points(self) -> Sequence[tuple[float, float]]:
+        """Share of the capacity, ascending, and latency [cycles]."""
+        ...
+
+
+class LoadRow(FileModel):
+    """A load, and what came of it.
+
+    Parameters
+    ----------
+    share, offered, accepted : float
+        Offered as a share of ``capacity``, and data flits per sending end and cycle.
+    latency_cycles : float
+        Mean from the making of a packet to its last flit, its source's queue included [cycles].
+    packets, lost_messages : int
+        Measured, and cycles in which a router lost an ack or nack for want of room.
+    """
+
+    share: Share
+    offered: Share
+    accepted: Share
+    latency_cycles: Cycles
+    packets: Count
+    lost_messages: Count
+
+
+class MeasuredCurve(FileModel):
+    """Loads of one pattern and one mesh.
+
+    Parameters
+    ----------
+    pattern, routing : str
+        What ends send, and by which ways.
+    packet_flits, buffer_flits : int
+        Flits of a packet, and those that a circuit of a port has room for.
+    capacity : float
+        Flits per sending end and cycle that single links allow with X-Y.
+    rows : tuple of LoadRow
+        By ascending load.
+    full : LoadRow
+        Each sending end offers a flit in each cycle.
+    """
+
+    pattern: str
+    routing: str
+    packet_flits: Count
+    buffer_flits: Count
+    capacity: Share
+    rows: Annotated[tuple[LoadRow, ...], BeforeValidator(as_tuple), Field(min_length=2)]
+    full: LoadRow
+
+    @model_validator(mode="after")
+    def _ascends(self) -> Self:
+        for one, other in pairwise(self.rows):
+            if other.share <= one.share:
+                raise refused(
+                    f"rows: must have ascending shares, not {one.share} before {other.share}"
+                )
+        return self
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """Share of the capacity and latency [cycles]."""
+        return tuple((row.share, row.latency_cycles) for row in self.rows)
+
+
+class SaturationRecord(Measured[Literal["fred-mesh-saturation/1"]]):
+    """What was measured of a mesh of 8 x 8 routers.
+
+    Parameters
+    ----------
+    warm_cycles, measured_cycles : int
+        Before the measurement, and of it.
+    flits_checked : int
+        Flits of packets that were measured; payload of all is compared.
+    curves : tuple of MeasuredCurve
+        What was measured.
+    """
+
+    warm_cycles: Count
+    measured_cycles: Count
+    flits_checked: Count
+    curves: Annotated[tuple[MeasuredCurve, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+
+    def curve(self, pattern: str, routing: str, packet_flits: int) -> MeasuredCurve:
+        """Return a curve.
+
+        Raises
+        ------
+        KeyError
+            It is not in the record.
+        """
+        for one in self.curves:
+            if (one.pattern, one.routing, one.packet_flits) == (pattern, routing, packet_flits):
+                return one
+        raise KeyError(f"{pattern}, {routing}, packets of {packet_flits}")
+
+    @property
+    def uniform(self) -> tuple[MeasuredCurve, ...]:
+        """Uniform traffic with X-Y, by the size of packets."""
+        found = [one for one in self.curves if (one.pattern, one.routing) == ("uniform", "xy")]
+        return tuple(sorted(found, key=lambda one: one.packet_flits))
+
+
+def load_saturation(path: Path = SHIPPED_SATURATION) -> SaturationRecord:
+    """Return a record from a file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no valid record; names the field.
+    """
+    return load_model(SaturationRecord, path)
+
+
+def knee(points: Sequence[tuple[float, float]], factor: float) -> float | None:
+    """Return the load at which latency is first ``factor`` times that of the lowest load.
+
+    Between two loads latency is taken as a straight line; None if no load reaches it.
+
+    Parameters
+    ----------
+    points : sequence of tuple
+        Load, ascending, and latency [cycles].
+    factor : float
+        More than 1.
+    """
+    aim = factor * points[0][1]
+    for (low, below), (high, above) in pairwise(points):
+        if above >= aim:
+            return low + (high - low) * (aim - below) / (above - below)
+    return None
+
+
+def beyond_share(curve: MeasuredCurve | RouterCurve) -> float | None:
+    """Return what passes at more load than that, as a share of the capacity; None if unknown."""
+    if isinstance(curve, MeasuredCurve):
+        return curve.full.accepted / curve.capacity
+    return None if curve.beyond is None else curve.beyond.value / curve.capacity
+
+
+def misses(curve: MeasuredCurve) -> list[str]:
+    """Return what is wrong with a curve of uniform traffic: its shape, or less than ``FLOOR``."""
+    found: list[str] = []
+    for one, other in pairwise(curve.rows):
+        if other.latency_cycles <= one.latency_cycles:
+            found.append(
+                f"latency falls from {one.latency_cycles} at {one.share} of capacity to "
+                f"{other.latency_cycles} at {other.share}"
+            )
+    for factor in KNEES:
+        ours, least = knee(curve.points, factor), knee(FLOOR.points, factor)
+        if least is not None and ours is not None and ours < least:
+            found.append(f"latency is {factor:g} times at {ours:.3f} of capacity, not {least:.3f}")
+    ours, least = beyond_share(curve), beyond_share(FLOOR)
+    if ours is not None and least is not None and ours < least:
+        found.append(f"{ours:.3f} of capacity pass, not {least:.3f}")
+    return found
