@@ -39,7 +39,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-BENCHES := routing generator wafer traces link switch mesh endpoint plane mesh_collectives synth areas
+BENCHES := routing generator wafer traces link switch mesh saturation endpoint plane mesh_collectives synth areas
 # All of them run, whatever one of them misses: it takes hours.
 bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh, clock and area; tests of large volume
 	@missed=; for one in $(BENCHES); do \
@@ -93,6 +93,7 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mes
 	    --record build/records/iteration-wafer-20.json
 	$(BIN)/fred estimate --topology examples/mesh-5x4-endpoints.yaml --workload examples/iteration.yaml --algorithm bidirectional_ring \
 	    --rtl examples/mesh-5x4.yaml --record build/records/iteration-mesh-5x4.json
+	$(BIN)/python tests/bench/bench_saturation.py -o build/records/mesh-8x8-saturation.json
 	cp build/records/*.json perfmodel/switch_timing/records/
 
 adders: $(STAMP) ## map adders of all formats and depths with nangate45, and rewrite their record (10 minutes)

@@ -18,6 +18,7 @@ from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.published import FLIT_BYTES
+from testbench.characterize_saturation import capacity
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
@@ -30,15 +31,6 @@ SHAPES = ((4, 4), (5, 4), (8, 8))
 def mesh_of(width: int, height: int, routing: str = "xy") -> MeshSpec:
     """Return a mesh with a small payload."""
     return MeshSpec(width=width, height=height, lanes=2, routing=routing)
-
-
-def across_the_middle(width: int, height: int) -> float:
-    """Return the flits per end and cycle that links across the middle of a mesh carry.
-
-    The ends of the western half send to the others over a link in each row, each to any other end.
-    """
-    ends, west = width * height, width // 2 * height
-    return height / (west * (ends - west) / (ends - 1))
 
 
 def report_lone(program: Path) -> list[dict[str, Any]]:
@@ -66,14 +58,12 @@ def report_curve(program: Path, load: MeshLoad) -> list[dict[str, Any]]:
     return runs
 
 
-def report_saturation(
-    program: Path, name: str, shape: tuple[int, int], load: MeshLoad
-) -> dict[str, Any]:
+def report_saturation(program: Path, name: str, mesh: MeshSpec, load: MeshLoad) -> dict[str, Any]:
     """Print what goes through when each end offers a flit in each cycle."""
     found = run_mesh(program, load)
     share = ""
     if load.pattern == "uniform":
-        share = f", {found['accepted'] / across_the_middle(*shape):.3f} of the middle's links"
+        share = f", {found['accepted'] / capacity(mesh, 'uniform'):.3f} of the middle's links"
     sys.stdout.write(f"{name}, {load.pattern}: {found['accepted']:.3f} at saturation{share}\n")
     if not found["right"]:
         sys.stdout.write(f"error: {name}, {load.pattern}: {found}\n")
@@ -83,19 +73,21 @@ def report_saturation(
 def main() -> int:
     """Print a line per run."""
     runs: list[dict[str, Any]] = []
-    four = build_mesh(mesh_of(4, 4))
+    small = mesh_of(4, 4)
+    four = build_mesh(small)
     runs += report_lone(four)
     runs += report_curve(four, MeshLoad(load=0.1))
     for shape, routing in product(SHAPES, ROUTINGS):
-        program = build_mesh(mesh_of(*shape, routing))
+        mesh = mesh_of(*shape, routing)
+        program = build_mesh(mesh)
         for pattern in LOADS:
             load = MeshLoad(load=1.0, pattern=pattern)
             name = f"{shape[0]} x {shape[1]}, {routing}"
-            runs.append(report_saturation(program, name, shape, load))
+            runs.append(report_saturation(program, name, mesh, load))
     far = MeshLoad(load=1.0, delay=24, warm=4000)
-    runs.append(report_saturation(four, "4 x 4, links of 24 cycles", (4, 4), far))
+    runs.append(report_saturation(four, "4 x 4, links of 24 cycles", small, far))
     three = MeshLoad(load=1.0, circuits=3)
-    runs.append(report_saturation(four, "4 x 4, three circuits", (4, 4), three))
+    runs.append(report_saturation(four, "4 x 4, three circuits", small, three))
     return int(not all(one["right"] for one in runs))
 
 

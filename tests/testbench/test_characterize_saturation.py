@@ -1,9 +1,21 @@
 """Tests of testbench.characterize_saturation."""
 
+import re
+
 import pytest
 
 from fred_hw.mesh.spec import MeshSpec
-from testbench.characterize_saturation import capacity, senders, set_ups
+from perfmodel.studies.saturation import load_saturation
+from testbench.characterize_saturation import (
+    MEASURE,
+    WARM,
+    capacity,
+    measured_row,
+    senders,
+    set_ups,
+    set_ups_hash,
+)
+from testbench.volume.mesh import build_mesh
 
 
 @pytest.mark.parametrize(
@@ -27,3 +39,49 @@ def test_room_is_that_of_the_published_router_or_that_of_the_defaults() -> None:
     room = {one.flits: one.mesh.protocol.buffer_flits for one in set_ups()}
     usual = MeshSpec(width=8, height=8).protocol
     assert room == {5: 65, 10: 60, usual.packet_flits: usual.buffer_flits}
+
+
+def test_shipped_record_has_every_curve_with_its_loads() -> None:
+    record = load_saturation()
+    assert (record.warm_cycles, record.measured_cycles) == (WARM, MEASURE)
+    assert len(record.curves) == len(set_ups())
+    for one, curve in zip(set_ups(), record.curves, strict=True):
+        assert (curve.pattern, curve.routing) == (one.pattern, one.routing)
+        assert (curve.packet_flits, curve.buffer_flits) == (
+            one.flits,
+            one.mesh.protocol.buffer_flits,
+        )
+        assert curve.capacity == pytest.approx(capacity(one.mesh, one.pattern), abs=1e-6)
+        shares = [row.share for row in curve.rows]
+        assert shares == list(one.shares[: len(shares)])
+        assert len(shares) == len(one.shares) or not one.whole
+        assert curve.full.offered == 1
+
+
+@pytest.mark.slow
+def test_shipped_record_is_of_the_verilog_of_today() -> None:
+    """`make records` mends it: the same Verilog in the same bench gives the same figures."""
+    source = load_saturation().source
+    assert source.verilog_sha256 == set_ups_hash()
+    assert re.fullmatch("[0-9a-f]{40}", source.git_commit or ""), "measured on what is no commit"
+
+
+REMEASURED = [("uniform", "xy", 0.7), ("transpose", "odd_even", 0.6)]
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pattern", "routing", "share"),
+    [REMEASURED[0], pytest.param(*REMEASURED[1], marks=pytest.mark.long)],
+)
+def test_shipped_load_is_what_is_measured_now(pattern: str, routing: str, share: float) -> None:
+    """To the cycle, where queues are full; `make bench` measures all loads."""
+    record = load_saturation()
+    [one] = [
+        one for one in set_ups() if (one.pattern, one.routing, one.flits) == (pattern, routing, 5)
+    ]
+    [shipped] = [
+        row.model_dump() for row in record.curve(pattern, routing, 5).rows if row.share == share
+    ]
+    assert measured_row(build_mesh(one.mesh), one, share, record.seed) == shipped

@@ -1,0 +1,81 @@
+"""Measure latency against load on 8 x 8 routers in RTL, and what passes when ends offer more.
+
+Prints a line per run, and for uniform traffic where latency is twice and three times that of the
+lowest load and what passes, as shares of what links across the middle allow, beside a published
+router. Returns 1 if a flit is lost or wrong, if latency of uniform traffic falls where load rises,
+if one of these shares is below that of the published router with fewer channels and less room
+(two of 16 flits), or if the shipped record says anything else. `-o FILE` writes the record
+instead of comparing it. Ten minutes of CPU time.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_hw.files import validate
+from perfmodel.published_routers import UNIFORM_CURVES, RouterCurve
+from perfmodel.studies.saturation import (
+    KNEES,
+    MeasuredCurve,
+    SaturationRecord,
+    beyond_share,
+    knee,
+    load_saturation,
+    misses,
+)
+from testbench.characterize_saturation import characterize_saturation
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def summary(name: str, curve: MeasuredCurve | RouterCurve) -> str:
+    """Return where a router saturates, in words."""
+    told = [(f"latency {factor:g} times at", knee(curve.points, factor)) for factor in KNEES]
+    told.append(("passes", beyond_share(curve)))
+    found = ", ".join(f"{words} {share:.3f}" for words, share in told if share is not None)
+    return f"{name}: {found}"
+
+
+def stale(measured: SaturationRecord) -> list[str]:
+    """Return what the shipped record says otherwise."""
+    shipped = load_saturation()
+    found = [] if shipped.seed == measured.seed else ["seed"]
+    if shipped.source.verilog_sha256 != measured.source.verilog_sha256:
+        found.append("Verilog")
+    pairs = zip(shipped.curves, measured.curves, strict=False)
+    found += [f"{one.pattern}, {one.routing}" for one, other in pairs if one != other]
+    return found if len(shipped.curves) == len(measured.curves) else [*found, "curves"]
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the record.")
+@click.option("--seed", type=click.IntRange(min=1), default=1, help="Of all traffic.")
+def main(output: Path | None, seed: int) -> None:
+    """Print a line per run."""
+    record: dict[str, Any] = characterize_saturation(seed=seed, say=say)
+    measured = validate(SaturationRecord, record, "measured")
+    wrong: list[str] = []
+    for curve in measured.uniform:
+        name = f"packets of {curve.packet_flits}"
+        say(summary(name, curve))
+        wrong += [f"{name}: {one}" for one in misses(curve)]
+    for name, curve in UNIFORM_CURVES.items():
+        say(summary(f"BookSim 2, {name}", curve))
+    if output:
+        output.write_text(json.dumps(record, indent=1) + "\n")
+    elif seed == load_saturation().seed:
+        wrong += [f"the shipped record has another {one}" for one in stale(measured)]
+    for one in wrong:
+        say(f"error: {one}")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
