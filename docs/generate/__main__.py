@@ -11,6 +11,7 @@ from .files import files
 from .names import names
 from .readme import README, readme
 from .reference import reference
+from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .waves import WAVES
 
 __all__ = ["DIAGRAMS", "FIGURES", "documents"]
@@ -27,7 +28,9 @@ def documents() -> dict[Path, str]:
         wave = make()
         found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
+    found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
     pages = {
+        MESH_PAGE: saturation_page(),
         DOCS / "units.md": catalogue(DIAGRAMS),
         DOCS / "names.md": names(),
         DOCS / "files.md": files(),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -20,7 +21,7 @@ from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
 from gen.level import LEVELS
-from perfmodel import published
+from perfmodel import published, published_routers
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.studies.section import SECTIONS, Section
 from perfmodel.topology.files import KINDS as TOPOLOGIES
@@ -164,17 +165,17 @@ def subjects_of(section: Section) -> str:
     return ", ".join(f"`{subject}/`" for subject in section.subjects)
 
 
-def figures() -> list[tuple[str, str, str]]:
-    """Return name, of what, and meaning of all that a published work prints."""
+def figures(module: ModuleType) -> list[tuple[str, str, str]]:
+    """Return name, of what, and meaning of all that a module has of published works."""
     rows = []
-    for node, doc in pairwise(ast.parse(inspect.getsource(published)).body):
+    for node, doc in pairwise(ast.parse(inspect.getsource(module)).body):
         targets = node.targets if isinstance(node, ast.Assign) else []
         targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
         found = [
             one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
         ]
         if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and found:
-            value = getattr(published, found[0])
+            value = getattr(module, found[0])
             of = ", ".join(map(str, value)) if isinstance(value, dict) else ""
             says = " ".join(str(doc.value.value).split())
             rows.append((", ".join(f"`{name}`" for name in found), of, says))
@@ -239,7 +240,9 @@ def names() -> str:
     ]
     place = "Cell libraries: `synth/installed.py`"
     lines += table(place, ("name", "is", "comes with"), libraries)
-    lines += table("Published figures: `perfmodel/published.py`", ("name", "of", "is"), figures())
+    for module in (published, published_routers):
+        place = f"Published figures: `{module.__name__.replace('.', '/')}.py`"
+        lines += table(place, ("name", "of", "is"), figures(module))
     lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
     lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
     lines += table("Files to copy from: `examples/`", ("kind", "is", "in"), examples())
