@@ -5,7 +5,7 @@ lowest load and what passes, as shares of what links across the middle allow, be
 router. Returns 1 if a flit is lost or wrong, if latency of uniform traffic falls where load rises,
 if one of these shares is below that of the published router with fewer channels and less room
 (two of 16 flits), or if the shipped record says anything else. `-o FILE` writes the record
-instead of comparing it. Ten minutes of CPU time.
+instead of comparing it. About ten minutes of CPU time.
 """
 
 import json
@@ -50,7 +50,11 @@ def stale(measured: SaturationRecord) -> list[str]:
     if shipped.source.verilog_sha256 != measured.source.verilog_sha256:
         found.append("Verilog")
     pairs = zip(shipped.curves, measured.curves, strict=False)
-    found += [f"{one.pattern}, {one.routing}" for one, other in pairs if one != other]
+    found += [
+        f"curve: {one.pattern}, {one.routing}, packets of {one.packet_flits}"
+        for one, other in pairs
+        if one != other
+    ]
     return found if len(shipped.curves) == len(measured.curves) else [*found, "curves"]
 
 
@@ -74,7 +78,7 @@ def main(output: Path | None, seed: int) -> None:
         wrong += [f"the shipped record has another {one}" for one in stale(measured)]
     for one in wrong:
         say(f"error: {one}")
-    sys.exit(bool(wrong))
+    sys.exit(int(bool(wrong)))
 
 
 if __name__ == "__main__":
