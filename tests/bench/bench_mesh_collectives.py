@@ -29,7 +29,9 @@ MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
 ENDPOINT = {"fsms": 4, "slots": 8, "chunk_flits": 1024}
 SIZES = Sizes(link_cycles=24, memory_cycles=40)
 ALGORITHMS = ("ring", "bidirectional", "hierarchical")
-WHOLE, GOAL = 32_768, 0.95  # flits that 64 KiB are at one lane, and what the best is to reach
+WHOLE = 32_768  # flits that 64 KiB are at one lane
+GOALS = {"ring": 0.95, "bidirectional": 0.95, "hierarchical": 0.87}  # what they are to reach
+ONE_ORDER = 1023  # flits that rows and columns have on one circuit, in blocks of 205 and 203
 UNEVEN = (16, 33, 128)  # flits that five members share as 4, 4, 4, 4, 0 and 7, 7, 7, 7, 5, ...
 
 
@@ -94,18 +96,19 @@ def main() -> None:
     model = build_compiled_mesh(mesh, SIZES)
     say(f"5 x 4 routers and endpoints: ready in {time.perf_counter() - begun:.0f} s")
     for flits in arguments.flits:
-        shares: list[float] = []
         for algorithm in ALGORITHMS:
             made = compile_for_mesh(mesh, Strategy(20, 1, 1), 2 * flits, algorithm=algorithm)
-            shares += report(model, made, f"{flits} flits, {algorithm},")
-        if flits == WHOLE and max(shares) < GOAL:
-            sys.exit(
-                f"error: {flits} flits reach {max(shares):.3f} of what links allow, not {GOAL}"
-            )
+            (share,) = report(model, made, f"{flits} flits, {algorithm},")
+            if flits == WHOLE and share < (goal := GOALS[algorithm]):
+                sys.exit(
+                    f"error: {algorithm} of {flits} flits reaches {share:.3f} of what links "
+                    f"allow, not {goal}"
+                )
     made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * 128)
     report(model, made, f"{made.strategy},")
-    for flits, faults in product(UNEVEN, (0, arguments.faults)):
-        made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * flits)
+    runs = [(Strategy(2, 5, 2), flits) for flits in UNEVEN] + [(Strategy(20, 1, 1), ONE_ORDER)]
+    for (strategy, flits), faults in product(runs, (0, arguments.faults)):
+        made = compile_for_mesh(mesh, strategy, 2 * flits)
         begun, cycles = time.perf_counter(), at_once(model, made, faults)
         rate = cycles / (time.perf_counter() - begun)
         text = f"{cycles} cycles in all, {rate:,.0f} per second"

@@ -5,28 +5,40 @@ from dataclasses import replace
 
 from fred_hw.ace.operations import Descriptor, block_of
 from fred_hw.compiler.mesh_rings import product
+from fred_hw.compiler.ring_messages import message_flits
 from fred_hw.mesh.algorithm import ALGORITHMS, Lane, MeshAlgorithm, Place, rings
 from fred_hw.mesh.spec import MeshSpec
 
 __all__ = ["RowsAndColumns"]
 
+_TRIPS = 4
+"""Round trips of a link that messages under way must cover to fill it.
+
+Each crosses three links, two routers and an endpoint to a neighbour, more from the end of a line to
+its start, and is sent on when all of it has come.
+"""
+
 
 class RowsAndColumns(MeshAlgorithm):
-    """Both orders at once: half of the data goes by rows first, half by columns.
+    """Longer lines first on one circuit, or both orders at once, half of the data each, on two.
 
-    Rows go to the east and columns to the south in the half that begins with rows, and to the west
-    and north in the other. Lines of two have one order for all data, as no flow may be on two
-    circuits; the model has none such.
+    A circuit whose messages fill the link is faster alone: two that reduce-scatter at a time read
+    no more of memory than one, and break each other's step (decision 0058). Halves are for what
+    waits for messages. Rows go to the east and columns to the south in the half that begins with
+    rows, and to the west and north in the other. Lines of two have one order, as no flow may be on
+    two circuits. The model has halves alone.
     """
 
     needs = "be all NPUs at which two or more rows and columns cross"
     model = "hierarchical_2d_halves"
 
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
-        return _shortest(mesh, group) > 1
+        return _lengths(mesh, group)[0] > 1
 
     def is_modelled(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
-        return _shortest(mesh, group) > 2
+        shortest, longest = _lengths(mesh, group)
+        # Of any data: messages are as large as a slot allows, or smaller.
+        return shortest > 2 and not _fills(mesh, mesh.endpoint.chunk_flits // longest)
 
     def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
         lines = product(place.mesh.width, group)
@@ -34,8 +46,10 @@ class RowsAndColumns(MeshAlgorithm):
         xs, ys = lines
         rows = [[x + place.mesh.width * y for x in xs] for y in ys]
         columns = [[x + place.mesh.width * y for y in ys] for x in xs]
-        if _shortest(place.mesh, group) == 2:
-            return [_two_levels(place, rows, columns, pattern)]
+        shortest, longest = _lengths(place.mesh, group)
+        if shortest == 2 or _one_order(place, longest):
+            first, second = (rows, columns) if len(xs) >= len(ys) else (columns, rows)
+            return [_two_levels(place, first, second, pattern)]
         back = [[line[::-1] for line in lines] for lines in (columns, rows)]
         return [
             _two_levels(place.part(0, 2), rows, columns, pattern),
@@ -43,9 +57,24 @@ class RowsAndColumns(MeshAlgorithm):
         ]
 
 
-def _shortest(mesh: MeshSpec, group: Sequence[int]) -> int:
-    """Return the length of the shortest line of a group, 0 if it is not of rows and columns."""
-    return min(map(len, product(mesh.width, group) or ()), default=0)
+def _one_order(place: Place, longest: int) -> bool:
+    """Return whether messages of all data on the longest lines fill a link."""
+    flits = place.source.size // place.flit_bytes
+    if not flits:
+        return False
+    mesh = place.mesh
+    return _fills(mesh, message_flits(-(-flits // longest), longest, mesh.endpoint))
+
+
+def _fills(mesh: MeshSpec, message: int) -> bool:
+    """Return whether messages of a circuit, a flit or more each, fill a link by themselves."""
+    return mesh.endpoint.fsms * message >= _TRIPS * mesh.link.protocol.round_trip_cycles
+
+
+def _lengths(mesh: MeshSpec, group: Sequence[int]) -> tuple[int, int]:
+    """Return the NPUs in the shorter and the longer lines of a group, 0 if it has no such lines."""
+    found = sorted(map(len, product(mesh.width, group) or ((), ())))
+    return found[0], found[1]
 
 
 def _two_levels(

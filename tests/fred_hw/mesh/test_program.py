@@ -1,5 +1,6 @@
 """Tests of fred_hw.mesh.program and fred_hw.mesh.collectives: what descriptors come to."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -8,16 +9,20 @@ import pytest
 from fred_hw.ace.operations import Descriptor
 from fred_hw.compiler.placement import Strategy
 from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.mesh.algorithms.hierarchical import RowsAndColumns
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from testbench.models.golden_mesh import carry_out, contributions
 
 MESH = MeshSpec(width=5, height=4, lanes=1)
+SLOTS = EndpointSpec(fsms=4, slots=8, chunk_flits=1024)  # in which messages fill a link
 ALGORITHMS = ("ring", "bidirectional", "hierarchical", "auto")
 
 
-def compiled(strategy: str, flits: int = 128, algorithm: str = "auto") -> MeshProgram:
-    return compile_for_mesh(MESH, Strategy.parse(strategy), 2 * flits, algorithm=algorithm)
+def compiled(
+    strategy: str, flits: int = 128, algorithm: str = "auto", mesh: MeshSpec = MESH
+) -> MeshProgram:
+    return compile_for_mesh(mesh, Strategy.parse(strategy), 2 * flits, algorithm=algorithm)
 
 
 def carried(made: MeshProgram, *names: str) -> list[np.ndarray]:
@@ -115,6 +120,58 @@ def test_no_flow_is_on_two_circuits(strategy: str, algorithm: str) -> None:
                 for one in jobs:
                     users.setdefault(getattr(one, flow).number, set()).add(one.circuit)
                 assert all(len(circuits) == 1 for circuits in users.values()), users
+
+
+def test_rows_and_columns_have_one_order_where_messages_fill_a_link() -> None:
+    """Four messages are 184 and 188 flits, and four round trips of a link 4 x 47."""
+    for flits, circuits in ((920, ("mp", "pp")), (921, ("mp",))):
+        made = compiled("MP20-DP1-PP1", flits, "hierarchical", MESH.with_changes(endpoint=SLOTS))
+        assert made.phases[0].circuits == circuits
+        jobs = made.descriptors(7, made.phases[0])
+        assert [one.operation for one in jobs if one.circuit == "mp"] == [
+            "reduce_scatter",
+            "all_reduce",
+            "all_gather",
+        ]
+    assert compiled("MP20-DP1-PP1", 1 << 20).phases[0].circuits == ("mp", "pp")
+
+
+@pytest.mark.parametrize(("width", "height"), [(3, 4), (4, 3), (5, 2), (2, 5)])
+def test_one_order_begins_with_the_longer_lines(width: int, height: int) -> None:
+    mesh = MeshSpec(width=width, height=height, lanes=1, endpoint=SLOTS)
+    made = compiled(f"MP{width * height}-DP1-PP1", 2000, "hierarchical", mesh)
+    members = [one.ring.members for one in made.descriptors(0, made.phases[0]) if one.ring]
+    longer, shorter = max(width, height), min(width, height)
+    assert members == [longer, shorter, longer]
+    everyone = bits(tuple(range(width * height)))
+    for memory in carried(made, "mp_all_reduce"):
+        assert (received(made, "mp_all_reduce", memory) == everyone).all()
+
+
+def test_one_order_gathers_what_it_has_scattered() -> None:
+    made = compiled("MP20-DP1-PP1-SP", 1003, "hierarchical", MESH.with_changes(endpoint=SLOTS))
+    assert {len(one.circuits) for one in made.phases} == {1}
+    whole = bits(tuple(range(20)))
+    shares = np.array(
+        [
+            received(made, "sp_reduce_scatter", one) == whole
+            for one in carried(made, "sp_reduce_scatter")
+        ]
+    )
+    assert (shares.sum(axis=0) == 1).all()
+    owners = np.array([1 << int(k) for k in shares.argmax(axis=0)], dtype=np.uint64)
+    for memory in carried(made, "sp_all_gather"):
+        assert (received(made, "sp_all_gather", memory) == owners).all()
+
+
+def test_the_model_has_rows_and_columns_in_halves_alone() -> None:
+    def is_modelled(mesh: MeshSpec, group: Sequence[int] = range(20)) -> bool:
+        return RowsAndColumns().is_modelled(mesh, group)
+
+    assert is_modelled(MESH)
+    assert not is_modelled(MESH.with_changes(endpoint=SLOTS))
+    assert not is_modelled(MESH, (0, 1, 5, 6))
+    assert not is_modelled(MESH, (0, 1, 2))
 
 
 def test_ring_goes_from_neighbour_to_neighbour() -> None:
