@@ -128,7 +128,7 @@ def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
         [(0, one) for phase in made.phases for one in made.descriptors(npu, phase)]
         for npu in range(4)
     ]
-    more = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
+    more: dict[str, Any] = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
     before, found = memories(2), run(tmp_path, made, jobs, 2, **more)
     check(made, before, found.memories)
     assert found.faults > 0
