@@ -23,7 +23,8 @@ from perfmodel.topology.graph import Topology
 from .answers import Answers, Heard
 from .envelope import beyond_s
 from .go_back import Packets
-from .packets import Packet, Routers, router_sizes
+from .packets import Packet, Routers
+from .router_sizes import router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["Exchanges", "exchanges_of"]

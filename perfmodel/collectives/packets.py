@@ -6,94 +6,22 @@ is on its way: the most urgent circuit first, queues of one circuit by turns (do
 packet ends, both ends of its path are matched anew in one cycle, as an allocator does: if the link
 were free later than the queue, a less urgent packet of another way would go ahead each time. Acks
 go between the flits of packets, a cycle of each link. A link has a queue in front of it, so an ack
-is no pause of the path before that is full.
+is no pause of the path before that is full. That of a slow link often is: then who is next has the
+path when the packet before has gone into that queue, and waits there.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from math import floor
 
 from fred_hw.protocol import PASSES
 from perfmodel.clock import Clock
-from perfmodel.switch_timing.endpoint import EndpointTiming
-from perfmodel.topology.graph import Topology
 
-__all__ = ["Packet", "Routers", "Shared", "Sizes", "router_sizes"]
+from .router_sizes import Sizes
+
+__all__ = ["Packet", "Routers", "Shared"]
 
 _ROUNDING = 1e-6
-_AROUND_FLITS = 6
-"""Around the queue of a switch's output (``OutputPort.depth``)."""
-
-
-class Sizes(NamedTuple):
-    """What routers and links are.
-
-    Parameters
-    ----------
-    circuits : int
-        Circuits in use, 0 the most urgent.
-    packet_flits, buffer_flits : int
-        A largest packet, and a queue.
-    hop_cycles, follow_cycles, message_cycles, link_cycles : float
-        From the first flit on a link to it on the next one; likewise of a packet behind another one
-        on the same path, which has stayed; of an ack; and over a link.
-    credit_cycles : float
-        From the last flit that leaves a queue until its sender knows.
-    flits_per_cycle : float
-        Of a link, above 0 and at most 1: the rest is for acks, where they are no messages.
-    in_order : bool
-        Whether no packet overtakes one of a flit that still has to find its path.
-    paces : mapping of int to float
-        Cycles from flit to flit on links on which it is more than one.
-    inside_flits : float
-        Of a path, that an output has room for besides.
-    short_again : bool
-        Whether the next packet of a queue goes right behind one of a flit, without a turn.
-    """
-
-    circuits: int
-    packet_flits: int
-    buffer_flits: int
-    hop_cycles: float
-    follow_cycles: float
-    message_cycles: float
-    link_cycles: float
-    credit_cycles: float
-    flits_per_cycle: float = 1.0
-    in_order: bool = True
-    paces: Mapping[int, float] = MappingProxyType({})
-    inside_flits: float = 0.0
-    short_again: bool = False
-
-
-def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
-    """Return what routers or switches, and links, with endpoints are.
-
-    In a switch a queue has room again when what leaves it is behind the interconnect, and a path is
-    given to somebody else two cycles after a packet has started (``Matching``): one of a flit is
-    over by then, and the next one of its queue is on the path.
-    """
-    hz, protocol = timing.clock.hz, timing.record.spec.protocol
-    link = next(one for one in topology.links if one.source == 0)
-    node = topology.nodes[link.target]
-    link_cycles, node_cycles = link.latency_s * hz, node.latency_s * hz
-    hop_cycles = link_cycles + node_cycles
-    trip = 2 * link_cycles + timing.record.endpoint.credit_cycles + topology.inside_cycles
-    paces = {n: link.bytes_per_s / one.bytes_per_s for n, one in enumerate(topology.links)}
-    return Sizes(
-        circuits=circuits,
-        packet_flits=protocol.packet_flits,
-        buffer_flits=protocol.buffer_flits,
-        hop_cycles=hop_cycles,
-        follow_cycles=hop_cycles - topology.sooner_cycles - node.sooner_s * hz,
-        message_cycles=topology.message_cycles or node_cycles,
-        link_cycles=link_cycles,
-        credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
-        paces={number: pace for number, pace in paces.items() if pace > 1 + _ROUNDING},
-        inside_flits=topology.inside_cycles + _AROUND_FLITS if topology.inside_cycles else 0,
-        short_again=topology.inside_cycles > 0,
-    )
 
 
 class Packet:
@@ -190,10 +118,10 @@ class _Room:
 class _Entry:
     """Queues at the end of a link, or of a source, one for each circuit."""
 
-    __slots__ = ("busy", "found", "link", "passed", "queues", "room", "way")
+    __slots__ = ("busy", "found", "link", "passed", "port", "queues", "room", "way")
 
-    def __init__(self, link: int | None, sizes: Sizes) -> None:
-        self.link = link
+    def __init__(self, link: int | None, port: int, sizes: Sizes) -> None:
+        self.link, self.port = link, (link is not None, port)
         self.way: tuple[int, int] | None = None
         """Link and circuit of the path that it had last."""
         self.passed = [0] * sizes.circuits
@@ -209,18 +137,53 @@ class _Entry:
 class _Exit:
     """The beginning of a link: queues that have had something for it, and who was last."""
 
-    __slots__ = ("again", "busy", "debt", "entries", "last", "taken", "until")
+    __slots__ = ("busy", "debt", "entries", "following", "last", "taken", "until")
 
     def __init__(self, circuits: int) -> None:
-        self.busy = self.again = False
+        self.busy = False
         self.entries: list[_Entry] = []
-        self.last = [0] * circuits
+        """By their ports."""
+        self.last = [(False, -1)] * circuits
+        """Port of the one of each circuit that was last."""
+        self.following: _Entry | None = None
+        """Whose path to the link is the next one, while there is no room for its packet."""
         self.taken: _Entry | None = None
         """Whose path to the link was the last one."""
         self.until = 0.0
         """When all that has been given to the link is on it [cycles]."""
         self.debt = 0.0
         """What the link has still to carry for acks that are no messages [flits]."""
+
+
+def _offers(entry: _Entry, circuit: int, link: int) -> bool:
+    """Return whether the next packet of a queue is for a link, and may go."""
+    queue = entry.queues[circuit]
+    return not entry.busy and bool(queue) and queue[0].path[queue[0].place] == link
+
+
+def _turns(leaves: _Exit, circuit: int) -> Iterator[_Entry]:
+    """Return the queues of a circuit that have had something for a link, the next one first."""
+    if leaves.following is not None:
+        yield leaves.following
+    last = leaves.last[circuit]
+    yield from [one for one in leaves.entries if one.port > last]
+    yield from [one for one in leaves.entries if one.port <= last]
+
+
+def _next(leaves: _Exit, circuit: int, link: int) -> _Entry | None:
+    """Return whose turn it is of those that have a packet of a circuit for a link."""
+    turns = _turns(leaves, circuit)
+    return next((entry for entry in turns if _offers(entry, circuit, link)), None)
+
+
+def _behind_offered(ahead: float, pace: float) -> float:
+    """Return how long an ack waits for a link that is busy for a while [cycles].
+
+    Data in a queue let it go ahead, but for two flits: one in the register of a slow link, one that
+    has been offered to that (``Framer``, ``StreamRegister``).
+    """
+    least = 2 * (pace - 1)
+    return max(0.0, ahead - pace * max(0, floor((ahead - least) / pace + _ROUNDING)))
 
 
 class Routers:
@@ -243,7 +206,7 @@ class Routers:
     def send(self, source: Hashable, packet: Packet) -> None:
         """Queue a packet at its source, which has room for any number."""
         if source not in self._sources:
-            self._sources[source] = _Entry(None, self._sizes)
+            self._sources[source] = _Entry(None, len(self._sources), self._sizes)
         self._come(self._sources[source], packet)
 
     def taken(self, packet: Packet) -> None:
@@ -261,8 +224,9 @@ class Routers:
                 came()
             return
         now, leaves = self._clock.now, self._exit(path[place])
-        leaves.until = max(leaves.until, now) + self._sizes.paces.get(path[place], 1.0)
-        cycles = self._sizes.link_cycles
+        pace = self._sizes.paces.get(path[place], 1.0)
+        cycles = self._sizes.link_cycles + _behind_offered(leaves.until - now, pace)
+        leaves.until = max(leaves.until, now) + pace
         cycles += self._sizes.message_cycles if place + 1 < len(path) else 0
         self._clock.after(cycles, self.answer, path, came, place + 1)
 
@@ -273,7 +237,7 @@ class Routers:
 
     def _entry(self, link: int) -> _Entry:
         if link not in self._entries:
-            self._entries[link] = _Entry(link, self._sizes)
+            self._entries[link] = _Entry(link, self._sizes.ports.get(link, link), self._sizes)
         return self._entries[link]
 
     def _come(self, entry: _Entry, packet: Packet) -> None:
@@ -283,6 +247,7 @@ class Routers:
         leaves = self._exit(link)
         if entry not in leaves.entries:
             leaves.entries.append(entry)
+            leaves.entries.sort(key=lambda one: one.port)
         if len(queue) == 1:
             self._match(link)
 
@@ -304,36 +269,25 @@ class Routers:
         leaves = self._exits.get(link)
         if leaves is None or leaves.busy:
             return
-        if leaves.again and self._goes_again(leaves, link):
-            return
-        entries, count = leaves.entries, len(leaves.entries)
-        for circuit, last in enumerate(leaves.last):
-            for turn in range(last + 1, last + 1 + count):
-                entry = entries[turn % count]
-                queue = entry.queues[circuit]
-                if entry.busy or not queue or queue[0].path[queue[0].place] != link:
+        for circuit in range(self._sizes.circuits):
+            for entry in _turns(leaves, circuit):
+                if not _offers(entry, circuit, link):
                     continue
                 if circuit and self._waits(entry, circuit):
                     continue
                 if not self._has_room(link, circuit):
                     break
-                leaves.last[circuit] = turn % count
-                leaves.again = self._sizes.short_again and queue[0].flits == 1
-                self._start(entry, leaves, queue.popleft(), link)
+                self._give(entry, leaves, circuit, link)
                 return
 
-    def _goes_again(self, leaves: _Exit, link: int) -> bool:
-        """Let the next packet of a queue go right behind one of a flit, if it may."""
-        entry, leaves.again = leaves.taken, False
-        assert entry is not None and entry.way is not None
-        _, circuit = entry.way
-        queue = entry.queues[circuit]
-        if entry.busy or not queue or queue[0].path[queue[0].place] != link:
-            return False
-        if not self._has_room(link, circuit):
-            return False
+    def _give(self, entry: _Entry, leaves: _Exit, circuit: int, link: int) -> None:
+        """Start the next packet of a queue."""
+        queue, leaves.following = entry.queues[circuit], None
+        if self._sizes.short_again and queue[0].flits == 1:
+            # Who is next is known before this one has started: itself, or who came meanwhile.
+            leaves.following = _next(leaves, circuit, link)
+        leaves.last[circuit] = entry.port
         self._start(entry, leaves, queue.popleft(), link)
-        return True
 
     def _has_room(self, link: int, circuit: int) -> bool:
         """Return whether there is room at the end of a link for a largest packet."""
@@ -388,7 +342,11 @@ class Routers:
         # What is inside a switch is room that a slow link has for more that waits.
         room_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
         behind = late + packet.flits * pace + others - comes - room_cycles
-        after(comes + max(0.0, behind), self._ended, *path)
+        if behind > _ROUNDING and pace > 1:
+            after(comes, self._passed, *path)
+            after(comes + behind, self._free, leaves, link)
+        else:
+            after(comes + max(0.0, behind), self._ended, *path)
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
         """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
@@ -419,6 +377,19 @@ class Routers:
         """Match both ends of a path anew at once: what is most urgent goes first."""
         entry.busy = leaves.busy = False
         self._go_on(entry)
+        self._match(link)
+
+    def _passed(self, entry: _Entry, leaves: _Exit, link: int) -> None:
+        """Match both ends of a path anew before the output has room: who is next has to wait."""
+        entry.busy = False
+        if leaves.following is None:
+            circuits = range(self._sizes.circuits)
+            found = (_next(leaves, circuit, link) for circuit in circuits)
+            leaves.following = next((one for one in found if one), None)
+        self._go_on(entry)
+
+    def _free(self, leaves: _Exit, link: int) -> None:
+        leaves.busy = False
         self._match(link)
 
     def _go_on(self, entry: _Entry) -> None:

@@ -23,7 +23,8 @@ from perfmodel.topology.graph import Hops, Topology
 from .answers import Answers, Heard
 from .endpoints import lanes_of, reducing
 from .envelope import beyond_s
-from .packets import Packet, Routers, Shared, router_sizes
+from .packets import Packet, Routers, Shared
+from .router_sizes import router_sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["CircuitRings", "rings_on_circuits"]

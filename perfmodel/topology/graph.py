@@ -228,6 +228,13 @@ class Topology(ABC):
     waits_for_acks: bool = False
     """Whether a source waits for acks before it sends to others, as the link layer asks."""
 
+    def port_of(self, link: int) -> int:
+        """Return the place of a link among the ports of what it ends at, in their order.
+
+        NPUs stand before other switches.
+        """
+        return self.links[link].source
+
     @abstractmethod
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return where to draw each node, in pixels from the left and from above."""

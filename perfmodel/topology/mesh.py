@@ -15,6 +15,7 @@ from pydantic_core import CoreSchema
 from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
+from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.published import MESH_LINK_BYTES_PER_S
 from perfmodel import published
@@ -184,6 +185,15 @@ class MeshTopology(Topology):
         if set(targets) & self._along_row.keys():
             raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
         return self._tree(source, targets)
+
+    def port_of(self, link: int) -> int:
+        """Return the port of a router that a link ends at: its number among ``DIRECTIONS``."""
+        one = self.links[link]
+        routers, step = range(self._routers, self._routers + self.npus), one.source - one.target
+        if one.source not in routers or one.target not in routers:
+            return DIRECTIONS.index("local")
+        straight = {-self.columns: "north", self.columns: "south"}
+        return DIRECTIONS.index(straight.get(step, "west" if step < 0 else "east"))
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the group from neighbour to neighbour, see ``mesh_rings.mesh_ring``."""

@@ -1,10 +1,8 @@
 """Tests of perfmodel.collectives.packets: what waits for what at routers, worked by hand."""
 
-from fred_hw.spec import SwitchSpec
-from fred_hw.switch.ports.output_port import OutputPort
 from perfmodel.clock import Clock
-from perfmodel.collectives.packets import Packet, Routers, Shared, Sizes, router_sizes
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
+from perfmodel.collectives.packets import Packet, Routers, Shared
+from perfmodel.collectives.router_sizes import Sizes
 
 SIZES = Sizes(
     circuits=2,
@@ -195,8 +193,10 @@ def test_what_waits_for_a_slow_link_holds_up_others_when_its_output_is_full() ->
 
     assert leaves(0, first, other) == 8
     assert leaves(0, first, first, other) == 16
-    assert leaves(0, first, first, first, other) == 32
-    assert leaves(8, first, first, first, other) == 24
+    # The third one starts when the first is on the link, and then takes no longer than others.
+    assert leaves(0, first, first, first, other) == 16 + 8
+    assert leaves(0, first, first, first, first, other) == 32 + 8
+    assert leaves(8, first, first, first, first, other) == 24 + 8
 
 
 def test_what_has_waited_is_there_at_once() -> None:
@@ -224,10 +224,43 @@ def test_room_of_a_quick_packet_is_not_told_of_before_that_of_a_slow_one() -> No
     assert len(ends(small, *mixed)) == 18
 
 
-def test_outputs_have_the_room_of_those_in_hardware() -> None:
-    """Two packets, and what is in the interconnect and around the queue."""
-    topology = plane_topology(load_plane_cycles(), in_network=False)
-    assert topology.endpoint is not None
-    sizes = router_sizes(topology, topology.endpoint, 1)
-    port = OutputPort(spec=SwitchSpec(ports=4, lanes=1), latency=topology.inside_cycles)
-    assert port.depth == 2 * sizes.packet_flits + sizes.inside_flits
+def test_queues_take_turns_in_the_order_of_their_ports() -> None:
+    """All are there at 10; the first one is on the link, and it is not who comes that decides."""
+    sent = [("a", 0, 8, (2, 9)), ("b", 0, 8, (3, 9)), ("c", 0, 8, (1, 9))]
+    for ports, order in (({1: 5, 2: 2, 3: 0}, [0, 2, 1]), ({1: 0, 2: 2, 3: 5}, [0, 1, 2])):
+        assert [number for number, _ in ends(ROOMY._replace(ports=ports), *sent)] == order
+
+
+def test_an_ack_goes_ahead_of_what_waits_for_a_slow_link_but_of_two_flits() -> None:
+    """The link has flits at 0, 2, 4 and so on; what is offered at 3 and 4 is behind those of 4."""
+    for sent, leaves in ((2, 4), (3, 6), (4, 6), (5, 8), (14, 16), (15, 16), (16, 16), (17, 17)):
+        clock, found = Clock(0.0), list[float]()
+        routers = Routers(clock, SLOW)
+        routers.send("a", Packet(0, 8, (1,), lambda _: None))
+
+        def came(clock: Clock[float] = clock, found: list[float] = found) -> None:
+            found.append(clock.now - SLOW.link_cycles)
+
+        clock.at(sent, routers.answer, (1,), came)
+        clock.run()
+        assert found == [leaves], sent
+
+
+def test_who_is_next_is_known_when_the_packet_before_has_passed_a_switch() -> None:
+    """The third one has at 24, and there is room at 32: who comes between waits for its turn.
+
+    Then one flit goes, behind which is who has come meanwhile, not the next one of its queue.
+    """
+    again = SLOW._replace(short_again=True)
+    for comes, order in ((23, "aaacaa"), (28, "aaaaca"), (33, "aaaaac")):
+        clock, found = Clock(0.0), list[str]()
+        routers = Routers(clock, again)
+
+        def send(source: str, flits: int, routers: Routers = routers, found: list[str] = found):
+            routers.send(source, Packet(0, flits, (1,), lambda _: found.append(source)))
+
+        for flits in (8, 8, 8, 1, 8):
+            send("a", flits)
+        clock.at(comes, send, "c", 8)
+        clock.run()
+        assert "".join(found) == order

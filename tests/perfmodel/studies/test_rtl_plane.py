@@ -75,22 +75,15 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     assert told.rows == 32 and told.worst <= 0.03 and told.mean <= 0.01
 
 
-SHARED = {
-    # Six rings that share links up two by two, of which two end too early in the model.
-    ("MP3-DP3-PP2", "dp_all_reduce", 8192): 0.19,
-}
-"""Phases by rings of FRED-A that the model misses, and what it misses them by at most."""
-
-
-def test_links_of_half_a_port_are_within_tolerance_but_where_rings_share_them() -> None:
+def test_links_of_half_a_port_are_within_tolerance() -> None:
+    """Also six rings that share links up two by two, whose links are full from begin to end."""
     rows, in_network = (shipped_beside_rtl(f"wafer-20-{one}").rows for one in "ab")
     assert {(row.strategy, row.collectives) for row in rows} == {(s, "ring") for s in PUBLISHED}
     assert len(rows) == 9 * 4
-    missed = {(row.strategy, row.phase, row.flits): abs(row.error) for row in rows if not row.ok}
-    assert missed.keys() == SHARED.keys()
-    assert all(error <= SHARED[key] for key, error in missed.items())
     (told,) = (one for one in summaries(rows) if one.what == "all")
-    assert told.ok == 35 and told.mean <= 0.025
+    assert told.ok == 36 and told.worst <= 0.04 and told.mean <= 0.01
+    own = {(row.strategy, row.phase, row.flits): row for row in rows}
+    assert abs(own["MP3-DP3-PP2", "dp_all_reduce", 8192].error) <= 0.01
     assert [row.flits for row in in_network] == [128, 512, 2048, 8192]
     assert {(row.strategy, row.collectives) for row in in_network} == {
         ("MP20-DP1-PP1", "in-network")
