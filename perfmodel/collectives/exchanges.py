@@ -101,7 +101,6 @@ class Exchanges:
 
     def __init__(self, topology: Topology, timing: EndpointTiming, queues: _Queues) -> None:
         self._topology, self._timing, self._queues = topology, timing, queues
-        self.several = False
         self._key = tuple((npu, *own) for npu, own in queues.items())
 
     def time_s(self, size_bytes: float) -> float:

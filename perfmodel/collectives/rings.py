@@ -3,8 +3,8 @@
 Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
 sum of latencies and bytes says how long, so this lets the messages of all members go, as endpoints
-with their state machines send them (docs/endpoint.md), over routers (``packets``). What is sent
-again because it was not acknowledged in time is not in it.
+with their state machines send them (docs/endpoint.md), over routers (``packets``), and once more
+what is not acknowledged in time (``ring_flow``).
 """
 
 from collections import deque
@@ -24,6 +24,7 @@ from .answers import Answers, Heard
 from .endpoints import lanes_of, reducing
 from .envelope import beyond_s
 from .packets import Packet, Routers, Shared
+from .ring_flow import Flow
 from .router_sizes import router_sizes
 from .transfer import RingPass, Transfer
 
@@ -128,8 +129,9 @@ def _back(topology: Topology, members: Sequence[int]) -> tuple[tuple[int, ...], 
 
 
 _Shape = tuple[object, ...]
-_simulated: WeakKeyDictionary[Topology, dict[tuple[_Shape, float], float]] = WeakKeyDictionary()
-"""Cycles of parts that are alike, for each number of flits of the vector."""
+_Parts = dict[tuple[_Shape, float, bool], float]
+_simulated: WeakKeyDictionary[Topology, _Parts] = WeakKeyDictionary()
+"""Cycles of parts that are alike, for each number of flits of the vector, with acks or a share."""
 
 
 class CircuitRings:
@@ -154,25 +156,34 @@ class CircuitRings:
         self._alike = not any(ring.circuit or ring.place or ring.after for ring in rings)
         """Whether all is one circuit and one descriptor, so that its rounds are alike."""
 
-    def time_s(self, size_bytes: float) -> float:
-        """Return the time of a vector, from COMMAND until software knows of the end [s]."""
-        if self._alike:
-            return self._simulated_s(size_bytes)
-        return beyond_s(size_bytes, self._timing, self._simulated_s)
+    def time_s(self, size_bytes: float, *, acked: bool = True) -> float:
+        """Return the time of a vector, from COMMAND until software knows of the end [s].
 
-    def _simulated_s(self, size_bytes: float) -> float:
+        Parameters
+        ----------
+        size_bytes : float
+            The vector [B].
+        acked : bool
+            Whether acks of rings on several circuits are messages, without which packets are sent
+            again; or a share of all links, so that less depends on who meets whom.
+        """
+        if self._alike:
+            return self._simulated_s(size_bytes, acked=True)
+        return beyond_s(size_bytes, self._timing, partial(self._simulated_s, acked=acked))
+
+    def _simulated_s(self, size_bytes: float, *, acked: bool) -> float:
         known = _simulated.setdefault(self._topology, {})
         flits = size_bytes / self._timing.flit_bytes
         for shape, part in self._parts.items():
-            if (shape, flits) not in known:
-                known[shape, flits] = self._cycles(part, flits)
-        return max(known[shape, flits] for shape in self._parts) * self._timing.cycle_s
+            if (shape, flits, acked) not in known:
+                known[shape, flits, acked] = self._cycles(part, flits, acked=acked)
+        return max(known[shape, flits, acked] for shape in self._parts) * self._timing.cycle_s
 
-    def _cycles(self, part: Sequence[_Ring], flits: float) -> float:
+    def _cycles(self, part: Sequence[_Ring], flits: float, *, acked: bool) -> float:
         """Return how long a part takes [cycles]."""
         ends = self._topology, self._timing, part, flits
         if not self._alike:
-            return _Run(*ends).cycles()
+            return _Run(*ends, acked=acked).cycles()
         slow = router_sizes(self._topology, self._timing, 1).paces
         most = _MOST_ON_SLOW_LINKS if slow else _MOST_ROUNDS
         run = _Run(*ends, rounds=most)
@@ -229,6 +240,7 @@ class _Run:
         flits: float,
         *,
         rounds: int | None = None,
+        acked: bool = True,
     ) -> None:
         self.timing, self.clock = timing, Clock(0.0)
         self.hz = timing.clock.hz
@@ -239,13 +251,14 @@ class _Run:
         self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits - 1)
         sizes = router_sizes(topology, timing, 1 + max(ring.circuit for ring in rings))
         self.slow = bool(sizes.paces)
-        self.answers = sizes.circuits == 1
-        """Whether acks are messages: on several circuits they are a share of all links."""
+        self.answers = acked or sizes.circuits == 1
+        """Whether acks are messages, not a share of all links."""
         if not self.answers:
             share = measured.ring_flits_per_cycle
             sizes = sizes._replace(flits_per_cycle=share, in_order=False)
         self.routers = Routers(self.clock, sizes)
         self.protocol, self.answer_cycles = protocol, measured.answer_cycles
+        self.timeout_cycles = protocol.timeout_cycles if self.answers else None
         self.loads: dict[int, Shared] = {}
         self.outlets: dict[int, Shared] = {}
         self.intakes: dict[int, Shared] = {}
@@ -315,7 +328,9 @@ class _Job:
             ]
             for steps in (self.steps, self.parts)
         )
-        self.members = [_Member(self, place, self._answers(place)) for place in range(count)]
+        self.members = [
+            _Member(self, place, self._answers(place), self._flow(place)) for place in range(count)
+        ]
         self.left = count
         self.ended = lambda: None
 
@@ -324,10 +339,19 @@ class _Job:
         run, back = self.run, self.ring.back[place]
 
         def say(cycles: float) -> None:
-            run.clock.after(cycles, run.routers.answer, back)
+            number = self.members[place].expected
+            heard = partial(self.members[place - 1].flow.heard, number)
+            run.clock.after(cycles, run.routers.answer, back, heard)
 
         heard = run.heard[self.ring.members[place]]
         return Answers(run.clock, run.protocol, run.answer_cycles, heard, say)
+
+    def _flow(self, place: int) -> Flow:
+        """Return the packets of a member."""
+        run, ring = self.run, self.ring
+        path = [link for link, _ in ring.edges[place]]
+        send = partial(run.routers.send, ring.members[place])
+        return Flow(run.clock, run.timeout_cycles, ring.circuit, path, send)
 
     def begin(self) -> None:
         """Let all members begin."""
@@ -348,6 +372,8 @@ class _Member:
     job: _Job
     place: int
     answers: Answers
+    flow: Flow
+    expected: int = 0
     turn: int = 0
     asked: int = 0
     used: int = 0
@@ -394,21 +420,27 @@ class _Member:
         job = self.job
         run, ring = job.run, job.ring
         other = job.members[(self.place + 1) % len(job.members)]
-        path = [link for link, _ in ring.edges[self.place]]
         npu, most = ring.members[self.place], run.packet_flits
         jobs: list[tuple[float, partial[None]]] = []
         for first in range(0, flits, most):
             size = min(most, flits - first)
             last = key if first + size == flits else None
-            packet = Packet(ring.circuit, size, path, partial(other.come, key, last))
-            jobs.append((size, partial(run.routers.send, npu, packet)))
+            jobs.append((size, partial(self.flow.add, size, partial(other.come, key, last))))
         run.outlets[npu].add(ring.circuit, jobs)
 
     def come(self, key: _Key, last: _Key | None, packet: Packet) -> None:
-        """Take a packet of a message when it may be; the engine has one row of lanes for all."""
-        if self.job.run.answers:
+        """Take a packet of a message when it may be; the engine has one row of lanes for all.
+
+        One that has come before is acknowledged, and goes no further.
+        """
+        run = self.job.run
+        if run.answers:
             self.answers.come(packet.cycles)
-            self.job.run.clock.after(packet.cycles - 1, self.answers.ended)
+            run.clock.after(packet.cycles - 1, self.answers.ended)
+            if packet.number != self.expected:
+                run.clock.after(packet.cycles, run.routers.taken, packet)
+                return
+        self.expected += 1
         self.waiting.append((key, last, packet))
         self._take()
 

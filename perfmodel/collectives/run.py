@@ -119,13 +119,14 @@ class _Prepared:
 
         ``how`` it is found: where a collective is "alone" acks come as soon as they can, and rings
         and unicasts of endpoints go packet by packet, so a little more may take a little less, as
-        in hardware; by "circuits" only rings on several of these do; "sums" are those of latencies
-        and bytes; "never less" is what rings wait for at some sizes on top of these.
+        in hardware; by "circuits" only rings on several of these do, with a share of links for
+        acks; "sums" are those of latencies and bytes; "never less" is what rings wait for at some
+        sizes on top of these.
         """
-        if self.alone is not None and (
-            how == "alone" or (how == "circuits" and self.alone.several)
-        ):
+        if how == "alone" and self.alone is not None:
             return self.alone.time_s(size_bytes) + self.waits_s
+        if how == "circuits" and isinstance(self.alone, CircuitRings) and self.alone.several:
+            return self.alone.time_s(size_bytes, acked=False) + self.waits_s
         if how == "never less" and self.envelope is not None:
 
             def sums_s(size: float) -> float:

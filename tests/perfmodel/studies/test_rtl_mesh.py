@@ -16,12 +16,6 @@ from perfmodel.studies.rtl_mesh import (
 from tests.records import shipped
 from tests.written import written
 
-KNOWN = {
-    # Both ways around three NPUs of a row take longer in RTL.
-    ("MP3-DP3-PP2", "mp_all_reduce", "bidirectional", 8192): 0.04,
-}
-"""Phases that the model misses by more than the tolerances, and what it misses them by at most."""
-
 
 def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
     rows = load_mesh_cycles().rows
@@ -52,20 +46,13 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
     rows = shipped_mesh_rows()
-    missed = {
-        (row.strategy, row.phase, row.collectives, row.flits): abs(row.error)
-        for row in rows
-        if not row.ok
-    }
-    assert missed.keys() == KNOWN.keys()
-    assert all(error <= KNOWN[key] for key, error in missed.items())
     told = {one.what: one for one in summaries(rows)}
     copies = summaries([row for row in rows if row.phase.startswith("pp_")])[-1]
     assert copies.ok == copies.rows == 16 and copies.mean <= 0.002
     assert told["unicasts"].worst <= 0.006
-    assert told["ring"].mean <= 0.007 and told["bidirectional"].mean <= 0.025
+    assert told["ring"].mean <= 0.007 and told["bidirectional"].mean <= 0.012
     assert told["hierarchical"].ok == told["hierarchical"].rows == 16
-    assert told["all"].mean <= 0.01
+    assert told["all"].ok == 136 and told["all"].worst <= 0.035 and told["all"].mean <= 0.008
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
