@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.collectives.envelope import Envelope, grid
+from perfmodel.collectives.envelope import Envelope, beyond_s, grid
+from perfmodel.switch_timing.endpoint import load_endpoint_record
 from tests.examples import examples
 
 SIZES = grid(64.0)
@@ -72,3 +73,10 @@ def test_no_time_falls_whatever_messages_wait_for(
     found, worse = times(0.0, 1.0), times(late, slow)
     assert all(less <= more * (1 + 1e-12) for less, more in pairwise(found))
     assert all(less <= more * (1 + 1e-12) for less, more in zip(found, worse, strict=True))
+
+
+def test_what_is_beyond_takes_as_long_as_the_second_half() -> None:
+    timing = load_endpoint_record("endpoint", memory_s=0.0)
+    most = 16 * timing.fsms * timing.chunk_bytes
+    assert beyond_s(most - 1, timing, lambda size: size + 1) == most
+    assert beyond_s(3 * most, timing, lambda size: size * size) == most**2 * (1 + 2 * 2 * 3 / 4)

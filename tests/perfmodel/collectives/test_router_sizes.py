@@ -6,7 +6,7 @@ from fred_hw.protocol import CONTROL, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.ports.output_port import OutputPort
-from perfmodel.collectives.router_sizes import Sizes, beyond_s, router_sizes
+from perfmodel.collectives.router_sizes import Sizes, router_sizes
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from testbench.models.endpoint import FlitCodec
@@ -59,8 +59,3 @@ def test_a_router_has_its_record_and_ports_in_their_order() -> None:
     assert [sizes.ports[topology.link_index[one, middle]] for one, _ in into] == [
         port for _, port in into
     ]
-
-
-def test_what_is_beyond_takes_as_long_as_the_second_half() -> None:
-    assert beyond_s(3, 4, lambda size: size + 1) == 4
-    assert beyond_s(12, 4, lambda size: size * size) == 16 + 2 * 2 * 12
