@@ -84,7 +84,8 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mes
 	$(BIN)/fred characterize examples/wafer-20-narrow.yaml --level wafer --sim verilator --collectives ring \
 	    --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
 	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20-a.json
-	$(BIN)/fred characterize examples/wafer-20-narrow.yaml --level wafer --sim verilator --collectives in-network --strategy MP20-DP1-PP1 \
+	$(BIN)/fred characterize examples/wafer-20-narrow.yaml --level wafer --sim verilator --collectives in-network \
+	    --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
 	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20-b.json
 	$(BIN)/fred characterize examples/mesh-5x4.yaml --level mesh --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
 	    --strategy MP4-DP5-PP1-SP --strategy MP20-DP1-PP1-SP --strategy MP2-DP10-PP1-EP2 --strategy MP1-DP20-PP1-EP4 \

@@ -122,15 +122,18 @@ def _say_wafer(program: "WaferProgram") -> None:
             one.number,
             one.circuit,
             len(one.flows),
-            len(one.ways.flows),
+            len(one.rounds),
+            len({chiplet for part in one.rounds for chiplet in part.ways.flows}),
             sum(
                 chiplets[chiplet].ends[port].kind == "chiplet"
-                for chiplet, flows in one.ways.flows.items()
+                for part in one.rounds
+                for chiplet, flows in part.ways.flows.items()
                 for flow in flows
                 for port in flow.outputs
             ),
         )
         for one in program.phases
     ]
-    columns = ("phase", "number", "circuit", "flows", "chiplets", "links between chiplets")
+    columns = ("phase", "number", "circuit", "flows", "rounds", "chiplets")
+    columns = (*columns, "links between chiplets")
     table(title, columns, rows)

@@ -82,6 +82,11 @@ class EndpointProgram(ABC):
         """Endpoints of NPUs and of I/O controllers."""
         return self.npus
 
+    @property
+    def numbers(self) -> int:
+        """Numbers that phases have, from 0 on; each has two buffers."""
+        return max((one.number + 1 for one in self.phases), default=0)
+
     def phase(self, name: str) -> Any:
         """Return a phase by its name; it has that name and a number."""
         return next(one for one in self.phases if one.name == name)

@@ -1,11 +1,11 @@
 """What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fred_hw.ace.operations import Descriptor, FlowId, exchange
-from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
+from fred_hw.ace.steps import EndpointProgram, Step, buffers_of, circuit_of
 from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
@@ -17,13 +17,13 @@ from fred_hw.errors import FieldError
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.spec import SwitchSpec
 
-from .flows import NoWayError, PhaseWays, find_ways
+from .flows import PhaseWays
+from .phase import Phase, switched_phases
 from .plane import Plane
 from .rings import RING_PATTERNS, check_rings, joined, ring_descriptors
 from .spec import WaferSpec
-from .storage import storage_phases
 
-__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "Phase", "WaferProgram", "compile_strategy"]
+__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy"]
 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
 
@@ -32,40 +32,13 @@ COLLECTIVES = ("in-network", "ring")
 
 
 @dataclass(frozen=True)
-class Phase:
-    """A phase of a strategy on the switches of a plane.
-
-    Parameters
-    ----------
-    name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, of a ring
-        with a ``pattern`` as ``collective_phases``; and the virtual circuit of its packets.
-    number : int
-        The same in all switches.
-    flows : tuple of Flow
-        Flows between NPUs, and controllers that have endpoints.
-    ways : PhaseWays
-        What each chiplet does; nothing where endpoints do the phase.
-    pattern : str
-        One of ``RING_PATTERNS`` if endpoints do that in one ring of all members of each flow, which
-        are its inputs and its outputs; empty if flows say what is done.
-    """
-
-    name: str
-    circuit: str
-    number: int
-    flows: tuple[Flow, ...]
-    ways: PhaseWays
-    pattern: str = ""
-
-
-@dataclass(frozen=True)
 class WaferProgram(EndpointProgram):
     """What software writes to the registers of a plane, so that it does the phases of a strategy.
 
     NPU n is worker n. In its memory, and in that of a controller, each phase has two buffers: phase
-    k sends what is at 2 k x size and receives at (2 k + 1) x size. An all-gather of a ring is in
-    place in the second.
+    k sends what is at 2 k x size and receives at (2 k + 1) x size, where k is the first of its
+    numbers. Flits that tell of rounds are at those of their own numbers. An all-gather of a ring is
+    in place in the second.
 
     Parameters
     ----------
@@ -113,14 +86,18 @@ class WaferProgram(EndpointProgram):
         """Return a program of one phase, which is the first."""
         return replace(self, phases=(replace(self.phase(name), number=0),))
 
-    def entry(self, phase: Phase, chiplet: int) -> int:
-        """Return the entry of a phase in a chiplet that takes part in it."""
-        ways, circuit = phase.ways, DATA_CIRCUITS.index(phase.circuit)
+    @property
+    def numbers(self) -> int:
+        """Numbers that phases have, from 0 on."""
+        return max((one.number + one.numbers for one in self.phases), default=0)
+
+    def entry(self, circuit: str, ways: PhaseWays, chiplet: int) -> int:
+        """Return the entry in a chiplet that takes part in what is on a circuit."""
         return entry_word(
             self.plane.chiplets[chiplet].spec,
             ways.configurations[chiplet],
             ways.flows[chiplet],
-            circuit,
+            DATA_CIRCUITS.index(circuit),
             generation=self.generation,
         )
 
@@ -135,20 +112,17 @@ class WaferProgram(EndpointProgram):
         for address in range(self.plane.addresses):
             access.write_route(address, self.plane.way(chiplet, address))
         for phase in self.phases:
-            if chiplet in phase.ways.flows:
-                access.write_phase(phase.number, self.entry(phase, chiplet))
-                steps.append(Step(status, 0, 3))  # neither busy nor refused
+            for one in phase.entries:
+                if chiplet in one.ways.flows:
+                    entry = self.entry(phase.circuit, one.ways, chiplet)
+                    access.write_phase(one.number, entry)
+                    steps.append(Step(status, 0, 3))  # neither busy nor refused
         return steps
 
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
         """Return an endpoint's part of a phase, one behind the other; none if it has none."""
-        flow = FlowId(phase.number, generation=self.generation)
-        sends = any(npu in one.inputs for one in phase.flows)
-        receives = any(npu in one.outputs for one in phase.flows)
-        if not sends and not receives:
-            return []
-        source, destination = buffers = self.buffers(phase)
         if self.collectives == "ring":
+            buffers = self.buffers(phase)
             own = [one for one in phase.flows if npu in (*one.inputs, *one.outputs)]
             return joined(
                 [
@@ -156,12 +130,25 @@ class WaferProgram(EndpointProgram):
                     for one in own
                 ]
             )
-        part = exchange(
-            phase.circuit,
-            (source, flow) if sends else None,
-            (destination, flow) if receives else None,
-        )
-        return [part]
+        return [
+            exchange(
+                phase.circuit,
+                self._side(phase, part.sends, part.whole, 0),
+                self._side(phase, part.receives, part.whole, 1),
+            )
+            for part in phase.parts(npu)
+        ]
+
+    def _side(
+        self, phase: Phase, number: int | None, whole: bool, side: int
+    ) -> tuple[Buffer, FlowId] | None:
+        """Return what is sent (side 0) or received (1) under a number of a phase, if anything."""
+        if number is None:
+            return None
+        buffer = buffers_of(phase.number if whole else number, self.size)[side]
+        if not whole:  # a flit that tells
+            buffer = Buffer(buffer.address, self.link.data_width // 8)
+        return buffer, FlowId(number, generation=self.generation)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, JSON-friendly; docs/wafer.md has the keys."""
@@ -172,17 +159,7 @@ class WaferProgram(EndpointProgram):
             "planes": self.plane.wafer.planes,
             "size_bytes": self.size,
             "collectives": self.collectives,
-            "phases": [
-                {
-                    "name": one.name,
-                    "number": one.number,
-                    "circuit": one.circuit,
-                    "generation": self.generation,
-                    **({"pattern": one.pattern} if one.pattern else {}),
-                    "flows": [flow.to_dict() for flow in one.flows],
-                }
-                for one in self.phases
-            ],
+            "phases": [{**one.to_dict(), "generation": self.generation} for one in self.phases],
             "switches": {
                 one.name: self._switch(number) for number, one in enumerate(self.plane.chiplets)
             },
@@ -197,10 +174,11 @@ class WaferProgram(EndpointProgram):
             "routes": [self.plane.way(chiplet, one) for one in range(self.plane.addresses)],
             "phases": {
                 one.name: {
-                    "entry": f"{self.entry(one, chiplet):#x}",
+                    "entry": f"{self.entry(phase.circuit, one.ways, chiplet):#x}",
                     "flows": [flow.to_dict() for flow in one.ways.flows[chiplet]],
                 }
-                for one in self.phases
+                for phase in self.phases
+                for one in phase.entries
                 if chiplet in one.ways.flows
             },
             "steps": [one.to_dict() for one in self.switch_steps(chiplet)],
@@ -261,7 +239,7 @@ def compile_strategy(
     ------
     FieldError
         The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for; or not all flows of a phase can be active at once.
+        for, those of rounds among them; or flows of a phase fit neither at once nor in rounds.
     ValueError
         Rings cannot do a phase, or what controllers with endpoints store; or the size is not of
         whole flits.
@@ -275,38 +253,19 @@ def compile_strategy(
         raise FieldError(
             "npus", f"must be {strategy.workers} or more for strategy {strategy}, not {wafer.npus}"
         )
-    plane, in_network = Plane(wafer), collectives == "in-network"
-    steps = {**phases(strategy), **storage_phases(plane, strategy)}
-    wanted = {name: ("", flows) for name, flows in steps.items()}
-    if in_network:
-        _check_room(plane, wanted, strategy)
+    plane = Plane(wafer)
+    if collectives == "in-network":
+        found = switched_phases(plane, strategy)
+        _check_room(plane, found, strategy)
     else:
         _check_links(wafer)
-        wanted = _in_rings(strategy)
-    busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
-    found = []
-    for number, (name, (pattern, flows)) in enumerate(wanted.items()):
-        circuit, ways = circuit_of(name), PhaseWays({}, {}, {})
-        if in_network:
-            ways = _ways(plane, flows, busy[circuit], f"{name} of {strategy}")
-        else:
-            check_rings(plane, f"{name} of {strategy}", flows, pattern)
-        found.append(Phase(name, circuit, number, flows, ways, pattern))
-    return WaferProgram(plane, strategy, tuple(found), size, generation, collectives)
-
-
-def _ways(
-    plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int], name: str
-) -> PhaseWays:
-    """Return the ways of a phase, or say that switches have no room for it."""
-    try:
-        return find_ways(plane, flows, busy)
-    except NoWayError as error:
-        raise FieldError(
-            "switches",
-            f"must have links and micro-switches for {error.flows} flows at once, for "
-            f"phase {name}, not for {error.room}",
-        ) from None
+        found = tuple(
+            Phase(name, circuit_of(name), number, flows, pattern=pattern)
+            for number, (name, (pattern, flows)) in enumerate(_in_rings(strategy).items())
+        )
+        for one in found:
+            check_rings(plane, f"{one.name} of {strategy}", one.flows, one.pattern)
+    return WaferProgram(plane, strategy, found, size, generation, collectives)
 
 
 def _check_links(wafer: WaferSpec) -> None:
@@ -331,16 +290,19 @@ def _in_rings(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
     return found
 
 
-def _check_room(plane: Plane, wanted: Collection[str], strategy: Strategy) -> None:
-    """Refuse more phases than each switch and endpoint has entries for."""
+def _check_room(plane: Plane, found: Sequence[Phase], strategy: Strategy) -> None:
+    """Refuse more numbers of phases than each switch and endpoint has entries for."""
     room = {"protocol.phases": plane.wafer.protocol.phases}
     for number, one in enumerate(plane.wafer.switches):
         if one.protocol:
             room[f"switches.{number}.protocol.phases"] = one.protocol.phases
     field, least = min(room.items(), key=lambda one: one[1])
-    if len(wanted) > least:
+    wanted = sum(one.numbers for one in found)
+    if wanted > least:
+        fit = sum(one.number + one.numbers <= least for one in found)
+        rounds = ", some in rounds" if wanted > len(found) else ""
         raise FieldError(
             field,
-            f"must be {len(wanted)} or more for strategy {strategy}, not {least} ({least} of "
-            f"{len(wanted)} phases fit)",
+            f"must be {wanted} or more for strategy {strategy}, not {least} ({fit} of "
+            f"{len(found)} phases fit{rounds})",
         )

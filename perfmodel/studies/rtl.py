@@ -139,6 +139,7 @@ def beside_rtl(
     topology_of: Callable[[Row], Topology],
     algorithm_of: Callable[[Row, str], str],
     groups_in: Callable[[Row], Groups] | None = None,
+    time_of: Callable[[Row], float | None] = lambda _: None,
 ) -> tuple[RtlRow, ...]:
     """Return the cycles of each phase of a record, and those of the model.
 
@@ -153,6 +154,8 @@ def beside_rtl(
     groups_in : callable or None
         Returns of a row its collective, and the nodes of each group in the topology, the root
         first; ``groups_of`` if None, where NPU n is node n.
+    time_of : callable
+        Returns of a row its time [s] if its groups are not all active at once, else None.
     """
     found: list[RtlRow] = []
     for row in record.rows:
@@ -162,15 +165,17 @@ def beside_rtl(
             pattern, groups = groups_in(row)
         topology = topology_of(row)
         assert topology.endpoint is not None
-        result = run_collectives(
-            topology,
-            pattern,
-            row.flits * record.spec.link.data_width / 8,
-            groups,
-            algorithm=algorithm_of(row, pattern),
-            second_first=circuit_of(row.phase) == "dp",
-        )
-        ours = result.time_s * topology.endpoint.clock.hz
+        time_s = time_of(row)
+        if time_s is None:
+            time_s = run_collectives(
+                topology,
+                pattern,
+                row.flits * record.spec.link.data_width / 8,
+                groups,
+                algorithm=algorithm_of(row, pattern),
+                second_first=circuit_of(row.phase) == "dp",
+            ).time_s
+        ours = time_s * topology.endpoint.clock.hz
         error = ours / row.cycles - 1
         long = row.cycles > LONG_CYCLES
         ok = abs(error) <= (LONG if long else SHORT)

@@ -1,17 +1,22 @@
 """The model beside the RTL of a plane: cycles of phases on switches with endpoints, and ours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.rounds import Round, Rounds
 from fred_hw.wafer.spec import WaferSpec
 from fred_hw.wafer.storage import storage_phases
+from perfmodel.collectives.rounds import Told, rounds_s
 from perfmodel.switch_timing.endpoint import load_endpoint_record
 from perfmodel.switch_timing.record import RECORDS, SHIPPED, SwitchTiming, load_record
 from perfmodel.topology.fred import L1, FredTopology, Level
@@ -138,7 +143,52 @@ def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
         lambda row: topologies[row.collectives],
         algorithm,
         groups_in(record.spec),
+        _times_in_rounds(record, topologies),
     )
+
+
+def _times_in_rounds(
+    record: PlaneRecord, topologies: Mapping[str, FredTopology]
+) -> Callable[[PlaneRow], float | None]:
+    """Return what says of a row its time [s] if the compiler makes its groups take rounds."""
+    plane, nodes = Plane(record.spec), _nodes(record.spec)
+
+    @cache
+    def switched_of(strategy: str) -> Mapping[str, Rounds]:
+        found = switched_phases(plane, Strategy.parse(strategy))
+        return {one.name: one.switched for one in found}
+
+    def told(rounds: Sequence[Round]) -> list[Told]:
+        return [
+            Told(*(tuple(nodes[end] for end in side) for side in (flow.inputs, flow.outputs)))
+            for one in rounds
+            for flow in one.flows
+        ]
+
+    def time_s(row: PlaneRow) -> float | None:
+        if row.collectives == "ring":
+            return None
+        switched = switched_of(row.strategy)[row.phase]
+        if not switched.turns:
+            return None
+        flows = [flow for one in switched.rounds for flow in one.flows]
+        reduces = all(len(flow.outputs) == 1 for flow in flows)
+        groups = [nodes_first(flow) for flow in flows]
+        return rounds_s(
+            topologies[row.collectives],
+            "reduce" if reduces else "all_reduce",
+            row.flits * record.spec.link.data_width / 8,
+            groups,
+            told(switched.turns),
+            told(switched.ends),
+        )
+
+    def nodes_first(flow: Flow) -> list[int]:
+        """Return the nodes of a flow, one that receives first."""
+        root = flow.outputs[0]
+        return [nodes[root], *(nodes[end] for end in flow.inputs if end != root)]
+
+    return time_s
 
 
 def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
@@ -147,9 +197,7 @@ def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
     NPUs, and controllers with endpoints, are nodes as ``plane_topology`` has them.
     """
     plane = Plane(wafer)
-    homes = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes[: wafer.endpoints]]
-    order = [end for one in wafer.below(wafer.root) for end in _at(homes, one)]
-    nodes = {end: node for node, end in enumerate(order)}
+    nodes = _nodes(wafer)
 
     def groups_of_row(row: PlaneRow) -> Groups:
         strategy = Strategy.parse(row.strategy)
@@ -158,6 +206,14 @@ def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
         return pattern, [[nodes[end] for end in group] for group in groups]
 
     return groups_of_row
+
+
+def _nodes(wafer: WaferSpec) -> dict[int, int]:
+    """Return the node of each end by its address."""
+    plane = Plane(wafer)
+    homes = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes[: wafer.endpoints]]
+    order = [end for one in wafer.below(wafer.root) for end in _at(homes, one)]
+    return {end: node for node, end in enumerate(order)}
 
 
 def _at(homes: Sequence[int], switch: int) -> list[int]:

@@ -132,6 +132,8 @@ class EndpointTiming:
         """The same of a ring [s]."""
         self.next_s = measured.next_cycles * cycle_s + memory_s
         """The same of what is queued behind something else, from the ack of that on [s]."""
+        self.received_s = measured.received_cycles * cycle_s + memory_s
+        """The same from the last flit that a descriptor receives, if it ends with that [s]."""
         self.finish_s = measured.finish_cycles * cycle_s
         """From the last flit to the end [s]."""
         self.ack_s = measured.ack_cycles * cycle_s

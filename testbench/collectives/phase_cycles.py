@@ -64,8 +64,7 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
     Infinities and NaNs are among the numbers.
     """
     flit = program.link.data_width // 8
-    last = max((one.number for one in program.phases), default=0)
-    flits = 2 * (last + 1) * program.size // flit + more
+    flits = 2 * max(1, program.numbers) * program.size // flit + more
     rng = np.random.default_rng(seed)
     return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.endpoints)]
 

@@ -11,7 +11,8 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.mesh.algorithm import Place
 from fred_hw.mesh.collectives import collective, multicast, queued
 from fred_hw.mesh.program import MeshProgram
-from fred_hw.wafer.program import Phase, WaferProgram
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
 from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_mesh import carry_out
@@ -90,7 +91,7 @@ class PlaneJobs(TaskJobs):
 
     def __init__(self, program: WaferProgram) -> None:
         self.program = self._made = program
-        self.flits = 2 * len(program.phases) * program.size // (program.link.data_width // 8)
+        self.flits = 2 * program.numbers * program.size // (program.link.data_width // 8)
         self.ready = 300 if program.npus <= _SMALL else 1600
         if program.endpoints > program.npus:  # more phases
             self.ready = _STEP_CYCLES * max(map(len, program.unit_steps()))
@@ -102,6 +103,11 @@ class PlaneJobs(TaskJobs):
 
     def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
         phase = self._phases.get(task.flow)
+        if phase and len(phase.entries) > 1:
+            raise ValueError(
+                f"strategy must have phases whose flows are all active at once, not "
+                f"{len(phase.rounds)} rounds as {phase.name} of {self._made.strategy} has here"
+            )
         found = self._made.descriptors(npu, phase) if phase else []
         if not found:
             raise ValueError(

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from fred_hw.ace.operations import Buffer
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.mesh.program import MeshProgram
-from fred_hw.wafer.program import Phase, WaferProgram
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.rings import levels_of, ring_of
+from fred_hw.wafer.rounds import Round
 
 from .golden import reduction_of, words_of
 from .golden_mesh import carry_out
@@ -36,7 +38,11 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
     plane = program.plane
     reduce = reduction_of(plane.wafer.link)
     if program.collectives == "in-network":
-        return walk_phase(plane, phase.ways, sent, reduce)
+        return {
+            npu: result
+            for one in phase.rounds
+            for npu, result in walk_phase(plane, one.ways, _sent_in(one, sent), reduce).items()
+        }
     found: dict[int, Any] = {}
     for flow in phase.flows:
         if len(flow.inputs) == 1:
@@ -46,6 +52,11 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
             result = all_reduce([[sent[npu] for npu in level] for level in levels], reduce)
         found |= {npu: result for npu in flow.outputs if (npu,) != flow.inputs}
     return found
+
+
+def _sent_in(one: Round, sent: Mapping[int, Words]) -> dict[int, Words]:
+    """Return what NPUs send in a round; others are at ports that it has nothing from."""
+    return {npu: sent[npu] for flow in one.flows for npu in flow.inputs}
 
 
 def numbers_of(program: EndpointProgram, memory: Bytes, buffer: Buffer) -> Words:

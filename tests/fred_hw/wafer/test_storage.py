@@ -104,7 +104,7 @@ def test_what_fits_without_loads_and_stores_fits_with_them() -> None:
                 compile_strategy(wafer, strategy, FLIT)
                 found.add(str(strategy))
     assert fits[0] == fits[1]
-    assert len(fits[1]) == 148
+    assert len(fits[1]) == 152
 
 
 def test_rings_are_refused_with_endpoints_at_controllers() -> None:

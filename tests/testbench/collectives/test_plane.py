@@ -18,7 +18,8 @@ from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
-from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
