@@ -1,8 +1,8 @@
 """Time of a collective in the network whose groups share links between switches, in rounds.
 
-A group begins when all its members know that those before it on the same switch are over; a flit
-inside the switch tells it, and at the end one from the last group to the others
-(docs/decisions/0057). All of that is in records of switches and endpoints.
+A group begins when all its members have been told, by a flit, that those before it on the same
+switch are over, and at the end one goes from the last group to the others (docs/decisions/0057).
+How long that takes is in records of switches and endpoints.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,8 @@ def rounds_s(
     groups : sequence of sequence of int
         NPUs of each group, those of earlier rounds first; of a reduce the root first.
     turns, ends : sequence of Told
-        Who tells whom between two rounds on a switch, and behind the last one.
+        Who tells whom between two rounds, and behind the last one; who sends several turns does so
+        in this order, each when the one before is acknowledged.
 
     Raises
     ------
@@ -71,17 +72,22 @@ def rounds_s(
         raise ValueError("topology must have the record of endpoints for rounds, not none")
     found: list[_Group] = []
 
-    def told_s(one: Told) -> float:
-        """Return when a flit has come."""
-        acked = [max(g.acked_s for g in found if end in g.members) for end in one.sources]
-        return max(acked) + timing.next_s + _flit_s(topology, timing, one)
+    def told_s(one: Told, earlier: Sequence[Told]) -> float:
+        """Return when a flit has come, whose sources may have sent earlier ones."""
+        ready = [g.acked_s for end in one.sources for g in found if end in g.members]
+        for place, other in enumerate(earlier):
+            if {*other.sources} & {*one.sources}:
+                back_s = topology.latency_s(topology.hops(other.sources, other.targets))
+                ready.append(told_s(other, earlier[:place]) + back_s + timing.ack_s)
+        return max(ready) + timing.next_s + _flit_s(topology, timing, one)
 
     for group in groups:
-        before = [one for one in turns if {*one.targets} & {*group}]
+        before = [k for k, one in enumerate(turns) if {*one.targets} & {*group}]
+        told = [told_s(turns[k], turns[:k]) for k in before if not {*turns[k].sources} & {*group}]
         # Behind what tells, the descriptor is one behind another that has received something.
-        begin_s = max(map(told_s, before)) + timing.received_s if before else timing.start_s
+        begin_s = max(told) + timing.received_s if told else timing.start_s
         found.append(_group(topology, timing, pattern, size_bytes, group, begin_s))
-    last_s = max([*(one.over_s for one in found), *map(told_s, ends)])
+    last_s = max([*(one.over_s for one in found), *(told_s(one, ()) for one in ends)])
     return last_s + timing.finish_s
 
 
@@ -102,7 +108,12 @@ def _group(
 
 
 def _flit_s(topology: Topology, timing: EndpointTiming, one: Told) -> float:
-    """Return how long a flit takes to be loaded and to come to all that wait for it [s]."""
+    """Return how long a flit takes to be loaded and to come to all that wait for it [s].
+
+    A packet leaves when all of it has been read, and the records are of whole ones: one of a flit
+    does so earlier (``EndpointTiming.step_s``).
+    """
+    less = timing.record.spec.protocol.packet_flits - 1
     hops = topology.hops(one.sources, one.targets)
     rate = min(topology.links[link].payload_bytes_per_s for link, _ in hops)
-    return timing.cycle_s + topology.latency_s(hops) + timing.flit_bytes / rate
+    return (1 - less) * timing.cycle_s + topology.latency_s(hops) + timing.flit_bytes / rate

@@ -84,12 +84,12 @@ def test_links_of_half_a_port_are_within_tolerance() -> None:
     assert told.ok == 36 and told.worst <= 0.04 and told.mean <= 0.01
     own = {(row.strategy, row.phase, row.flits): row for row in rows}
     assert abs(own["MP3-DP3-PP2", "dp_all_reduce", 8192].error) <= 0.01
-    assert [row.flits for row in in_network] == [128, 512, 2048, 8192]
-    assert {(row.strategy, row.collectives) for row in in_network} == {
-        ("MP20-DP1-PP1", "in-network")
+    assert {(row.strategy, row.phase, row.flits) for row in in_network} == {
+        (row.strategy, row.phase, row.flits) for row in rows
     }
+    assert {row.collectives for row in in_network} == {"in-network"}
     (told,) = (one for one in summaries(in_network) if one.what == "all")
-    assert told.ok == 4 and told.worst <= 0.015 and told.mean <= 0.006
+    assert told.ok == len(in_network) == 36 and told.worst <= 0.067 and told.mean <= 0.015
 
 
 def test_ends_of_a_plane_are_nodes_of_the_model() -> None:
