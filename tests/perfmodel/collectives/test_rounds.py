@@ -27,8 +27,9 @@ def alone_s(size: float, group: list[int]) -> float:
 
 
 def cycles(seconds: float) -> float:
-    assert narrow().endpoint is not None
-    return seconds * narrow().endpoint.clock.hz
+    endpoint = narrow().endpoint
+    assert endpoint is not None
+    return seconds * endpoint.clock.hz
 
 
 def test_a_group_alone_has_no_rounds() -> None:
