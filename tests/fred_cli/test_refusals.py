@@ -110,9 +110,11 @@ REFUSED = {
     "route wafer.yaml --strategy MP2-DP2-PP1 --set protocol.phases=1": r"wafer\.yaml: "
     r"protocol\.phases: must be 2 or more for strategy MP2-DP2-PP1, not 1 \(1 of 2 phases fit\)",
     "route few-phases.yaml --strategy MP2-DP2-PP1": r"few-phases\.yaml: "
-    r"switches\.1\.protocol\.phases: must be 2 or more for .*, not 1 \(1 of 2 phases fit\)",
-    "route narrow.yaml --strategy MP2-DP2-PP1": r"narrow\.yaml: switches: must have links and "
-    "micro-switches for 2 flows at once, for phase dp_all_reduce of MP2-DP2-PP1, not for 1",
+    r"switches\.1\.protocol\.phases: must be 5 or more for .*, not 1 \(1 of 2 phases fit, some in "
+    r"rounds\)",
+    "route narrow.yaml --strategy MP2-DP2-PP1 --set protocol.phases=4": r"narrow\.yaml: protocol\."
+    r"phases: must be 5 or more for strategy MP2-DP2-PP1, not 4 \(1 of 2 phases fit, some in "
+    r"rounds\)",
     "route demo-8 --strategy MP2-DP2-PP1 --collectives ring": r"route: --collectives: must be "
     "given with a wafer, not a switch",
     "route wafer.yaml --strategy MP2-DP2-PP1 --set controllers=both": r"wafer\.yaml: controllers: "
