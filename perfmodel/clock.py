@@ -42,8 +42,9 @@ class Clock(Generic[Time]):
         then : callable or None
             Called after each of them.
         """
-        while self._events:
-            self.now, _, call, arguments = heappop(self._events)
+        events = self._events
+        while events:
+            self.now, _, call, arguments = heappop(events)
             call(*arguments)
             if then:
                 then()

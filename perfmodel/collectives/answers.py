@@ -65,10 +65,11 @@ class Answers:
         if self._unsaid == 1:
             self._number += 1
             self._clock.after(self._protocol.ack_cycles, self._late, self._number)
+            if self._protocol.ack_interval > 1:  # asked once, and again when it may be one
+                wait = self._protocol.quiet_cycles + _BEHIND
+                self._clock.after(wait, self._quiet, self._number)
         if self._unsaid == self._protocol.ack_interval:
             self._answer(self.cycles)
-        else:
-            self._clock.after(self._protocol.quiet_cycles + _BEHIND, self._quiet, self._number)
 
     def forget(self) -> bool:
         """Count anew; return whether something is not answered."""

@@ -11,7 +11,7 @@ path when the packet before has gone into that queue, and waits there.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import floor
 
 from fred_hw.protocol import PASSES
@@ -42,6 +42,8 @@ class Packet:
     ----------
     source, number : int
         For whoever sends and takes it.
+    link : int
+        The next one, -1 behind the last.
     pace, since : float
         Cycles from flit to flit where it comes, and when its first flit came there.
     """
@@ -50,6 +52,7 @@ class Packet:
         "came",
         "circuit",
         "flits",
+        "link",
         "number",
         "pace",
         "path",
@@ -68,7 +71,7 @@ class Packet:
         starts: Callable[["Packet"], object] | None = None,
     ) -> None:
         self.circuit, self.flits, self.path, self.came = circuit, flits, path, came
-        self.starts, self.place = starts, 0
+        self.starts, self.place, self.link = starts, 0, path[0]
         self.source = self.number = 0
         self.pace, self.since = 1.0, 0.0
 
@@ -155,25 +158,23 @@ class _Exit:
         """What the link has still to carry for acks that are no messages [flits]."""
 
 
-def _offers(entry: _Entry, circuit: int, link: int) -> bool:
-    """Return whether the next packet of a queue is for a link, and may go."""
-    queue = entry.queues[circuit]
-    return not entry.busy and bool(queue) and queue[0].path[queue[0].place] == link
-
-
-def _turns(leaves: _Exit, circuit: int) -> Iterator[_Entry]:
-    """Return the queues of a circuit that have had something for a link, the next one first."""
-    if leaves.following is not None:
-        yield leaves.following
-    last = leaves.last[circuit]
-    yield from [one for one in leaves.entries if one.port > last]
-    yield from [one for one in leaves.entries if one.port <= last]
-
-
-def _next(leaves: _Exit, circuit: int, link: int) -> _Entry | None:
-    """Return whose turn it is of those that have a packet of a circuit for a link."""
-    turns = _turns(leaves, circuit)
-    return next((entry for entry in turns if _offers(entry, circuit, link)), None)
+def _offering(leaves: _Exit, circuit: int, link: int) -> list[_Entry]:
+    """Return the queues of a circuit whose next packet is for a link and may go, in turn."""
+    # Most have one or none, so those are found first and put in order then.
+    found: list[_Entry] = []
+    for entry in leaves.entries:
+        if not entry.busy:
+            queue = entry.queues[circuit]
+            if queue and queue[0].link == link:
+                found.append(entry)
+    if len(found) > 1:
+        last, following = leaves.last[circuit], leaves.following
+        found = [
+            *(one for one in found if one is following),
+            *(one for one in found if one.port > last and one is not following),
+            *(one for one in found if one.port <= last and one is not following),
+        ]
+    return found
 
 
 def _behind_offered(ahead: float, pace: float) -> float:
@@ -241,7 +242,7 @@ class Routers:
         return self._entries[link]
 
     def _come(self, entry: _Entry, packet: Packet) -> None:
-        queue, link = entry.queues[packet.circuit], packet.path[packet.place]
+        queue, link = entry.queues[packet.circuit], packet.link
         packet.since = self._clock.now
         queue.append(packet)
         leaves = self._exit(link)
@@ -253,7 +254,7 @@ class Routers:
 
     def _near(self, entry: _Entry, packet: Packet) -> None:
         """Let a packet come, later if there is no path yet."""
-        link = packet.path[packet.place]
+        link = packet.link
         now, before = self._clock.now, entry.found[packet.circuit]
         stays = entry.way == (link, packet.circuit) and self._exit(link).taken is entry
         found = now + (0.0 if stays else self._sizes.hop_cycles - self._sizes.follow_cycles)
@@ -270,9 +271,7 @@ class Routers:
         if leaves is None or leaves.busy:
             return
         for circuit in range(self._sizes.circuits):
-            for entry in _turns(leaves, circuit):
-                if not _offers(entry, circuit, link):
-                    continue
+            for entry in _offering(leaves, circuit, link):
                 if circuit and self._waits(entry, circuit):
                     continue
                 if not self._has_room(link, circuit):
@@ -285,7 +284,7 @@ class Routers:
         queue, leaves.following = entry.queues[circuit], None
         if self._sizes.short_again and queue[0].flits == 1:
             # Who is next is known before this one has started: itself, or who came meanwhile.
-            leaves.following = _next(leaves, circuit, link)
+            leaves.following = next(iter(_offering(leaves, circuit, link)), None)
         leaves.last[circuit] = entry.port
         self._start(entry, leaves, queue.popleft(), link)
 
@@ -303,50 +302,51 @@ class Routers:
     def _reaches(self, entry: _Entry, circuit: int) -> bool:
         """Return whether the next packet of a circuit has room where it goes."""
         queue = entry.queues[circuit]
-        return bool(queue) and self._has_room(queue[0].path[queue[0].place], circuit)
+        return bool(queue) and self._has_room(queue[0].link, circuit)
 
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
-        sizes, after = self._sizes, self._clock.after
+        sizes, now, after = self._sizes, self._clock.now, self._clock.after
         entry.busy = leaves.busy = True
         if packet.starts is not None and entry.link is None:
             packet.starts(packet)
-        entry.way, leaves.taken = (link, packet.circuit), entry
-        entry.passed[packet.circuit] = 0
-        for urgent in range(packet.circuit):
+        circuit, flits = packet.circuit, packet.flits
+        entry.way, leaves.taken = (link, circuit), entry
+        entry.passed[circuit] = 0
+        for urgent in range(circuit):
             if entry.passed[urgent] < PASSES and self._reaches(entry, urgent):
                 entry.passed[urgent] += 1
         if entry.link is not None:
             self._tell(entry, packet, 1 + sizes.credit_cycles)
         packet.place += 1
+        packet.link = packet.path[packet.place] if packet.place < len(packet.path) else -1
         # What has waited is there already, so less of it comes as slowly as on a link before.
-        comes = max(packet.flits, packet.cycles - (self._clock.now - packet.since))
+        comes = max(flits, flits * packet.pace - (now - packet.since))
         pace = sizes.paces.get(link, 1.0)
-        packet.pace = max(pace, comes / packet.flits)
+        packet.pace = max(pace, comes / flits)
         there = self._entry(link)
         # An output has a queue for what waits for acks, with room for a packet beside the next one.
-        leaves.debt += packet.flits * (1 / sizes.flits_per_cycle - 1)
+        leaves.debt += flits * (1 / sizes.flits_per_cycle - 1)
         others = int(leaves.debt + _ROUNDING)
         leaves.debt -= others
-        late = max(0.0, leaves.until - self._clock.now)
-        leaves.until = self._clock.now + late + packet.cycles + others
-        path = entry, leaves, link
-        room = there.room[packet.circuit]
-        room.known -= packet.flits
-        if not room.has(sizes.packet_flits, self._clock.now):
-            after(0.0, self._no_room, leaves, packet.circuit)
-            self._look(there, packet.circuit)
-        if packet.place < len(packet.path):
+        late = max(0.0, leaves.until - now)
+        leaves.until = now + late + flits * packet.pace + others
+        room = there.room[circuit]
+        room.known -= flits
+        if not room.has(sizes.packet_flits, now):
+            after(0.0, self._no_room, leaves, circuit)
+            self._look(there, circuit)
+        if packet.link >= 0:
             after(late + sizes.follow_cycles, self._near, there, packet)
         else:
             after(late + sizes.link_cycles, packet.came, packet)
         # What is inside a switch is room that a slow link has for more that waits.
         room_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
-        behind = late + packet.flits * pace + others - comes - room_cycles
+        behind = late + flits * pace + others - comes - room_cycles
         if behind > _ROUNDING and pace > 1:
-            after(comes, self._passed, *path)
+            after(comes, self._passed, entry, leaves, link)
             after(comes + behind, self._free, leaves, link)
         else:
-            after(comes + max(0.0, behind), self._ended, *path)
+            after(comes + max(0.0, behind), self._ended, entry, leaves, link)
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
         """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
@@ -384,8 +384,8 @@ class Routers:
         entry.busy = False
         if leaves.following is None:
             circuits = range(self._sizes.circuits)
-            found = (_next(leaves, circuit, link) for circuit in circuits)
-            leaves.following = next((one for one in found if one), None)
+            found = (_offering(leaves, circuit, link) for circuit in circuits)
+            leaves.following = next((one[0] for one in found if one), None)
         self._go_on(entry)
 
     def _free(self, leaves: _Exit, link: int) -> None:
@@ -395,7 +395,7 @@ class Routers:
     def _go_on(self, entry: _Entry) -> None:
         for queue in entry.queues:
             if queue and not entry.busy:
-                self._match(queue[0].path[queue[0].place])
+                self._match(queue[0].link)
 
 
 class Shared:
