@@ -30,7 +30,7 @@ def test_outputs_have_the_room_of_those_in_hardware() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ports", [2, 4])
+@pytest.mark.parametrize("ports", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_acks_of_unicasts_take_as_long_as_in_hardware_which_is_less_than_data(ports: int) -> None:
     """They do not cross the interconnect, so it does not matter how large that is."""
     spec = LINK.with_changes(ports=ports)

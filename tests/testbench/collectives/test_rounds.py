@@ -153,6 +153,7 @@ def test_nobody_stands_before_a_flit_that_crosses_the_top_again(tmp_path: Path) 
     run(made, 2, tmp_path, late={(0, 6): 900, (1, 7): 1500})
 
 
+@pytest.mark.long  # narrow links are simulated as generated in test_narrow.py
 def test_what_is_generated_takes_as_long(tmp_path: Path) -> None:
     """Four NPUs on two L1s, in the generated top in Icarus and compiled; two rounds."""
     made = program("MP2-DP2-PP1", l1s=2, npus=2)
