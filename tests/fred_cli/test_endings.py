@@ -283,7 +283,7 @@ def test_two_simulations_in_a_folder_both_have_their_results(tmp_path: Path) -> 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_simulator_too(tmp_path: Path, number: signal.Signals) -> None:
     code = SLEEPER[SLEEPER.index("from fred_cli.main") :]
-    arguments = ("sim", "small-4", "--sim", "icarus", "--level", "switch", "-o", "out")
+    arguments = ("sim", "tiny-2", "--sim", "icarus", "--level", "switch", "-o", "out")
     process = launch(arguments, tmp_path, code=code)
     simulators: list[psutil.Process] = []
     for _ in range(1200):
