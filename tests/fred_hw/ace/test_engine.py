@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fred_hw.ace.endpoint_map import CAUSES
+from fred_hw.ace.endpoint_map import CAUSES, COUNTERS
 from fred_hw.ace.engine import AceEngine
-from fred_hw.ace.operations import Buffer, FlowId, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from fred_hw.protocol import DATA_CIRCUITS
 from tests.fred_hw.simulation import played
 
@@ -23,13 +23,14 @@ class Bench(MemoryBench):
         self.times["send"] = []
         self.now = 0
         self.room: int | None = None  # whether the link takes a flit, if it does not loop it
+        self.refused = {"read": 0, "write": 0}  # so often memory does not take what is offered
 
     async def cycle(self, ctx: Any) -> None:
         """Serve memory, loop what circuit PP sends back to it, and tick."""
         unit = self.dut
         memory, send, receive = unit.memory, unit.send[PP], unit.receive[PP]
-        for name, value in ((memory.read.ready, 1), (memory.write.ready, 1), (unit.idle, 7)):
-            ctx.set(name, value)
+        ctx.set(unit.idle, 7)
+        taken = {name: self.takes(ctx, name) for name in self.refused}
         ctx.set(memory.data.valid, int(bool(self.reads)))
         ctx.set(memory.data.payload, self.reads[0] if self.reads else 0)
         ctx.set(receive.valid, ctx.get(send.valid))
@@ -37,16 +38,24 @@ class Bench(MemoryBench):
         ctx.set(send.ready, self.room if self.room is not None else ctx.get(receive.ready))
         if ctx.get(memory.data.valid) and ctx.get(memory.data.ready):
             self.reads.pop(0)
-        if ctx.get(memory.read.valid):
+        if taken["read"]:
             self.reads.append(self.memory[ctx.get(memory.read.payload)])
             self.times["read"].append(self.now)
         if ctx.get(send.valid) and ctx.get(send.ready):
             self.times["send"].append(self.now)
-        if ctx.get(memory.write.valid):
+        if taken["write"]:
             self.memory[ctx.get(memory.write.payload.address)] = ctx.get(memory.write.payload.data)
             self.times["write"].append(self.now)
         self.now += 1
         await ctx.tick()
+
+    def takes(self, ctx: Any, name: str) -> bool:
+        """Return whether memory takes a word that is offered now."""
+        port = getattr(self.dut.memory, name)
+        offered, refuses = bool(ctx.get(port.valid)), self.refused[name] > 0
+        self.refused[name] -= offered and refuses
+        ctx.set(port.ready, not refuses)
+        return offered and not refuses
 
     async def copy(self, ctx: Any, to: int) -> None:
         """Queue a copy of the buffer, by way of the streams, to a place in memory [flits]."""
@@ -126,3 +135,50 @@ async def test_reset_forgets_descriptors(bench: Bench, ctx: Any) -> None:
     assert None in bench.copied(100)
     assert bench.copied(200) == SIZE * [None]
     assert bench.copied(300) == ORIGINAL
+
+
+# A buffer of 5 flits is copied; one of 8 reduced in a ring of 4, which sends 3 blocks of 2, adds to
+# each that comes and writes the last; one of 3 is sent, and comes nowhere. No two are equal.
+COUNTS = {
+    "memory_reads": 5 + 8 + 3,
+    "memory_writes": 5 + 2,
+    "read_stalls": 9,
+    "write_stalls": 4,
+    "flits_sent": 5 + 6 + 3,
+    "flits_received": 5 + 6,
+    "flits_reduced": 6,
+    "rewinds": 3,
+    "dropped": 2,
+}
+
+
+@played(Bench)
+async def test_counters_say_how_many_there_were(bench: Bench, ctx: Any) -> None:
+    out, back = FlowId(1), FlowId(2)
+    ring = Ring(members=4, rank=0, message_bytes=4)
+    sums = Descriptor(
+        operation="reduce_scatter",
+        circuit="pp",
+        source=Buffer(0, 16),
+        destination=Buffer(400, 16),
+        send=out,
+        receive=back,
+        ring=ring,
+    )
+    bench.refused = {"read": COUNTS["read_stalls"], "write": COUNTS["write_stalls"]}
+    await bench.write(ctx, *exchange("pp", (Buffer(0, 10), out), (Buffer(200, 10), back)).writes(2))
+    await bench.write(ctx, *sums.writes(2))
+    await bench.run(ctx, 150)
+    bench.room = 1
+    await bench.write(ctx, *exchange("pp", (Buffer(0, 6), out)).writes(2))
+    for name in ("rewinds", "dropped"):
+        event = getattr(bench.dut, name)
+        ctx.set(event, 1)
+        await bench.run(ctx, COUNTS[name])
+        ctx.set(event, 0)
+    await bench.run(ctx, 60)
+    await bench.write(ctx, ("CONTROL", 0, 1))  # freeze
+    cycles = bench.now - 2  # a counter counts a cycle two cycles later
+    assert await bench.read(ctx, "COMPLETED", PP) == 3
+    found = {name: await bench.read(ctx, name.upper()) for name in COUNTERS}
+    assert found == {"cycles": cycles, **COUNTS}

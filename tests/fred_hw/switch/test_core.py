@@ -8,6 +8,7 @@ import pytest
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.switch_map import COUNTERS, PORT_COUNTERS
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.core import SwitchCore
@@ -191,7 +192,7 @@ def test_a_control_message_that_is_lost_is_counted_at_its_port() -> None:
     assert [ports for ports in dropped if ports] == [0b10] * (asks - QUEUED - 1)
 
 
-COUNTED = ("flits_in", "flits_out", "phase_starts", "preemptions", "reconfiguration_cycles")
+COUNTED = (*COUNTERS, *PORT_COUNTERS)
 
 
 @pytest.mark.slow
@@ -200,22 +201,36 @@ COUNTED = ("flits_in", "flits_out", "phase_starts", "preemptions", "reconfigurat
     [
         # The second packet is under way when the urgent one comes, which is behind it; then the
         # third one has to be waited for.
-        (0, 1, (16, 16, 3, 1, 1)),
+        (0, 1, {"phase_starts": 3, "preemptions": 1, "reconfiguration_cycles": 1}),
         # Nothing is under way, and nothing moves, when the urgent one comes.
-        (20, 0, (12, 12, 2, 0, 1)),
+        (20, 0, {"phase_starts": 2, "preemptions": 0, "reconfiguration_cycles": 1}),
     ],
 )
-def test_phases_are_counted_as_they_start_and_as_they_give_way(
-    pause: int, behind: int, counts: tuple[int, ...]
+def test_counters_say_how_many_there_were_at_each_port(
+    pause: int, behind: int, counts: dict[str, int]
 ) -> None:
+    """Phases start and give way; then a packet that went is asked for, and one comes once more."""
     setup: list[dict[str, int]] = [{}] * 10
     for number, circuit in ((1, 0), (2, 2)):
         write = {"table.write": 1, "table.number": number, "table.entry": entry(circuit)}
         setup += [write] * 12 + [{}] * 5
     less = [one for k in range(2 + behind) for one in packet(k, phase=2, circuit=2)]
     urgent = packet(0, phase=1, circuit=0)
+    nack = FlitCodec(PAIR).pack(kind=Kind.NACK, circuit=CONTROL, phase=2, sequence=1)
     cycles = [*less[: 2 * FLITS], *[{}] * pause, *urgent, *less[2 * FLITS :], *[{}] * 60]
+    cycles += [*on_port(1, [nack]), *[{}] * 20, *urgent, *[{}] * 20]
     inputs = [{"o[1].ready": 1} | ROUTES_OF_PAIR | cycle for cycle in [*setup, *cycles]]
     seen = trace(SwitchCore(spec=PAIR), inputs, [f"counts.{name}" for name in COUNTED])
-    high = [sum(word.bit_count() for word in words) for words in zip(*seen, strict=True)]
-    assert dict(zip(COUNTED, high, strict=True)) == dict(zip(COUNTED, counts, strict=True))
+    found: dict[str, Any] = {}
+    for name, words in zip(COUNTED, zip(*seen, strict=True), strict=True):
+        ports = range(PAIR.ports if name in PORT_COUNTERS else 1)
+        high = [sum(word >> port & 1 for word in words) for port in ports]
+        found[name] = high if name in PORT_COUNTERS else high[0]
+    assert found == {
+        "cycles": len(inputs),
+        **counts,
+        "flits_in": [(3 + behind) * FLITS, 0],
+        "flits_out": [0, (3 + behind) * FLITS],
+        "dropped": [FLITS, 0],
+        "rewinds": [1, 0],
+    }
