@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import EntryPort, entry_port_signature
 from fred_hw.control.events import count_signature, error_signature
 from fred_hw.control.routes import routes_layout
+from fred_hw.control.switch_map import COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
@@ -154,8 +155,8 @@ class SwitchCore(Unit):
             join_session(m, wiring.flipped(self.links[k]), port, out)
         self._hint(m, scheduler, ins, outs)
         self._guard(m, scheduler, ins, outs)
-        self._report(m, scheduler, dispatcher, ins, outs)
-        self._acknowledge(m, table, dispatcher, ins, outs)
+        acknowledger = self._acknowledge(m, table, dispatcher, ins, outs)
+        self._report(m, scheduler, dispatcher, acknowledger, ins, outs)
 
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
         """Let the word of the interconnect come with the flits that it governs."""
@@ -216,30 +217,39 @@ class SwitchCore(Unit):
         m: Module,
         scheduler: Scheduler,
         dispatcher: Dispatcher,
+        acknowledger: Acknowledger,
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> None:
-        """Say what happens, a cycle late."""
-        counts, errors, active = self.counts, self.errors, scheduler.service.active
+        """Say what happens, a cycle late: all that the map has, each with its source."""
+        active = scheduler.service.active
         m.d.comb += [
             self.active.eq(active),
             self.phase.eq(scheduler.service.phase),
-            counts.cycles.eq(1),
+            self.counts.cycles.eq(1),
         ]
-        m.d.sync += [
-            counts.phase_starts.eq(scheduler.service.load),
-            counts.preemptions.eq(scheduler.preempts),
-            counts.reconfiguration_cycles.eq(scheduler.service.load & active & ~dispatcher.moving),
-            counts.flits_in.eq(Cat(port.came for port in ins)),
-            counts.flits_out.eq(Cat(port.given for port in outs)),
-            errors.phase.eq(Cat(port.unknown for port in ins)),
-            errors.length.eq(Cat(port.length for port in ins) | dispatcher.longer),
-            errors.kind.eq(Cat(port.kind for port in ins)),
-            errors.overflow.eq(Cat(port.overflow for port in ins)),
-            errors.stuck.eq(Cat(port.stuck for port in ins)),
-            errors.route.eq(Cat(port.route for port in ins)),
-            errors.partner.eq(Cat(link.refused for link in self.links)),
-        ]
+        sources = {
+            "phase_starts": scheduler.service.load,
+            "preemptions": scheduler.preempts,
+            "reconfiguration_cycles": scheduler.service.load & active & ~dispatcher.moving,
+            "flits_in": Cat(port.came for port in ins),
+            "flits_out": Cat(port.given for port in outs),
+            "phase": Cat(port.unknown for port in ins),
+            "length": Cat(port.length for port in ins) | dispatcher.longer,
+            "kind": Cat(port.kind for port in ins),
+            "overflow": Cat(port.overflow for port in ins),
+            "stuck": Cat(port.stuck for port in ins),
+            "route": Cat(port.route for port in ins),
+            "partner": Cat(link.refused for link in self.links),
+            "rewinds": acknowledger.retransmit,
+            "dropped": Cat(port.dropped for port in ins) | acknowledger.lost,
+        }
+        bundles = {
+            **{name: self.counts for name in (*COUNTERS, *PORT_COUNTERS) if name != "cycles"},
+            **dict.fromkeys(PORT_CAUSES, self.errors),
+        }
+        assert sources.keys() == bundles.keys(), sources.keys() ^ bundles.keys()
+        m.d.sync += [getattr(bundles[name], name).eq(value) for name, value in sources.items()]
 
     def _acknowledge(
         self,
@@ -248,8 +258,8 @@ class SwitchCore(Unit):
         dispatcher: Dispatcher,
         ins: list[InputPort],
         outs: list[OutputPort],
-    ) -> None:
-        """Connect control messages, credits and numbers of packets."""
+    ) -> Acknowledger:
+        """Connect control messages, credits and numbers of packets; return what does them."""
         unit = place(m, "acknowledger", Acknowledger(spec=self.spec))
         wiring.connect(m, unit.flows, table.reads[2])
         wiring.connect(m, table.restart, unit.restart)
@@ -260,10 +270,9 @@ class SwitchCore(Unit):
             wiring.connect(m, unit.reply[k], out.message)
             wiring.connect(m, port.credit, out.credit)
             m.d.comb += [port.enable.eq(unit.ready), unit.exits[k].eq(port.exit)]
-        dropped = Cat(port.dropped for port in ins) | unit.lost
-        m.d.sync += [self.counts.rewinds.eq(unit.retransmit), self.counts.dropped.eq(dropped)]
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
             self.queued.eq(any_of([port.queued for port in ins])),
             self.unicasts.eq(Cat(port.unicasts for port in ins)),
         ]
+        return unit

@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
+from fred_hw.control import events
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import COUNTERS, PORT_COUNTERS
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import CONTROL, Kind
+from fred_hw.switch import core
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.message_queue import QUEUED
 from testbench.models.endpoint import Flit, FlitCodec
@@ -234,3 +237,13 @@ def test_counters_say_how_many_there_were_at_each_port(
         "dropped": [FLITS, 0],
         "rewinds": [1, 0],
     }
+
+
+@pytest.mark.parametrize("names", ["COUNTERS", "PORT_COUNTERS", "PORT_CAUSES"])
+def test_what_the_map_has_and_the_core_not_is_not_built(
+    names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (core, events):
+        monkeypatch.setattr(module, names, [*getattr(module, names), "new"])
+    with pytest.raises(AssertionError, match=r"^{'new'}$"):
+        SwitchCore(spec=PAIR).build(Module())
