@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from .names import names_in
-from .options import ListingOption, NameOrFile
+from .options import ListingOption, NameChoice, NameOrFile
 
 __all__ = ["effort_option", "liberty_option", "read_cells", "sizing_option"]
 
 effort_option = click.option(
     "--effort",
-    type=click.Choice(["area", "speed", "clock"]),
+    type=NameChoice(names_in("synth.mapping", "EFFORTS")),
     default="speed",
     show_default=True,
     help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "

@@ -27,10 +27,10 @@ __all__ = [
     "OutputPath",
     "algorithm_option",
     "as_json_option",
+    "collectives_name",
     "compute_option",
     "csv_option",
     "level_option",
-    "measured_level_option",
     "memory_option",
     "mode_option",
     "npu_option",
@@ -264,16 +264,6 @@ def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[
     )
 
 
-measured_level_option = click.option(
-    "--level",
-    type=click.Choice(["switch", "endpoint", "router", "wafer", "mesh"]),
-    default="switch",
-    show_default=True,
-    help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
-    "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
-    "which the model is held against.",
-)
-
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."
 )
@@ -306,7 +296,7 @@ workload_option, optional_workload_option = (
 )
 protocol_option = click.option(
     "--protocol",
-    type=click.Choice(["measured", "ideal"]),
+    type=NameChoice(names_in("perfmodel.switch_timing.record", "PROTOCOL_MODELS")),
     help="What headers, CRC, acks and link layer cost: as co-simulated, or nothing. "
     "[default: measured, or as the file says]",
 )
@@ -362,9 +352,9 @@ algorithm_option = click.option(
 )
 
 
-mode_option = click.option(
-    "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
-)
+collectives_name = NameChoice(names_in("fred_hw.wafer.program", "COLLECTIVES"))
+_modes = NameChoice(names_in("perfmodel.workloads.file", "MODES"))
+mode_option = click.option("--mode", type=_modes, help="Where the weights are.")
 _schedules = NameChoice(names_in("perfmodel.workloads.pipeline_schedule", "SCHEDULES"))
 schedule_option = click.option("--schedule", type=_schedules, help="Of the pipeline.")
 

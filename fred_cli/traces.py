@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from fred_cli.names import loggops_key
-from fred_cli.options import InputPath, NameOrFile, OutputPath, topology_name
+from fred_cli.options import InputPath, NameChoice, NameOrFile, OutputPath, topology_name
 from fred_cli.output import (
     need_plotly,
     option_names,
@@ -52,10 +52,16 @@ _SHOWN = 6
 _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
+def _network_models(_context: click.Context) -> tuple[str, ...]:
+    from perfmodel.astra.transport import NETWORK_MODELS
+
+    return (*NETWORK_MODELS, "loggops")
+
+
 _MODEL_OPTIONS = (
     click.option(
         "--network-model",
-        type=click.Choice(["fluid", "unaware", "aware", "loggops"]),
+        type=NameChoice(_network_models),
         default="fluid",
         show_default=True,
         help="Our simulation; of ASTRA-sim: without congestion, or links that carry one "

@@ -2,6 +2,7 @@
 
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import click
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
 from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
 from fred_cli.options import (
+    NameChoice,
     OutputPath,
     as_json_option,
-    measured_level_option,
+    collectives_name,
     read_spec,
     refuse_given,
     set_option,
@@ -25,6 +27,15 @@ from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
+_MEASURERS = {
+    "switch": ("testbench.characterize", "characterize"),
+    "endpoint": ("testbench.characterize_endpoint", "characterize_endpoint"),
+    "router": ("testbench.characterize_mesh", "characterize_mesh"),
+    "wafer": ("testbench.characterize_wafer", "characterize_wafer"),
+    "mesh": ("testbench.characterize_mesh_phases", "characterize_mesh_phases"),
+}
+"""Levels that are measured: module and function that does it."""
+
 _PHASES = ("wafer", "mesh")
 """Levels of which phases of strategies are measured."""
 
@@ -32,7 +43,15 @@ _PHASES = ("wafer", "mesh")
 @click.command("characterize")
 @spec_argument
 @set_option
-@measured_level_option
+@click.option(
+    "--level",
+    type=NameChoice(lambda _context: _MEASURERS),
+    default="switch",
+    show_default=True,
+    help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
+    "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
+    "which the model is held against.",
+)
 @simulator_option("icarus")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
@@ -51,7 +70,7 @@ _PHASES = ("wafer", "mesh")
 )
 @click.option(
     "--collectives",
-    type=click.Choice(["in-network", "ring"]),
+    type=collectives_name,
     help="Of a wafer: by switches, or by rings of endpoints; both by default.",
 )
 @click.option(
@@ -94,8 +113,8 @@ def command(
     if level in _PHASES:
         more: dict[str, Any] = {"seed": seed}
         if level == "wafer":
-            how = (collectives,) if collectives else ("in-network", "ring")
-            more |= {"collectives": how, "phases": phases, "simulator": simulator}
+            more |= {"phases": phases, "simulator": simulator}
+            more |= {"collectives": (collectives,)} if collectives else {}
         fabric = read_spec(spec_source, changes, LEVELS[level].load)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
@@ -168,14 +187,7 @@ def _characterize_phases(
             raise InputError("--flits", "", f"must be 1 to 65536, not {count}")
     load_testbench(more.get("simulator", "verilator"))
     with simulating(), checked("--strategy", spec=source), progress(f"measuring {fabric.name}"):
-        if level == "wafer":
-            from testbench.characterize_wafer import characterize_wafer
-
-            record = characterize_wafer(fabric, strategies, flits, **more)
-        else:
-            from testbench.characterize_mesh_phases import characterize_mesh_phases
-
-            record = characterize_mesh_phases(fabric, strategies, flits, **more)
+        record = _measurer(level)(fabric, strategies, flits, **more)
     if path is not None:
         write_json(record, path)
     if as_json:
@@ -192,17 +204,8 @@ def _characterize_phases(
 
 def _measurer(level: str) -> Any:
     """Return what measures a record."""
-    if level == "endpoint":
-        from testbench.characterize_endpoint import characterize_endpoint
-
-        return characterize_endpoint
-    if level == "router":
-        from testbench.characterize_mesh import characterize_mesh
-
-        return characterize_mesh
-    from testbench.characterize import characterize
-
-    return characterize
+    module, name = _MEASURERS[level]
+    return getattr(import_module(module), name)
 
 
 def _print(record: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from fred_cli.options import (
     NameChoice,
     OutputPath,
     as_json_option,
+    collectives_name,
     read_spec,
     set_option,
     spec_argument,
@@ -51,7 +52,7 @@ __all__ = ["command"]
 )
 @click.option(
     "--collectives",
-    type=click.Choice(["in-network", "ring"]),
+    type=collectives_name,
     help="Of a wafer: by switches (the default), or by rings of endpoints.",
 )
 @click.option(
@@ -87,6 +88,7 @@ def command(
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.mesh.load import is_mesh
     from fred_hw.wafer.load import is_wafer
+    from fred_hw.wafer.program import COLLECTIVES
 
     number = _generation(generation)
     of_switches = {"FLOWS": flows_file, "--effort": effort, "--draw": picture}
@@ -108,7 +110,7 @@ def command(
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        fabric("wafer", generation=number, collectives=collectives or "in-network")
+        fabric("wafer", generation=number, collectives=collectives or COLLECTIVES[0])
         return 0
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")

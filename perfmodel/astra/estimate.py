@@ -39,7 +39,7 @@ class Inputs:
     groups : tuple of Path
         Communicator groups file, or one for each job; none for no group but all.
     model : str
-        One of ``perfmodel.astra.engine.carrying.MODELS``.
+        One of ``perfmodel.astra.transport.NETWORK_MODELS``.
     protocol, algorithm : str
         Of fabrics of ours.
     symmetry : bool

@@ -9,7 +9,16 @@ from perfmodel.clock import Clock
 
 from .network import Hop, Network
 
-__all__ = ["MODELS", "Aware", "Carrier", "Exchange", "Key", "Transport", "Unaware"]
+__all__ = [
+    "MODELS",
+    "NETWORK_MODELS",
+    "Aware",
+    "Carrier",
+    "Exchange",
+    "Key",
+    "Transport",
+    "Unaware",
+]
 
 Key = tuple[object, int, int, int]
 """What a message and who waits for it have in common: tag, source, target, bytes."""
@@ -83,6 +92,9 @@ class Aware:
 
 MODELS: Mapping[str, type[Transport]] = {"unaware": Unaware, "aware": Aware}
 """Network models of ASTRA-sim by name: congestion-unaware and congestion-aware."""
+
+NETWORK_MODELS = ("fluid", *MODELS)
+"""Network models of traces by name: ours, and those of ASTRA-sim."""
 
 
 class Exchange:

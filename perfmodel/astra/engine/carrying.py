@@ -23,10 +23,7 @@ from .operation import Operation
 from .setup import Setup
 from .trace import Trace
 
-__all__ = ["MODELS", "Carrying", "Together", "carrying"]
-
-MODELS = ("fluid", "unaware", "aware")
-"""Network models by name: ours, and those of ASTRA-sim, congestion-unaware and congestion-aware."""
+__all__ = ["Carrying", "Together", "carrying"]
 
 Ended = Callable[[Sequence[int]], object]
 
@@ -255,7 +252,7 @@ def carrying(
     Parameters
     ----------
     model : str
-        One of ``MODELS``.
+        One of ``transport.NETWORK_MODELS``.
     setup : Setup
         With fabrics of ours for ``fluid`` alone.
     clock : Clock

@@ -50,7 +50,7 @@ class GraphEngine:
     setup : Setup
         What they run on.
     model : str
-        One of ``perfmodel.astra.engine.carrying.MODELS``.
+        One of ``perfmodel.astra.transport.NETWORK_MODELS``.
     told : callable or None
         Called with rank, operation, begin and end [ns] of each operation that ends.
     jobs : sequence of Job or None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from fred_cli.names import Named
@@ -86,6 +87,16 @@ def test_whoever_takes_one_of_some_names_completes_them_all() -> None:
     }
     of_files = {"chakra stats trace", "chakra validate trace", "estimate --job"}
     assert {where for where, names in begins.items() if not names - {""}} == of_files
+
+
+def test_names_that_are_chosen_from_stand_in_the_rooms_below_alone() -> None:
+    typed = {
+        f"{words} {parameter.opts[0]}"
+        for words, context in commands()
+        for parameter in context.command.params
+        if isinstance(parameter.type, click.Choice)
+    }
+    assert typed == {"completion shell"}  # shells that click knows
 
 
 REFUSED = {

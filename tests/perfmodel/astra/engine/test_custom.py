@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.job import Job
 from perfmodel.astra.engine.repeated import run_jobs
@@ -16,6 +15,7 @@ from perfmodel.astra.files.system import load_system
 from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
+from perfmodel.astra.transport import NETWORK_MODELS
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Node
@@ -53,7 +53,7 @@ def custom(folder: Path, traces: Sequence[Sequence[Node]], given: Setup) -> Setu
     return Setup(given.network, system, given.memory, given.groups)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_a_ring_of_traces_takes_its_steps(model: str, tmp_path: Path) -> None:
     network = Network([Dimension("ring", 8, 50, 500)])
     traces = ring(8, (1 << 20) // 8)
@@ -252,7 +252,7 @@ def of_nodes(folder: Path, text: str) -> Setup:
     return Setup(setup().network, load_system(path), groups={"1": (0, 1)})
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_nodes_have_traces_of_their_own(model: str, tmp_path: Path) -> None:
     given = of_nodes(tmp_path, "7: own")
     trace = [collective(1, 3_000), collective(7, 3_000, [1]), collective(8, 3_000, [7])]

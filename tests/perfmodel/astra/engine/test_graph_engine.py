@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from fred_hw.progress import listening
-from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.operation import Operations, Unit
 from perfmodel.astra.engine.setup import Setup, load_setup
 from perfmodel.astra.engine.stats import RankTimes
 from perfmodel.astra.engine.trace import load_traces, trace_of
 from perfmodel.astra.network import Dimension, Network
+from perfmodel.astra.transport import NETWORK_MODELS
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, Node
@@ -56,7 +56,7 @@ def test_units_have_one_operation_at_a_time_the_lowest_id_first() -> None:
     assert times[0] == RankTimes(0, 5_000, 4_000, 4_004, 4_000, 1_000)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_no_scheduling_policy_changes_the_order_of_collectives(model: str) -> None:
     network = Network([Dimension("ring", 2, 9, 20), Dimension("switch", 2, 3, 50)])
     # Those of a lower id go first, whatever their priority; chunks of one have the same.
@@ -297,7 +297,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("what", WAITS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_what_cannot_end_is_a_line(what: str, model: str) -> None:
     first, second, line = WAITS[what]
     with pytest.raises(InputError, match=line):
@@ -442,7 +442,7 @@ def check_run(given: Setup, traces: list[list[Node]], model: str) -> object:
     return times, spans
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_every_node_runs_once_after_its_parents(model: str) -> None:
     given = setup(3, remote("MEMORY_POOL"))
 

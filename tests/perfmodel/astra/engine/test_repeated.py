@@ -8,13 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
-from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.job import Job
 from perfmodel.astra.engine.periods import find_periods, without
 from perfmodel.astra.engine.repeated import Ran, run_jobs
 from perfmodel.astra.engine.setup import Setup
 from perfmodel.astra.engine.trace import trace_of
 from perfmodel.astra.network import Dimension, Network
+from perfmodel.astra.transport import NETWORK_MODELS
 from perfmodel.chakra.node import Node
 from perfmodel.memory.file import MemoryFile
 from tests.examples import examples
@@ -90,7 +90,7 @@ def iterations(ops: Sequence[Op], count: int, tag_step: int = 0) -> list[list[No
 
 
 @pytest.mark.slow_after_first
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_times_are_those_of_all_periods(model: str) -> None:
     one = square()
 
@@ -138,7 +138,7 @@ def pipeline(count: int, tag_step: int, slow: int = 0) -> list[list[Node]]:
     return [first, second]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 @pytest.mark.parametrize("tag_step", [0, 20])
 def test_microbatches_of_a_pipeline_are_left_out(model: str, tag_step: int) -> None:
     found, whole = both(setup(), pipeline(64, tag_step), model)
@@ -146,7 +146,7 @@ def test_microbatches_of_a_pipeline_are_left_out(model: str, tag_step: int) -> N
     assert replace(found, left_out=0) == whole
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORK_MODELS)
 def test_iterations_with_collectives_are_left_out(model: str) -> None:
     ops: list[Op] = [("compute", 0, 9, 1), ("row", 0, 20, 1), ("compute", 0, 3, 1)]
     ops += [("column", 0, 30, 2), ("send", 1, 5, 1), ("all", 0, 8, 1)]
