@@ -30,6 +30,7 @@ __all__ = [
     "Check",
     "EachOnce",
     "FileModel",
+    "Share",
     "describe",
     "in_range",
     "int_range",
@@ -190,6 +191,10 @@ def number_range(minimum: float, maximum: float) -> Check:
         return float(number)
 
     return Check(check, schema=lambda: {"anyOf": [number, text]})
+
+
+Share = Annotated[float, number_range(1e-6, 1)]
+"""A share in a file, above 0."""
 
 
 def parse_number(text: str) -> float | None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from .liberty import EDGES
 from .mapping import Memory
 
 __all__ = ["Block", "blocks_library", "memory_block"]
 
 
-_EDGES = ("rise", "fall")
 _SLEWS = (("lower", 20), ("upper", 80))
 
 
@@ -51,11 +51,11 @@ def blocks_library(blocks: Iterable[Block]) -> str:
         "  capacitive_load_unit (1, ff);",
         '  voltage_unit : "1V";',
         '  current_unit : "1mA";',
-        *(f"  {way}_threshold_pct_{edge} : 50;" for way in ("input", "output") for edge in _EDGES),
+        *(f"  {way}_threshold_pct_{edge} : 50;" for way in ("input", "output") for edge in EDGES),
         *(
             f"  slew_{level}_threshold_pct_{edge} : {percent};"
             for level, percent in _SLEWS
-            for edge in _EDGES
+            for edge in EDGES
         ),
         *(_bus_type(width) for width in widths),
     ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .netlist import INSTANCE, MappedModule
+from .netlist import INSTANCE, PIN, MappedModule
 
 __all__ = ["Definition", "Item", "Sink", "plain"]
 
@@ -12,7 +12,6 @@ _WIRE = re.compile(
     r"^  (?:input|output|inout|wire) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+);", re.MULTILINE
 )
 _ASSIGN = re.compile(r"^  assign (.*?) = (.*?);$", re.MULTILINE)
-_PIN = re.compile(r"^    \.(\\\S+ |[\w$]+)\((.*)\),?$", re.MULTILINE)
 _TERM = re.compile(
     r"(?P<name>\\\S+ |[A-Za-z_][\w$]*)(?:\[(?P<high>\d+)(?::(?P<low>\d+))?\])?"
     r"|\d+'s?b(?P<bits>[01xz?]+)"
@@ -68,7 +67,7 @@ class Definition:
             self._widths[name.strip()] = (int(high), int(low)) if high else None
         self._head = _ASSIGN.sub("", body).removesuffix("endmodule\n").rstrip("\n")
         self.items = [
-            self._item(kind, name, {pin.strip(): text for pin, text in _PIN.findall(pins)})
+            self._item(kind, name, {pin.strip(): text for pin, text in PIN.findall(pins)})
             for kind, name, pins in INSTANCE.findall(module.text)
         ]
         self._assigns: list[tuple[str, str]] = _ASSIGN.findall(module.text)

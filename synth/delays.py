@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 from fred_hw.errors import InputError
 
 from .boolean import truth_table
-from .liberty import Cell, Libraries
+from .liberty import COMMENTS, EDGES, Cell, Libraries
 
-__all__ = ["EDGES", "Arc", "Check", "Floats", "Ints", "Table", "TimedCell", "read_delays"]
+__all__ = ["Arc", "Check", "Floats", "Ints", "Table", "TimedCell", "read_delays"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-EDGES = ("rise", "fall")
-"""Edges of a signal; their places here are their numbers."""
-
-_COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _CELL = re.compile(r'\bcell\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
 _ITEM = re.compile(
     r"\b(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
@@ -140,7 +136,7 @@ def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedC
             for name, cell in library.cells.items()
             if name in wanted or (cell.usable and _shape(cell) in shapes)
         }
-        text = _COMMENTS.sub("", library.text)
+        text = COMMENTS.sub("", library.text)
         templates = _templates(text)
         starts = list(_CELL.finditer(text))
         ends = [start.start() for start in starts[1:]] + [len(text)]

@@ -17,17 +17,20 @@ from fred_hw.reading import read_bytes
 
 from .boolean import truth_table
 
-__all__ = ["MAX_BYTES", "Cell", "Libraries", "Library", "read_libraries"]
+__all__ = ["COMMENTS", "EDGES", "MAX_BYTES", "Cell", "Libraries", "Library", "read_libraries"]
 
 MAX_BYTES = 1 << 29
 """A library at most, also when it is unpacked; those of open kits have some ten MB."""
+
+EDGES = ("rise", "fall")
+"""Edges of a signal; their places here are their numbers."""
 
 NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
 """Names of cells that are not meant for logic though they have a function: delays, probes."""
 
 # Each begins at the edge of a word and stops at the next bracket, lest long text take squared time.
 _TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^()]*\)\s*;?")
-_COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(
     r"\b(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
     r"|\b(?P<unit>capacitive_load_unit)\s*\((?P<units>[^()]*)\)"
@@ -255,7 +258,7 @@ def _parse(text: str, path: Path, sha256: str) -> Library:
     cells: dict[str, Cell] = {}
     name, cell, pin = "", Cell(""), ""
     time_s, capacitance_f = 1e-9, 1e-12
-    for found in _TOKEN.finditer(_TABLES.sub("", _COMMENTS.sub("", text))):
+    for found in _TOKEN.finditer(_TABLES.sub("", COMMENTS.sub("", text))):
         if found["group"]:
             stack.append(found["group"])
             given = found["name"].strip().strip('"')

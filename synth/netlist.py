@@ -9,6 +9,7 @@ from .liberty import Libraries
 
 __all__ = [
     "INSTANCE",
+    "PIN",
     "Instance",
     "MappedModule",
     "cells_area_um2",
@@ -23,7 +24,7 @@ _PORT = re.compile(r"^  (input|output|inout) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+
 INSTANCE = re.compile(
     r"^  (\\\S+ |[\w$]+) (\\\S+ |[\w$]+) \(\n((?:    \..*\n)*)  \);", re.MULTILINE
 )
-_PIN = re.compile(r"^    \.(\\\S+ |[\w$]+)\((.*)\),?$", re.MULTILINE)
+PIN = re.compile(r"^    \.(\\\S+ |[\w$]+)\((.*)\),?$", re.MULTILINE)
 _LETTERS = str.maketrans("0123456789", "abcdefghij")
 _REGISTER = re.compile(r"_reg(?:_\d+)?x*$")
 
@@ -140,7 +141,7 @@ def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _connections(text: str) -> list[tuple[str, str]]:
-    return [(pin.strip().removeprefix("\\"), net.strip()) for pin, net in _PIN.findall(text)]
+    return [(pin.strip().removeprefix("\\"), net.strip()) for pin, net in PIN.findall(text)]
 
 
 def _read(name: str, text: str, libraries: Libraries) -> MappedModule:

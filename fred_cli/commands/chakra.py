@@ -268,10 +268,10 @@ def _iteration(
 
 def _files(trace: str) -> list[Path]:
     """Return the file of that name, or those of a set with that prefix."""
-    from perfmodel.chakra.traces import find_traces
+    from perfmodel.chakra.traces import ENDINGS, find_traces
 
     path = Path(trace)
-    return [path] if path.name.endswith((".et", ".et.gz", ".json")) else find_traces(trace)
+    return [path] if path.name.endswith(ENDINGS) else find_traces(trace)
 
 
 def _each(paths: Sequence[Path]) -> Iterable[Path]:

@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
+from fred_hw.control.common_registers import COUNT_BITS
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -16,8 +17,6 @@ from .prepare import REASONS, AcePrepare
 from .work import work_layout
 
 __all__ = ["AceControl"]
-
-_COUNT_BITS = 32
 
 
 class AceControl(Unit):
@@ -112,7 +111,7 @@ class AceControl(Unit):
         raised = self._errors(m, registers, prepare)
         completed = []
         for k, name in enumerate(DATA_CIRCUITS):
-            count = Signal(_COUNT_BITS, name=f"completed_{name}")
+            count = Signal(COUNT_BITS, name=f"completed_{name}")
             m.d.sync += count.eq(count + self.done[k])
             completed.append(count)
             m.d.comb += getattr(registers, f"done_{name}_set").eq(self.done[k])
@@ -173,7 +172,7 @@ class AceControl(Unit):
         came = Signal(len(COUNTERS))
         m.d.sync += came.eq(self.counts)
         for index, name in enumerate(COUNTERS):
-            count = Signal(_COUNT_BITS, name=f"{name}_count")
+            count = Signal(COUNT_BITS, name=f"{name}_count")
             with m.If(registers.control_clear):
                 m.d.sync += count.eq(0)
             with m.Elif(came[index] & ~registers.control_freeze):

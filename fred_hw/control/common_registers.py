@@ -22,6 +22,9 @@ STROBE = "write of a part of a register"
 PARTNER = "hello of a neighbour that speaks another protocol or has other sizes"
 """Errors that both have."""
 
+COUNT_BITS = WORD_BITS
+"""Bits of a counter, which fills its register."""
+
 CYCLES = "Clock cycles"
 REWINDS = "Times that sending went back to an earlier packet"
 """Performance counters that both have."""

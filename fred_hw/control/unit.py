@@ -10,6 +10,7 @@ from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
+from .common_registers import COUNT_BITS
 from .counter import SaturatingCounter
 from .entry_port import EntryPort, entry_port_signature
 from .events import count_signature, error_signature
@@ -17,8 +18,6 @@ from .routes import routes_layout
 from .switch_map import CAUSES, COMMANDS, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 
 __all__ = ["ControlUnit"]
-
-_COUNT_BITS = 32
 
 
 class ControlUnit(Unit):
@@ -165,7 +164,7 @@ class ControlUnit(Unit):
             came.append(here)
             enabled = getattr(registers, f"irq_enable_{cause}")
             raised.append(getattr(registers, f"error_{cause}") & enabled)
-            counter = SaturatingCounter(sources=len(events[cause]), width=_COUNT_BITS)
+            counter = SaturatingCounter(sources=len(events[cause]), width=COUNT_BITS)
             placed = place(m, f"{cause}_counter", counter)
             m.d.comb += [placed.events.eq(events[cause]), placed.clear.eq(clear)]
             counts.append(placed.count)
@@ -196,7 +195,7 @@ class ControlUnit(Unit):
         for counter in (*COUNTERS, *PORT_COUNTERS):
             counts = []
             for index, source in enumerate(getattr(self.counts, counter)):
-                count = Signal(_COUNT_BITS, name=f"{counter}_{index}")
+                count = Signal(COUNT_BITS, name=f"{counter}_{index}")
                 with m.If(clear):
                     m.d.sync += count.eq(0)
                 with m.Elif(runs & source):

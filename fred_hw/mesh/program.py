@@ -19,11 +19,17 @@ from .collectives import AUTO, algorithm_names, algorithm_of, collective, multic
 from .spec import MeshSpec, check_mesh
 from .ways import Link, link_loads
 
-__all__ = ["MESH_PROGRAM_SCHEMA", "MeshPhase", "MeshProgram", "compile_for_mesh"]
+__all__ = [
+    "MESH_PROGRAM_SCHEMA",
+    "SECOND_CIRCUIT",
+    "MeshPhase",
+    "MeshProgram",
+    "compile_for_mesh",
+]
 
 MESH_PROGRAM_SCHEMA = "fred-mesh-program/1"
 
-_SECOND = {"mp": "pp", "pp": "dp", "dp": "pp"}
+SECOND_CIRCUIT = {"mp": "pp", "pp": "dp", "dp": "pp"}
 """Which circuit carries the second half of a phase, by that of the first."""
 
 _MOST_FLITS = (1 << 24) - 1
@@ -233,7 +239,10 @@ def compile_for_mesh(
         circuit = circuit_of(name)
         source, destination = buffers_of(number, size)
         place = Place(
-            mesh=mesh, source=source, destination=destination, circuits=(circuit, _SECOND[circuit])
+            mesh=mesh,
+            source=source,
+            destination=destination,
+            circuits=(circuit, SECOND_CIRCUIT[circuit]),
         )
         try:
             found.append(_phase(place, name, number, pattern, what, algorithm))

@@ -2,7 +2,14 @@
 
 from enum import IntEnum
 
-__all__ = ["KINDS", "SCALARS", "CollectiveType", "NodeType"]
+__all__ = [
+    "KINDS",
+    "MEMORY_NODES",
+    "MESSAGE_NODES",
+    "SCALARS",
+    "CollectiveType",
+    "NodeType",
+]
 
 SCALARS = {
     "double": 3,
@@ -41,6 +48,11 @@ class NodeType(IntEnum):
     COMM_SEND_NODE = 5
     COMM_RECV_NODE = 6
     COMM_COLL_NODE = 7
+
+
+MEMORY_NODES = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
+MESSAGE_NODES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
+"""Loads and stores; both ends of a message."""
 
 
 class CollectiveType(IntEnum):

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from fred_hw.errors import InputError
 from fred_hw.wafer.tasks import Task, check_tasks
 
-from .kinds import CollectiveType, NodeType
+from .kinds import MEMORY_NODES, CollectiveType, NodeType
 from .marks import ROLE
 from .node import DURATION_NS, Node
 from .plane_storage import with_controllers
 
 __all__ = ["plane_tasks"]
-
-_STORAGE = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
 
 Ends = Mapping[tuple[str, tuple[int, ...]], int]
 """Controllers by what a group of NPUs has there: ``load``, ``store`` or ``input``."""
@@ -124,7 +122,7 @@ class _Writer:
         """Add what a node is, if it is a task of its own."""
         before = {place for one in node.data_deps for place in self._places.get(one, ())}
         after = tuple(sorted(before))
-        left_out = self._storage is None and node.type in _STORAGE
+        left_out = self._storage is None and node.type in MEMORY_NODES
         if left_out or node.type == NodeType.METADATA_NODE:
             self._places[node.id] = after
             return
@@ -138,7 +136,7 @@ class _Writer:
                 self._places[node.id] = (place,)
                 if place < len(self.tasks):
                     return
-            named = "tensor_size" if node.type in _STORAGE else "comm_size"
+            named = "tensor_size" if node.type in MEMORY_NODES else "comm_size"
             size = -(-node.integer(named) // self._share) * self._flit_bytes
             task = Task(name=node.name, after=after, inputs=inputs, outputs=outputs, size=size)
         self._places[node.id] = (len(self.tasks),)
@@ -146,7 +144,7 @@ class _Writer:
 
     def _flow(self, node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return who takes part in a communication: inputs and outputs."""
-        if self._storage is None or node.type not in _STORAGE:
+        if self._storage is None or node.type not in MEMORY_NODES:
             return _flow(node, self._rank, self._groups, self._sent)
         role, group = node.attr(ROLE), node.attr("pg_name")
         kind = _ENDS.get(str(role.value) if role else "", "")

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-__all__ = ["MAX_RANKS", "find_traces", "trace_path"]
+__all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "trace_path"]
 
 MAX_RANKS = 1 << 20
 """Files of a set at most."""
 
-_ENDINGS = (".et", ".et.gz", ".json")
+ENDINGS = (".et", ".et.gz", ".json")
+"""Of files with a trace."""
 
 
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
@@ -38,7 +39,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
         there = [path.name for path in folder.iterdir()]
     except (OSError, ValueError):  # the latter of a null character
         there = []
-    for ending in _ENDINGS:
+    for ending in ENDINGS:
         pattern = re.compile(rf"{re.escape(name)}\.(0|[1-9][0-9]{{0,6}}){re.escape(ending)}")
         ranks = {int(found[1]) for one in there if (found := pattern.fullmatch(one))}
         if not ranks:

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 from pydantic import Field
 
 from fred_hw.errors import InputError
-from fred_hw.files import EachOnce, FileModel, int_range, load_model, number_range, one_of
+from fred_hw.files import EachOnce, FileModel, Share, int_range, load_model, number_range, one_of
 
 from .footprint import RECOMPUTE, Recompute, Training
 from .hardware import Cluster, Npu
@@ -29,7 +29,6 @@ _GRADIENTS = {"fp16": 2, "fp32": 4}
 
 _Rate = Annotated[float, number_range(1e6, 1e18)]
 _Bytes = Annotated[float, number_range(1e3, 1e18)]
-_Share = Annotated[float, number_range(1e-6, 1)]
 _Factor = Annotated[float, number_range(1e-6, 1e6)]
 
 
@@ -49,8 +48,8 @@ class ClusterNpu(FileModel):
     """
 
     peak_flops: Annotated[float, number_range(1e9, 1e21)]
-    matmul_efficiency: _Share = 0.75
-    memory_efficiency: _Share = 0.85
+    matmul_efficiency: Share = 0.75
+    memory_efficiency: Share = 0.85
     buffer_bytes: Annotated[float, number_range(1, 1e15)] = 40e6
 
 
@@ -86,7 +85,7 @@ class ClusterLevel(FileModel):
 
     fan_in: Annotated[int, int_range(1, MAX_NPUS)]
     bytes_per_s: _Rate
-    efficiency: _Share = 1.0
+    efficiency: Share = 1.0
     latency_s: Annotated[float, number_range(0, 1)] = 0.0
 
 

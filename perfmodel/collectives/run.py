@@ -20,7 +20,7 @@ from .endpoints import endpoint_s
 from .envelope import Envelope, grid
 from .exchanges import Exchanges, exchanges_of
 from .rings import CircuitRings, rings_on_circuits
-from .schedule import Schedule, as_flows
+from .schedule import ROOTED, Schedule, as_flows
 from .select import PUBLISHED, build_schedule, candidates, chunk_bytes
 from .streaming import STREAMS, build_stream
 from .transfer import RingPass
@@ -440,7 +440,7 @@ def _check_chunks(chunks: int) -> None:
 def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:
     """Return what an endpoint algorithm would send per NPU in the largest group [B]."""
     members = max(len(part.members) for part in schedule.parts)
-    if schedule.pattern in ("broadcast", "reduce"):
+    if schedule.pattern in ROOTED:
         return size_bytes
     phases = 2 if schedule.pattern == "all_reduce" else 1
     return phases * (members - 1) / members * size_bytes

@@ -11,12 +11,15 @@ from perfmodel.topology.graph import Hops, Topology
 from .transfer import RingPass, Transfer
 from .turns import Turn
 
-__all__ = ["PATTERNS", "Part", "Pattern", "Schedule", "ScheduleBuilder", "as_flows"]
+__all__ = ["PATTERNS", "ROOTED", "Part", "Pattern", "Schedule", "ScheduleBuilder", "as_flows"]
 
 Pattern = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce"]
 
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 """Collectives that the model has."""
+
+ROOTED = ("broadcast", "reduce")
+"""Those that begin or end at one NPU."""
 
 
 @dataclass(frozen=True)

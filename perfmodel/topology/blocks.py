@@ -24,9 +24,10 @@ from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
 from .graph import Dimension, Hops, Link, Node, Topology
 
-__all__ = ["BlocksFile", "BlocksTopology"]
+__all__ = ["MAX_NPUS", "BlocksFile", "BlocksTopology"]
 
 MAX_NPUS = 4096
+"""NPUs of a topology at most."""
 
 _ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fred_hw.files import FileModel, number_range, one_of, read_kind, validate
+from fred_hw.files import FileModel, Share, number_range, one_of, read_kind, validate
 from fred_hw.reading import read_data
 from fred_hw.registry import Registry
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
@@ -31,7 +31,6 @@ __all__ = [
 # Within these bounds no time that is worked out overflows, or is lost beside another.
 Rate = Annotated[float, number_range(1, 1e24)]
 Time = Annotated[float, number_range(0, 1e6)]
-Share = Annotated[float, number_range(1e-6, 1)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 

@@ -13,13 +13,12 @@ from fred_hw.files import FileModel, int_range, one_of
 from perfmodel import published
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
+from .blocks import MAX_NPUS
 from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .fred import L1, FredTopology, Level
 
 __all__ = ["FredFile", "L1Entry", "LevelEntry"]
-
-MAX_NPUS = 4096
 
 
 class L1Entry(FileModel):

@@ -18,7 +18,7 @@ from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
 from .fabric import Finished, Flits
-from .plane import SHOW, UNTIL, WAIT, Code, PlaneRun, codes
+from .plane import SHOW, STEP_CYCLES, UNTIL, WAIT, Code, PlaneRun, codes
 
 __all__ = [
     "LINK_CYCLES",
@@ -32,9 +32,6 @@ __all__ = [
 
 LINK_CYCLES, MEMORY_CYCLES = 24, 40
 """Of a link in one direction, 20 ns at the clock of the records, and from a read to its data."""
-
-_STEP_CYCLES = 6
-"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
 
 
 Job = tuple[WaferProgram | MeshProgram, Any, Mapping[str, str]]
@@ -127,7 +124,7 @@ def phase_cycles(
     """
     name, program = phase.name, program.alone(phase.name)
     phase, before = program.phase(name), random_memories(program, seed)
-    ready = _STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
+    ready = STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
     steps = [_steps(program, npu, ready) for npu in range(program.endpoints)]
     limit = 10_000 + ready + 200 * program.size // (program.link.data_width // 8)
     done = run(PlaneRun(program=program, steps=steps, memories=before, seed=seed, limit=limit))

@@ -24,6 +24,7 @@ __all__ = [
     "LEAST",
     "MARK",
     "SHOW",
+    "STEP_CYCLES",
     "UNTIL",
     "WAIT",
     "WRITE",
@@ -44,6 +45,9 @@ _STEPS = 4096
 WAIT, WRITE, UNTIL, SHOW = range(4)
 MARK, LEAST = 7, 8
 """What a driver does: see ``fabric.v``."""
+
+STEP_CYCLES = 6
+"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
 
 Code = tuple[int, int, int, int]
 """A step of a driver: what, address, value and mask."""

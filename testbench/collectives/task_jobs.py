@@ -10,7 +10,7 @@ from fred_hw.ace.steps import EndpointProgram
 from fred_hw.compiler.flows import Flow
 from fred_hw.mesh.algorithm import Place
 from fred_hw.mesh.collectives import collective, multicast, queued
-from fred_hw.mesh.program import MeshProgram
+from fred_hw.mesh.program import SECOND_CIRCUIT, MeshProgram
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
@@ -22,18 +22,12 @@ from .compiled import build_compiled_mesh, build_compiled_plane
 from .fabric import Finished, Flits, Sizes
 from .joined import run_joined
 from .mesh import build_mesh_with_ends
-from .plane import PlaneRun, build_plane, run_plane
+from .plane import STEP_CYCLES, PlaneRun, build_plane, run_plane
 
 __all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]
 
 _SMALL = 4
 """NPUs of fabrics that Icarus has done with before Verilator has built them."""
-
-_STEP_CYCLES = 6
-"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
-
-_SECOND = {"mp": "pp", "pp": "dp", "dp": "pp"}
-"""Which circuit carries the second half of what has two, as in ``fred_hw.mesh.program``."""
 
 
 class TaskJobs(ABC):
@@ -94,7 +88,7 @@ class PlaneJobs(TaskJobs):
         self.flits = 2 * program.numbers * program.size // (program.link.data_width // 8)
         self.ready = 300 if program.npus <= _SMALL else 1600
         if program.endpoints > program.npus:  # more phases
-            self.ready = _STEP_CYCLES * max(map(len, program.unit_steps()))
+            self.ready = STEP_CYCLES * max(map(len, program.unit_steps()))
         self._phases: dict[object, Phase] = {
             (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
             for phase in program.phases
@@ -174,7 +168,7 @@ class MeshJobs(TaskJobs):
             mesh=self._made.mesh,
             source=Buffer(first, task.size),
             destination=Buffer(first + self.program.size, task.size),
-            circuits=(task.circuit, _SECOND[task.circuit]),
+            circuits=(task.circuit, SECOND_CIRCUIT[task.circuit]),
         )
         if together:
             kind = self._made.algorithm

@@ -16,9 +16,9 @@ from testbench.stimulus.traffic import random_flit, random_flows, routed
 from .fabric import Fabric
 from .scenario import Burst, Operation, Packets, Unicast, Wait, Write, commit, erase
 
-__all__ = ["changing_steps", "phase_operations", "sum_turns"]
+__all__ = ["TURNS", "changing_steps", "phase_operations", "sum_turns"]
 
-_TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
+TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
 _UNICASTS, _WRITES = 0.3, 0.1  # shares of steps
 _EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows inside of switches
 _FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
@@ -47,7 +47,7 @@ def sum_turns(
 ) -> list[tuple[Packets, Packets]]:
     """Return packets, and the sums that each destination must get."""
     turns: list[tuple[Packets, Packets]] = []
-    for _ in range(_TURNS):
+    for _ in range(TURNS):
         sent: dict[int, Sequence[int]] = {}
         wanted: dict[int, Sequence[int]] = {}
         for flow in flows:

@@ -14,6 +14,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import make_turn, phase_table
 
+from .changing import TURNS
 from .fabric import one_level
 from .scenario import Attempt, Burst, Unicast, Wait, Write, commit
 from .switch import SwitchConditions, run_fabric
@@ -21,7 +22,6 @@ from .traffic import flits_of
 
 __all__ = ["attempts", "run_writes"]
 
-_TURNS = 11
 _COMMIT, _LOAD = COMMANDS.index("commit"), COMMANDS.index("load")
 
 
@@ -129,7 +129,7 @@ def run_writes(
             make_turn(
                 rng, spec, phase, [rng.randint(1, spec.protocol.packet_flits)] * len(phase.flows)
             )
-            for _ in range(_TURNS)
+            for _ in range(TURNS)
         ]
         first = commit(spec, phase.number, words[phase.number, 0])
         sent = [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in turns]

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Shape
-from perfmodel.collectives.schedule import Pattern
+from perfmodel.collectives.schedule import ROOTED, Pattern
 
-__all__ = ["GROUP_ENDPOINT_NS", "ROOTED", "Axis", "Phase", "Plan", "chunk_bytes", "plan_of"]
-
-ROOTED = ("broadcast", "reduce")
-"""Collectives that begin or end at one NPU."""
+__all__ = ["GROUP_ENDPOINT_NS", "Axis", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
 GROUP_ENDPOINT_NS = 10
 """Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""

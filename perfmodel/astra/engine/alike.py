@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from perfmodel.astra.collectives.plan import ROOTED
 from perfmodel.astra.fluid.network import FluidNetwork, as_fluid
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.collectives.schedule import ROOTED
 
 from .job import Job
 from .operation import Operation, What

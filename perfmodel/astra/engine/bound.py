@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfmodel.astra.collectives.plan import ROOTED, Axis, Phase, Plan
+from perfmodel.astra.collectives.plan import Axis, Phase, Plan
 from perfmodel.astra.collectives.program import program_of
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.collectives.schedule import ROOTED
 
 from .operation import message_ends
 from .trace import Trace

@@ -12,7 +12,7 @@ from fred_hw.errors import InputError
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.transport import Exchange
 from perfmodel.chakra.feeder import Feeder
-from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.kinds import MESSAGE_NODES, NodeType
 from perfmodel.clock import Clock
 
 from .operation import Operation, kind_of, message_ends
@@ -20,8 +20,7 @@ from .trace import Trace, load_traces
 
 __all__ = ["CustomRun", "load_custom"]
 
-_MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
-_WITHIN = (*_MESSAGES, NodeType.COMP_NODE, NodeType.METADATA_NODE, NodeType.INVALID_NODE)
+_WITHIN = (*MESSAGE_NODES, NodeType.COMP_NODE, NodeType.METADATA_NODE, NodeType.INVALID_NODE)
 
 _Message = tuple[int, int, int, int]
 """Source, target, bytes and tag."""
@@ -65,7 +64,7 @@ def _count(
     if one.what.type not in _WITHIN:
         message = f"must be compute, a send or a receive in a collective, not {kind_of(one)}"
         raise InputError("", "type", message)
-    if one.what.type in _MESSAGES:
+    if one.what.type in MESSAGE_NODES:
         message = *message_ends(one, place, npus), one.what.bytes, one.tag
         (sent if one.what.type == NodeType.COMM_SEND_NODE else received)[message] += 1
 

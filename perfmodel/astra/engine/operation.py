@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.system import SystemFile
-from perfmodel.chakra.kinds import CollectiveType, NodeType
+from perfmodel.chakra.kinds import MEMORY_NODES, MESSAGE_NODES, CollectiveType, NodeType
 from perfmodel.chakra.node import DURATION_NS, Node, Task
 from perfmodel.collectives.schedule import Pattern
 
@@ -33,8 +33,6 @@ _COLLECTIVES: Mapping[int, Pattern] = {
     CollectiveType.REDUCE_SCATTER_BLOCK: "reduce_scatter",
     CollectiveType.BARRIER: "all_reduce",
 }
-_MEMORY = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
-_MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
 _NOTHING = (NodeType.METADATA_NODE, NodeType.INVALID_NODE)
 _TYPES = frozenset(NodeType)
 # What every node is compared with: plain names are found four times as fast as those of an enum.
@@ -169,7 +167,7 @@ class Operations:
             what = _what(node, self._system)
             tag = (
                 node.integer("comm_tag")
-                if what.duration_ns is None and what.type in _MESSAGES
+                if what.duration_ns is None and what.type in MESSAGE_NODES
                 else 0
             )
         except InputError as error:
@@ -191,11 +189,11 @@ def _what(node: Node | Task, system: SystemFile) -> What:
         return _compute(node, unit, system)
     if kind in _NOTHING:
         return What(kind, Unit.NONE, 0)
-    if kind in _MEMORY:
+    if kind in MEMORY_NODES:
         return _memory(node, unit, system)
     if on_cpu:
         raise InputError("", f"node {node.id}: is_cpu_op", "must be false, as it communicates")
-    if kind in _MESSAGES:
+    if kind in MESSAGE_NODES:
         source, target = (_end(node, name) for name in ("comm_src", "comm_dst"))
         size = _needed(node, "comm_size")
         return What(kind, unit, bytes=size, source=source, target=target)

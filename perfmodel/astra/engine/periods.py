@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from operator import eq
 
 from perfmodel.chakra.feeder import WINDOW
-from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.kinds import MESSAGE_NODES, NodeType
 
 from .operation import Operation
 from .trace import Trace
@@ -23,8 +23,6 @@ _LEAST = 8
 
 _RAREST = 4
 """Nodes that are looked at for how long a period is."""
-
-_MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
     tags = {
         operations[nodes[i + size].id].tag - operations[nodes[i].id].tag
         for i in range(middle - size // 2, middle - size // 2 + size)
-        if operations[nodes[i].id].what.type in _MESSAGES
+        if operations[nodes[i].id].what.type in MESSAGE_NODES
     }
     if step <= 0 or len(tags) > 1:
         return None
@@ -152,7 +150,7 @@ class _Pairs:
         if other.id - one.id != self._step:
             return False
         operation, again = self._operations[one.id], self._operations[other.id]
-        tag_step = self._tag_step if operation.what.type in _MESSAGES else 0
+        tag_step = self._tag_step if operation.what.type in MESSAGE_NODES else 0
         if again.tag - operation.tag != tag_step:
             return False
         later = tuple([number + self._step for number in one.data_deps])
@@ -245,7 +243,7 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
         early = not node.data_deps and one.what.type == NodeType.COMM_RECV_NODE
         if node.id <= highest or not (waits or (early and len(nodes) <= WINDOW)):
             return None
-        tag = one.tag - more * (found.tag_step or 0) if one.what.type in _MESSAGES else one.tag
+        tag = one.tag - more * (found.tag_step or 0) if one.what.type in MESSAGE_NODES else one.tag
         after = tuple(_after(one.data_deps, place, found, more))
         behind.append(Operation(one.id, one.what, after, tag))
         said[one.id] = behind[-1]
@@ -279,7 +277,7 @@ def _apart(
     known: dict[object, int] = {}
     for node in (*nodes[:stop], *nodes[behind:]):
         one, other = before[node.id], after[node.id]
-        if one.what.type in _MESSAGES:
+        if one.what.type in MESSAGE_NODES:
             key = other.what.type, other.what.source, other.what.target, other.what.bytes, other.tag
             if known.setdefault(key, one.tag) != one.tag:
                 return False

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
-from perfmodel.astra.collectives.plan import ROOTED, Plan
+from perfmodel.astra.collectives.plan import Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.clock import Clock
+from perfmodel.collectives.schedule import ROOTED
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
 from .lines import Cost, Line, Link

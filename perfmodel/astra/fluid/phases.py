@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
+from perfmodel.astra.collectives.plan import Phase, Plan
 from perfmodel.astra.collectives.program import Program, program_of, ring_costs_ns
 from perfmodel.astra.collectives.tree import tree
+from perfmodel.collectives.schedule import ROOTED
 
 from .lines import Cost, Line, Link, Way
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
-from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Topology
 
 __all__ = ["direct", "least_s"]
@@ -20,7 +20,7 @@ def direct(
     An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
     all-gather.
     """
-    if pattern in ("broadcast", "reduce"):
+    if pattern in ROOTED:
         shard = builder.add_shard(members[0], chunk_bytes)
         for other in members[1:]:
             if pattern == "broadcast":

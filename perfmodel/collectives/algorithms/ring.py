@@ -5,11 +5,9 @@ from itertools import pairwise
 from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
-from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
+from perfmodel.collectives.schedule import PATTERNS, ROOTED, ScheduleBuilder
 
 __all__ = ["all_gather_ring", "bidirectional_ring", "chain", "reduce_scatter_ring", "ring"]
-
-_CHAINED = ("broadcast", "reduce")
 
 
 def reduce_scatter_ring(
@@ -70,7 +68,7 @@ def _around(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
     """Add a collective around one ring in the given order."""
-    if pattern in _CHAINED:
+    if pattern in ROOTED:
         chain(builder, members, chunk_bytes, pattern)
         return
     share = chunk_bytes / len(members)
@@ -138,7 +136,7 @@ def chain(
 ALGORITHMS.add(
     "ring",
     Algorithm(
-        lambda _, pattern: "chain" if pattern in _CHAINED else "ring",
+        lambda _, pattern: "chain" if pattern in ROOTED else "ring",
         ring,
         preference=dict.fromkeys(PATTERNS, 1),
     ),
@@ -147,7 +145,7 @@ ALGORITHMS.add(
 ALGORITHMS.add(
     "bidirectional_ring",
     Algorithm(
-        lambda _, pattern: "two chains" if pattern in _CHAINED else "bidirectional ring",
+        lambda _, pattern: "two chains" if pattern in ROOTED else "bidirectional ring",
         bidirectional_ring,
     ),
     rank=1,
