@@ -1,5 +1,6 @@
 """Every command of the pages does what the page says; a new one is found by itself."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -20,9 +21,26 @@ from .pages import PAGES, ROOT, Shown, commands, inline
 
 PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4", "KIND": "topology"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
-ELSEWHERE = {"sim", "characterize", "section", "synth", "hardware"}
-"""Only read here, as other tests run them to the end; `section` is reproduce with a section,
-`hardware` an iteration of twenty NPUs in RTL, of which tests have the parts."""
+ELSEWHERE = {
+    "sim": "test_sim.py::test_sim_counts_what_the_manifest_states",
+    "characterize": "test_characterize.py::test_characterize_prints_the_record_that_it_writes",
+    "section": "test_reproduce.py::test_reproduce_says_how_far_the_protocol_moved_its_rows",
+    "synth": "test_synth.py::test_a_library_is_known_by_its_name",
+    "hardware": "test_estimate.py::test_estimate_puts_hardware_beside_itself",
+}
+"""Commands that are only read here, and the test that runs one; `section` is reproduce with a
+section, `hardware` an iteration in RTL, of which that test has all but the simulation itself."""
+SPECIAL = {
+    ("gen", "switch"): "switch",
+    ("gen", "endpoint"): "endpoint",
+    ("gen", "mesh"): "mesh",
+    ("gen", "wafer"): "wafer",
+    ("compare", "--hardware"): "areas",
+    ("reproduce", "--rtl"): "rtl",
+    ("reproduce", "--section"): "section",
+    ("estimate", "--rtl"): "hardware",
+}
+"""Words that make a command another one in `ELSEWHERE` and `SMALLER`."""
 _TINY = [*("--set", "lanes=1"), *("--set", "format=int8"), *("--set", "adder_registers=1")]
 """With two ports, tiny-2: others generate it too."""
 _ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
@@ -49,17 +67,7 @@ def arguments(command: str) -> list[str]:
 def kind(command: str) -> str:
     """Return what `ELSEWHERE` and `SMALLER` call a command."""
     words = arguments(command)
-    special = {
-        ("gen", "switch"): "switch",
-        ("gen", "endpoint"): "endpoint",
-        ("gen", "mesh"): "mesh",
-        ("gen", "wafer"): "wafer",
-        ("compare", "--hardware"): "areas",
-        ("reproduce", "--rtl"): "rtl",
-        ("reproduce", "--section"): "section",
-        ("estimate", "--rtl"): "hardware",
-    }
-    return next((name for pair, name in special.items() if {*pair} <= {*words}), words[1])
+    return next((name for pair, name in SPECIAL.items() if {*pair} <= {*words}), words[1])
 
 
 def shown() -> dict[Shown, str]:
@@ -108,12 +116,42 @@ def test_every_command_is_of_a_program_that_is_tested() -> None:
     assert len(shown()) > 20
 
 
-@pytest.mark.parametrize("one", cases("fred"))
-def test_command_is_understood(one: Shown) -> None:
-    with cli.make_context("fred", arguments(one.command)[1:]) as context:
-        name, command, rest = cli.resolve_command(context, arguments(one.command)[1:])
+def understand(words: list[str]) -> None:
+    """Parse the words behind `fred` as it does."""
+    with cli.make_context("fred", words) as context:
+        name, command, rest = cli.resolve_command(context, words)
         assert name is not None and command is not None
         command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize("one", cases("fred"))
+def test_command_is_understood(one: Shown) -> None:
+    understand(arguments(one.command)[1:])
+
+
+def demo() -> list[str]:
+    """Return the commands of `make demo` behind `fred`, with the last value of each variable."""
+    text = (ROOT / "scripts" / "demo.sh").read_text().replace("\\\n", " ")
+    values = dict(re.findall(r"^ *(\w+)=(\S+)$", text, re.MULTILINE)) | {"fabric": "fred-d"}
+    found = re.findall(r"^ *\$fred ([^|>\n]*)", text, re.MULTILINE)
+    assert len(found) == text.count("$fred ") > 0
+    return [re.sub(r"\$\{?(\w+)(/[^}]*\})?", lambda one: values[one[1]], line) for line in found]
+
+
+@pytest.mark.parametrize("line", demo())
+def test_command_of_the_demo_is_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    understand(shlex.split(line))
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_command_that_is_only_read_here_is_run_by_another_test(name: str) -> None:
+    file, test = ELSEWHERE[name].split("::")
+    tree = ast.parse((ROOT / "tests" / "fred_cli" / "commands" / file).read_text())
+    [found] = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == test]
+    said = {one.value for one in ast.walk(found) if isinstance(one, ast.Constant)}
+    assert said >= next(({*words} for words, kind in SPECIAL.items() if kind == name), {name})
+    assert not any("long" in ast.unparse(one) for one in found.decorator_list)
 
 
 @pytest.mark.parametrize("one", cases("fred", run=True))
