@@ -79,6 +79,8 @@ def check_shape(unit: str, shape: object) -> Shape:
         It is none.
     """
     try:
-        return Shape.cast(shape)
+        if not isinstance(shape, bool):  # which is an integer to Amaranth
+            return Shape.cast(shape)
     except TypeError:
-        raise TypeError(f"{unit} shape must be a shape of Amaranth, not {shape!r}") from None
+        pass
+    raise TypeError(f"{unit} shape must be a shape of Amaranth, not {shape!r}")

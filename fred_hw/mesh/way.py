@@ -28,13 +28,14 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
 
     Raises
     ------
-    ValueError
-        They are not.
+    TypeError, ValueError
+        They are no sequence; they are others.
     """
-    given = tuple(directions)
+    several = isinstance(directions, Sequence) and not isinstance(directions, str)
+    given = tuple(directions) if several else ()
     if len(given) < 2 or given != tuple(one for one in DIRECTIONS if one in given):
-        allowed = ", ".join(DIRECTIONS)
-        raise ValueError(f"{unit} directions must be 2 or more of {allowed}, not {given!r}")
+        kind, allowed = ValueError if several else TypeError, ", ".join(DIRECTIONS)
+        raise kind(f"{unit} directions must be 2 or more of {allowed}, not {directions!r}")
     return given
 
 
