@@ -1,11 +1,14 @@
 """Tests of testbench.sim.verilate."""
 
 import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from testbench.sim import verilate
+from testbench.sim.compiler import run_tool
 from testbench.sim.tools import SimulatorError, verilator_bin
 
 pytestmark = [
@@ -39,3 +42,45 @@ def test_a_header_that_was_read_is_read_anew_when_it_has_changed(own_cache: Path
 def test_what_cannot_be_compiled_says_why() -> None:
     with pytest.raises(SimulatorError, match=r"^\S+ could not build the model: (?s:.*)nothing"):
         verilate.link_models("wrong", {"main.cpp": MAIN.replace("40", "nothing")}, ())
+
+
+def test_the_runtime_is_compiled_once_for_all_programs(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_cache / "small.cpp").write_text("int small() { return 7; }")
+    # Verilator's header takes seconds to read, and is not in it.
+    tools = replace(verilate._tools(False), include=own_cache, header_read=False)
+    compiled: list[str] = []
+
+    def run(command: Sequence[str], work: Path) -> object:
+        compiled.extend(Path(word).name for word in command if word.endswith(".cpp"))
+        return run_tool(command, work)
+
+    monkeypatch.setattr(verilate, "_tools", lambda _: tools)
+    monkeypatch.setattr(verilate, "_RUNTIME", ("small",))
+    monkeypatch.setattr(verilate, "run_tool", run)
+
+    def ends_with(more: int) -> int:
+        main = f"int small(); int main() {{ return small() + {more}; }}"
+        program = verilate.link_models(f"with_{more}", {"main.cpp": main}, ())
+        return subprocess.run([program], check=False).returncode
+
+    assert [ends_with(1), ends_with(2)] == [8, 9]
+    assert sorted(compiled) == ["main.cpp", "main.cpp", "small.cpp"]
+
+
+@pytest.mark.parametrize(
+    ("files", "parts"), [(8, ["a", "c", "bd"]), (2, ["ad", "cb"]), (1, ["acbd"])]
+)
+def test_a_model_is_cut_into_files_that_are_about_alike(
+    files: int, parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verilate, "_FILE_BYTES", 12)
+    for name, size in (("a", 12), ("b", 8), ("c", 9), ("d", 1), ("__Slow", 99)):
+        (tmp_path / f"Vt{name}.cpp").write_text(size * " ")
+    tools = replace(verilate._tools(False), files=files)
+    made = verilate._model(tools, tmp_path, "Vt", "-O2")
+    read = [(tmp_path / file).read_text() for file, _ in made]
+    lines = ["".join(f'#include "Vt{name}.cpp"\n' for name in part) for part in parts]
+    assert read == [*lines, '#include "Vt__Slow.cpp"\n']
+    assert [level for _, level in made] == ["-O2"] * len(parts) + ["-O0"]
