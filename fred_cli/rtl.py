@@ -13,7 +13,7 @@ from .output import table
 from .progress import progress
 from .rtl_hardware import Hardware, load_hardware
 
-__all__ = ["Beside", "beside_rtl", "say_rtl", "with_rtl"]
+__all__ = ["Beside", "iteration_beside_rtl", "say_rtl", "with_rtl"]
 
 MAX_CYCLES = 10_000_000
 """Of an iteration that is co-simulated, by the estimate."""
@@ -82,7 +82,7 @@ class Beside:
         }
 
 
-def beside_rtl(
+def iteration_beside_rtl(
     source: str, fabric: Any, job: Any, found: Any, algorithm: str, *, recorded: bool = False
 ) -> Beside:
     """Co-simulate an iteration on hardware.

@@ -28,7 +28,7 @@ class Library(FileModel):
     sha256: str
 
 
-class Measured(FileModel):
+class MeasuredDesign(FileModel):
     """What a delay is of: an interconnect of so many ports and lanes, and how it was mapped."""
 
     ports: int
@@ -45,7 +45,7 @@ class AdderDelays(FileModel):
         ``fred-adders/2``; the field is called ``schema_name`` in Python.
     git_commit, tools : str, dict of str to str
         Who measured: the commit of the generator, and versions.
-    measured : Measured
+    measured : MeasuredDesign
         The interconnects that were mapped.
     verilog_sha256 : dict of str to str
         Hash of the Verilog of each, by name.
@@ -60,7 +60,7 @@ class AdderDelays(FileModel):
     schema_name: Annotated[Literal["fred-adders/2"], Field(alias="schema")]
     git_commit: str | None
     tools: dict[str, str]
-    measured: Measured
+    measured: MeasuredDesign
     verilog_sha256: dict[str, str]
     library: str
     files: list[Library]

@@ -117,7 +117,7 @@ def _estimate(
 ) -> None:
     """Estimate an iteration on one of our topologies."""
     from fred_cli.iteration_record import check_record, write_record
-    from fred_cli.rtl import beside_rtl, say_rtl, with_rtl
+    from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
     from perfmodel.memory.file import load_tier
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
@@ -134,7 +134,7 @@ def _estimate(
         result = summarize(fabric, job, *found)
     recorded = record is not None
     run = (str(rtl), fabric, job, found, algorithm)
-    beside = beside_rtl(*run, recorded=recorded) if rtl else None
+    beside = iteration_beside_rtl(*run, recorded=recorded) if rtl else None
     if record and beside:
         how = {"topology": topology, "workload": workload, "strategy": result.strategy}
         how |= {"placement": placement, "algorithm": algorithm, "compute": compute}

@@ -19,7 +19,7 @@ from fred_hw.spec import SwitchSpec
 
 from .operations import OPERATIONS
 
-__all__ = ["CAUSES", "COUNTERS", "FLOWS", "ID", "VERSION", "endpoint_map"]
+__all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "endpoint_map"]
 
 ID = int.from_bytes(b"FNPU", "big")
 
@@ -54,7 +54,7 @@ COUNTERS = {
 }
 """Performance counters; the place is the order of the registers."""
 
-FLOWS = ("phase", "unicast")
+FLOW_KINDS = ("phase", "unicast")
 """Kinds of a flow."""
 
 _PEER_BITS = (ADDRESSES - 1).bit_length()
@@ -168,7 +168,7 @@ def _errors() -> tuple[Register, ...]:
 def _flow(name: str, address: int, text: str) -> Register:
     fields = (
         Field("number", 0, 7, "rw", "Phase, or address of the other end"),
-        Field("kind", 8, 1, "rw", "What it is", names=FLOWS),
+        Field("kind", 8, 1, "rw", "What it is", names=FLOW_KINDS),
         Field("generation", 12, GENERATION_BITS, "rw", "Generation of the phase, else 0"),
         Field("keep", 16, 1, "rw", "Whether the flow stays as it is, and the rest does not matter"),
     )

@@ -107,7 +107,7 @@ class MeshShape(FileModel):
         """Part of a generated name that tells where addresses are and which ways lead there."""
         usual = MeshShape.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
-        parts += [] if self.controllers else ["bare"]
+        parts += [] if self.controllers else ["no_io"]
         parts += [] if self.routing == usual else [self.routing]
         return "_".join(parts)
 

@@ -16,17 +16,17 @@ struct Port {
 };
 
 class NumberedEndpoint final : public Endpoint {
-    struct Flow : Sending {
+    struct Numbered : Sending {
         std::vector<unsigned> lengths;
         Receiving received;
     };
     Port& port_;
     uint64_t cycle_ = 1;  // the next one
-    std::map<std::pair<unsigned, unsigned>, Flow> flows_;  // by phase and peer
+    std::map<std::pair<unsigned, unsigned>, Numbered> flows_;  // by phase and peer
     std::map<unsigned, unsigned> generations_;             // by phase
 
-    Flow& flow(unsigned phase, unsigned peer) {
-        Flow& found = flows_[{phase, peer}];
+    Numbered& flow(unsigned phase, unsigned peer) {
+        Numbered& found = flows_[{phase, peer}];
         found.phase = found.received.phase = phase;
         found.peer = found.received.peer = peer;
         found.generation = found.received.generation = generations_[phase];
@@ -36,7 +36,7 @@ class NumberedEndpoint final : public Endpoint {
     Receiving* receiving(const Header& h) override { return &flow(phase_of(h), h.source).received; }
     unsigned begin(unsigned, const Sending& flow) override {
         port_.packet = flow.next;
-        return static_cast<const Flow&>(flow).lengths[flow.next];
+        return static_cast<const Numbered&>(flow).lengths[flow.next];
     }
     uint64_t payload(unsigned) override { return 0; }
     void take(Receiving&, const Header&, uint64_t) override { port_.taken = true; }
@@ -51,7 +51,7 @@ public:
 
     void send_packets(unsigned phase, unsigned peer, unsigned circuit, const unsigned* lengths,
                       unsigned packets) {
-        Flow& to = flow(phase, peer);
+        Numbered& to = flow(phase, peer);
         to.lengths.insert(to.lengths.end(), lengths, lengths + packets);
         now_ = cycle_;
         send(circuit, to, packets);

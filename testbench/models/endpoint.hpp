@@ -114,8 +114,8 @@ private:
     // ---- receiving ----
 
     // The flow that a header is of, unless it is of another generation or not to this end.
-    template <class Flow>
-    Flow* current(Flow* flow, const Header& h) const {
+    template <class One>
+    One* current(One* flow, const Header& h) const {
         return flow && flow->generation == h.generation && is_mine(h) ? flow : nullptr;
     }
 
@@ -298,8 +298,8 @@ private:
     // ---- sending ----
 
     // Says in a header which flow it is of.
-    template <class Flow>
-    void name(Header& h, const Flow& flow) const {
+    template <class One>
+    void name(Header& h, const One& flow) const {
         if (flow.phase == sizes_.phases) {
             h.unicast = 1;
             h.destination = flow.peer;

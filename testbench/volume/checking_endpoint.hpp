@@ -13,8 +13,8 @@ class CheckingEndpoint final : private Endpoint {
     std::array<uint64_t, CIRCUITS> busy_until_{};
     std::array<unsigned, CIRCUITS> released_{};  // flits that may be taken, of a slow port
 
-    template <class Flow>
-    static Flow* find(std::vector<Flow>& flows, unsigned phase, unsigned peer) {
+    template <class One>
+    static One* find(std::vector<One>& flows, unsigned phase, unsigned peer) {
         const unsigned place = phase < PHASES ? phase : PHASES + address_of(peer);
         if (phase > PHASES || place >= flows.size() || !flows[place].pool) return nullptr;
         return &flows[place];

@@ -98,7 +98,7 @@ def message(number: int, after: Sequence[int], size: int, rank: int, *, sends: b
     return Node(number, "m", kind, data_deps=tuple(after), attrs=(NO_CPU, *attrs))
 
 
-class Bench:
+class Timed:
     """Commands in a folder, timed.
 
     Parameters
@@ -155,7 +155,7 @@ class Bench:
         say(f"{what:58} {least:>12} {seconds:8.2f} {cpu_s:8.2f} {mib:8.0f} {total_ns:15,}{mark}")
 
 
-def collectives(bench: Bench) -> None:
+def collectives(bench: Timed) -> None:
     """Print collectives of 1 GiB."""
     one = [reduction(0, [], GIB)]
     for model, least in (("unaware", "1"), ("fluid", "0.6")):
@@ -177,7 +177,7 @@ def collectives(bench: Bench) -> None:
     bench.run("1 GiB direct all-reduce, 64-NPU switch, aware", "1", *direct, *more)
 
 
-def square(bench: Bench, side: int, count: int = 1) -> list[list[str]]:
+def square(bench: Timed, side: int, count: int = 1) -> list[list[str]]:
     """Return the options of steps on a square of NPUs, whose rows and columns are groups."""
     groups = {str(1 + i): [side * i + k for k in range(side)] for i in range(side)}
     groups |= {str(1 + side + k): [side * i + k for i in range(side)] for k in range(side)}
@@ -193,7 +193,7 @@ def square(bench: Bench, side: int, count: int = 1) -> list[list[str]]:
     ]
 
 
-def steps(bench: Bench, side: int, least: str) -> None:
+def steps(bench: Timed, side: int, least: str) -> None:
     """Print a step on a square of NPUs."""
     given, what = square(bench, side), f"step of 1,360 nodes, {side * side} ranks"
     bench.run(f"{what}, fluid", least, *given)
@@ -201,7 +201,7 @@ def steps(bench: Bench, side: int, least: str) -> None:
     bench.run(f"{what}, unaware", least, *given, ["--network-model", "unaware"])
 
 
-def iterations(bench: Bench, side: int, count: int) -> None:
+def iterations(bench: Timed, side: int, count: int) -> None:
     """Print many steps on a square of NPUs, all of them and without those that repeat."""
     given = [*square(bench, side, count), ["--no-symmetry"]]
     what = f"{count} steps of 1,360 nodes, {side * side} ranks, no symmetry"
@@ -209,7 +209,7 @@ def iterations(bench: Bench, side: int, count: int) -> None:
     bench.run(f"{what}, all", "", *given, ["--no-repeats"])
 
 
-def microbatches(bench: Bench) -> None:
+def microbatches(bench: Timed) -> None:
     """Print iterations of ours with few microbatches and with many."""
     given = ["--topology", "fred-d", "--workload", "transformer-17b"]
     for count, more in ((64, []), (512, ["--no-repeats"]), (512, []), (1 << 20, [])):
@@ -222,15 +222,15 @@ def main() -> None:
     """Print all measurements; a row is marked whose seconds are above what they may be."""
     say(f"{'whole processes':58} {'at most [s]':>12} {'[s]':>8} {'CPU':>8} {'MiB':>8} {'ns':>15}")
     with tempfile.TemporaryDirectory() as folder:
-        steps(Bench(Path(folder)), 4, "0.3")
+        steps(Timed(Path(folder)), 4, "0.3")
     with tempfile.TemporaryDirectory() as folder:
-        steps(Bench(Path(folder)), 8, "0.5")
+        steps(Timed(Path(folder)), 8, "0.5")
     with tempfile.TemporaryDirectory() as folder:
-        iterations(Bench(Path(folder)), 4, 40)
+        iterations(Timed(Path(folder)), 4, 40)
     with tempfile.TemporaryDirectory() as folder:
-        collectives(Bench(Path(folder)))
+        collectives(Timed(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
+        bench = Timed(Path(folder))
         many = [compute(number, [number - 1] if number else [], 1) for number in range(500_000)]
         network = bench.network(("Ring", 2, 50)), bench.system("ring")
         given = bench.traces([many, many])

@@ -14,7 +14,7 @@ SIZE = 24
 PP = DATA_CIRCUITS.index("pp")
 
 
-class Bench(MemoryBench):
+class EngineBench(MemoryBench):
     """Memory, registers and streams of an engine, a cycle at a time."""
 
     def __init__(self) -> None:
@@ -72,9 +72,9 @@ class Bench(MemoryBench):
 ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
-@played(Bench)
+@played(EngineBench)
 async def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received(
-    bench: Bench, ctx: Any
+    bench: EngineBench, ctx: Any
 ) -> None:
     await bench.copy(ctx, 100)
     await bench.run(ctx, 110)
@@ -85,9 +85,9 @@ async def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received(
     assert bench.times["send"][7] - bench.times["send"][0] == 7
 
 
-@played(Bench)
+@played(EngineBench)
 async def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles(
-    bench: Bench, ctx: Any
+    bench: EngineBench, ctx: Any
 ) -> None:
     seen, link_error = [], 1 << list(CAUSES).index("link")
     for enabled in (0, link_error):
@@ -100,8 +100,8 @@ async def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles(
     assert seen == [0, 0, 0, 0, 0, 0, 1, 1]
 
 
-@played(Bench)
-async def test_flow_stays_while_flits_wait_for_the_link(bench: Bench, ctx: Any) -> None:
+@played(EngineBench)
+async def test_flow_stays_while_flits_wait_for_the_link(bench: EngineBench, ctx: Any) -> None:
     """A full window hides them from the link: acks of all before come, and it is idle."""
     unit, seen = bench.dut, []
     bench.room = 0
@@ -116,8 +116,8 @@ async def test_flow_stays_while_flits_wait_for_the_link(bench: Bench, ctx: Any) 
     assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
 
 
-@played(Bench)
-async def test_reset_forgets_descriptors(bench: Bench, ctx: Any) -> None:
+@played(EngineBench)
+async def test_reset_forgets_descriptors(bench: EngineBench, ctx: Any) -> None:
     """A reset in the middle of one, with another waiting: neither goes on, a new one is done."""
     await bench.copy(ctx, 100)
     await bench.copy(ctx, 200)
@@ -152,8 +152,8 @@ COUNTS = {
 }
 
 
-@played(Bench)
-async def test_counters_say_how_many_there_were(bench: Bench, ctx: Any) -> None:
+@played(EngineBench)
+async def test_counters_say_how_many_there_were(bench: EngineBench, ctx: Any) -> None:
     out, back = FlowId(1), FlowId(2)
     ring = Ring(members=4, rank=0, message_bytes=4)
     sums = Descriptor(
