@@ -16,7 +16,7 @@ from perfmodel.training.compute import Npu
 from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import PUBLISHED, load_workload
 
 SCALES = {"none": 0.0, "calibrated": 1.0}

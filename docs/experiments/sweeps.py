@@ -17,7 +17,7 @@ from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
 NPUS = 20

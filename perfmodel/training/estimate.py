@@ -19,7 +19,7 @@ from .memory import Memory
 from .operations import Operations
 from .parts import Exposed
 from .placement.place import Placement
-from .placement.search import default_placement
+from .search import default_placement
 
 __all__ = ["Estimate", "estimate", "simulate", "summarize", "with_batch"]
 

@@ -15,12 +15,12 @@ from perfmodel.collectives.select import PUBLISHED
 from perfmodel.fluid.task import Profile
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.graph import Topology
-from perfmodel.training.operations import Operations
-from perfmodel.training.share import share_out
 from perfmodel.workloads.workload import Workload
 
-from .place import Placement, place
-from .policy import fitting
+from .operations import Operations
+from .placement.place import Placement, place
+from .placement.policy import fitting
+from .share import share_out
 
 __all__ = ["ALIKE", "anneal", "busiest_link_s", "communication_s", "default_placement"]
 

@@ -21,7 +21,7 @@ from perfmodel.published import (
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
 __all__ = ["wafer"]

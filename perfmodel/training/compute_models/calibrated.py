@@ -20,7 +20,7 @@ from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 from perfmodel.training.iteration import Iteration, Plan
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
 __all__ = ["FABRIC", "Calibration", "Runs", "calibrate", "solve"]

@@ -20,7 +20,7 @@ from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.place import place
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import WORKLOADS, Workload, load_workload
 

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.training.placement.search."""
+"""Tests of perfmodel.training.search."""
 
 from dataclasses import replace
 
@@ -7,11 +7,11 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import FABRICS, shared_topology
+from perfmodel.training import search
 from perfmodel.training.operations import Operations
-from perfmodel.training.placement import search
 from perfmodel.training.placement.place import Placement, place
 from perfmodel.training.placement.policy import POLICIES, fitting
-from perfmodel.training.placement.search import (
+from perfmodel.training.search import (
     ALIKE,
     anneal,
     busiest_link_s,

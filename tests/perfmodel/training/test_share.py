@@ -17,7 +17,7 @@ from perfmodel.training.estimate import estimate, with_batch
 from perfmodel.training.iteration import check_strategy, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import place
-from perfmodel.training.placement.search import communication_s, default_placement
+from perfmodel.training.search import communication_s, default_placement
 from perfmodel.training.share import share_out
 from perfmodel.workloads.transformer import Form, transformer
 from perfmodel.workloads.workload import Workload, load_workload

@@ -14,7 +14,7 @@ from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.parts import PARTS
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.training.trace import chrome_trace
 from perfmodel.workloads.workload import load_workload
 

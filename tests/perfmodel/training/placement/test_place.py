@@ -11,7 +11,7 @@ from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.placement.place import place
 from perfmodel.training.placement.policy import POLICIES, Policy, fitting
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
 GPT = Strategy(2, 5, 2)
