@@ -177,6 +177,7 @@ def test_every_model_of_files_that_users_write_has_a_schema() -> None:
         "fred_hw.adder_delays",
         "perfmodel.switch_timing",
         "perfmodel.studies.rtl",
+        "perfmodel.studies.saturation",
         "fred_cli.report",
     }
     missing = [
