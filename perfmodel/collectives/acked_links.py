@@ -8,6 +8,7 @@ link carries an ack for it the other way.
 
 from collections.abc import Sequence
 
+from perfmodel.switch_timing.endpoint import SAME_RATE
 from perfmodel.topology.graph import Topology
 
 from .transfer import RingPass, Transfer
@@ -42,13 +43,11 @@ def acked_capacities(
     packet = protocol.packet_flits
     # Bytes of a link's flits that are data, of which one in so many is an ack now.
     bits = timing.efficiency / timing.record.endpoint.flits_per_cycle * packet / (packet + 1)
-    npu_bytes_per_s = max(
-        one.bytes_per_s for one in topology.links if topology.nodes[one.source].kind == "npu"
-    )
     for number, sources in shared.items():
         link = topology.links[number]
-        ports = link.bytes_per_s / npu_bytes_per_s
+        # Pauses are cycles of endpoints, whatever their own links carry of that.
+        ports = link.bytes_per_s / timing.load_bytes_per_s
         others = len(sources) / max(1.0, ports) - 1
-        if others * packet / min(1.0, ports) >= protocol.quiet_cycles:
+        if others * packet / min(1.0, ports) >= protocol.quiet_cycles * (1 - SAME_RATE):
             capacities[number] = min(capacities[number], bits * link.bytes_per_s)
     return tuple(capacities)

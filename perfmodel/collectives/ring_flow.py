@@ -28,8 +28,9 @@ class Flow:
     ----------
     clock : Clock
         The time [cycles].
-    timeout_cycles : int or None
-        After so long without progress packets are sent again; None if no acks are heard.
+    timeout_cycles, window : int or None
+        After so long without progress packets are sent again, and so many are sent that are not
+        acknowledged; None if no acks are heard.
     circuit, path : int, sequence of int
         Of all of them.
     send : callable
@@ -40,11 +41,12 @@ class Flow:
         self,
         clock: Clock[float],
         timeout_cycles: int | None,
+        window: int | None,
         circuit: int,
         path: Sequence[int],
         send: Callable[[Packet], object],
     ) -> None:
-        self._clock, self._timeout_cycles = clock, timeout_cycles
+        self._clock, self._timeout_cycles, self._window = clock, timeout_cycles, window
         self._circuit, self._path, self._send = circuit, path, send
         self._packets: list[_Kept] = []
         self._following = self._begun = self._oldest = self._timer = 0
@@ -64,10 +66,12 @@ class Flow:
         self._timer += 1
         if self._oldest < self._begun:
             self._wait()
+        self._next()
 
     def _next(self) -> None:
-        """Offer a packet, if there is one and none is offered."""
-        if self._following < len(self._packets) and not self._offered:
+        """Offer a packet, if there is one that may be and none is offered."""
+        full = self._window is not None and self._following - self._oldest >= self._window
+        if self._following < len(self._packets) and not self._offered and not full:
             self._offered = True
             flits = self._packets[self._following].flits
             self._send(Packet(self._circuit, flits, self._path, self._come, self._starts))

@@ -258,7 +258,8 @@ class _Run:
             sizes = sizes._replace(flits_per_cycle=share, in_order=False)
         self.routers = Routers(self.clock, sizes)
         self.protocol, self.answer_cycles = protocol, measured.answer_cycles
-        self.timeout_cycles = protocol.timeout_cycles if self.answers else None
+        self.timeout_cycles = protocol.timeout_cycles
+        self.window = timing.record.spec.endpoint.replay_packets or protocol.window_packets
         self.loads: dict[int, Shared] = {}
         self.outlets: dict[int, Shared] = {}
         self.intakes: dict[int, Shared] = {}
@@ -310,11 +311,12 @@ class _Job:
         engine, count = run.timing.record.spec.endpoint, len(ring.members)
         block = max(1, ceil(ring.block * flits - ROUNDING))
         size = message_flits(block, count, engine)
-        chunks = [min(size, block - first) for first in range(0, block, size)]
-        rounds = [chunks[at : at + engine.fsms] for at in range(0, len(chunks), engine.fsms)]
         # What is bound by slow links is less in a last round that is smaller, other rounds are not.
-        self.rounds = block / (size * engine.fsms) if run.slow else len(rounds)
-        rounds = rounds[:most]
+        each = size * engine.fsms
+        self.rounds = block / each if run.slow else ceil(block / each)
+        flits = block if most is None else min(block, most * each)
+        chunks = [min(size, flits - first) for first in range(0, flits, size)]
+        rounds = [chunks[at : at + engine.fsms] for at in range(0, len(chunks), engine.fsms)]
         self.slots = engine.slots
         self.steps = ring.passes * (count - 1)
         self.parts = count if ring.reduces else 1
@@ -351,7 +353,8 @@ class _Job:
         run, ring = self.run, self.ring
         path = [link for link, _ in ring.edges[place]]
         send = partial(run.routers.send, ring.members[place])
-        return Flow(run.clock, run.timeout_cycles, ring.circuit, path, send)
+        limits = (run.timeout_cycles, run.window) if run.answers else (None, None)
+        return Flow(run.clock, *limits, ring.circuit, path, send)
 
     def begin(self) -> None:
         """Let all members begin."""

@@ -6,6 +6,7 @@ How long that takes is in records of switches and endpoints.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
@@ -72,22 +73,26 @@ def rounds_s(
         raise ValueError("topology must have the record of endpoints for rounds, not none")
     found: list[_Group] = []
 
-    def told_s(one: Told, earlier: Sequence[Told]) -> float:
-        """Return when a flit has come, whose sources may have sent earlier ones."""
+    def told_s(one: Told, number: int) -> float:
+        """Return when a flit has come, before whose turn its sources may have sent others."""
         ready = [g.acked_s for end in one.sources for g in found if end in g.members]
-        for place, other in enumerate(earlier):
+        for place, other in enumerate(turns[:number]):
             if {*other.sources} & {*one.sources}:
                 back_s = topology.latency_s(topology.hops(other.sources, other.targets))
-                ready.append(told_s(other, earlier[:place]) + back_s + timing.ack_s)
+                ready.append(turn_s(place) + back_s + timing.ack_s)
         return max(ready) + timing.next_s + _flit_s(topology, timing, one)
+
+    @cache
+    def turn_s(number: int) -> float:
+        return told_s(turns[number], number)
 
     for group in groups:
         before = [k for k, one in enumerate(turns) if {*one.targets} & {*group}]
-        told = [told_s(turns[k], turns[:k]) for k in before if not {*turns[k].sources} & {*group}]
+        told = [turn_s(k) for k in before if not {*turns[k].sources} & {*group}]
         # Behind what tells, the descriptor is one behind another that has received something.
         begin_s = max(told) + timing.received_s if told else timing.start_s
         found.append(_group(topology, timing, pattern, size_bytes, group, begin_s))
-    last_s = max([*(one.over_s for one in found), *(told_s(one, ()) for one in ends)])
+    last_s = max([*(one.over_s for one in found), *(told_s(one, 0) for one in ends)])
     return last_s + timing.finish_s
 
 

@@ -75,6 +75,7 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
     node = topology.nodes[link.target]
     link_cycles, node_cycles = link.latency_s * hz, node.latency_s * hz
     hop_cycles = link_cycles + node_cycles
+    message_cycles = topology.message_cycles
     trip = 2 * link_cycles + timing.record.endpoint.credit_cycles + topology.inside_cycles
     paces = {n: link.bytes_per_s / one.bytes_per_s for n, one in enumerate(topology.links)}
     return Sizes(
@@ -83,7 +84,7 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
         buffer_flits=protocol.buffer_flits,
         hop_cycles=hop_cycles,
         follow_cycles=hop_cycles - topology.sooner_cycles - node.sooner_s * hz,
-        message_cycles=topology.message_cycles or _MESSAGE_CYCLES,
+        message_cycles=_MESSAGE_CYCLES if message_cycles is None else message_cycles,
         link_cycles=link_cycles,
         credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
         paces={number: pace for number, pace in paces.items() if pace > 1 + _ROUNDING},

@@ -17,6 +17,7 @@ from .record import ROUNDING, record_path
 from .whole_switch import Cycles, Share
 
 __all__ = [
+    "SAME_RATE",
     "SHIPPED_ENDPOINTS",
     "EndpointCycles",
     "EndpointRecord",
@@ -26,6 +27,9 @@ __all__ = [
 
 SHIPPED_ENDPOINTS = ("endpoint",)
 """Records of endpoints that come with the package: those of the published wafer."""
+
+SAME_RATE = 0.03
+"""How far the rate of links may be from that of ports: headers and CRC are 2.2 % of a flit."""
 
 
 class EndpointCycles(FileModel):
@@ -157,6 +161,10 @@ class EndpointTiming:
         """Of a slot, in all ports together [B]."""
         self.load_bytes_per_s = width / 8 * self.clock.hz * ports
         """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
+
+    def fills(self, bytes_per_s: float) -> bool:
+        """Return whether a link of a rate [B/s] carries a flit of all ports in each cycle."""
+        return abs(bytes_per_s / self.load_bytes_per_s - 1) <= SAME_RATE
 
     def link_share(self, link_s: float, interconnect_cycles: int, rate: float = 1.0) -> float:
         """Return the share of the rate of a link that is left for payload, above 0 and at most 1.

@@ -14,9 +14,6 @@ from .switch_tree import SwitchTree
 
 __all__ = ["L1", "FredTopology", "Level"]
 
-_SAME = 0.03
-"""How far the rate of links may be from that of ports: headers and CRC are 2.2 % of a flit."""
-
 
 @dataclass(frozen=True, slots=True)
 class L1:
@@ -143,8 +140,8 @@ class FredTopology(Topology):
         every, own = [*timings], next(one for one in self.links if one.source == 0)
         if self.endpoint and not self.in_network:
             # Links of a part of a port are no cycles of an endpoint.
-            off = own.bytes_per_s / self.endpoint.load_bytes_per_s - 1
-            self.single_ports = abs(off) <= _SAME and widest_bytes_per_s <= own.bytes_per_s
+            narrow = widest_bytes_per_s <= own.bytes_per_s
+            self.single_ports = narrow and self.endpoint.fills(own.bytes_per_s)
         self.inside_cycles = max(one.record.latency_cycles for one in every)
         self.waits_for_acks = any(one.switch is not None for one in every)
 

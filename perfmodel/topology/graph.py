@@ -199,8 +199,8 @@ class Topology(ABC):
     sooner_cycles: int = 0
     """What a packet takes less in a router of a mesh where its path has stayed [cycles]."""
 
-    message_cycles: int = 0
-    """What an ack takes in a router of a mesh [cycles]."""
+    message_cycles: int | None = None
+    """What an ack takes in a router of a mesh [cycles]; None if there are switches."""
 
     inside_cycles: int = 0
     """What a flit takes through the interconnect of a switch [cycles]."""

@@ -75,7 +75,6 @@ class MeshTopology(Topology):
     fork_assumptions = (_FORKS,)
     stream_assumptions = MappingProxyType({"stream_in": _IN, "stream_out": _OUT})
     neighbours_matter = True
-    single_ports = True
     _measured: "MeshTopology | None" = None
 
     def __init__(
@@ -90,9 +89,7 @@ class MeshTopology(Topology):
         link_timing: LinkTiming | None = None,
         endpoint: EndpointTiming | None = None,
     ) -> None:
-        self.columns = columns
-        self.rows = rows
-        self.grid = (columns, rows)
+        self.columns, self.rows = self.grid = (columns, rows)
         share = payload_share(link_timing)
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)
@@ -105,6 +102,7 @@ class MeshTopology(Topology):
             self._routers = count
             self.sooner_cycles, self.message_cycles = link_timing.router_cycles
             self.endpoint = endpoint.with_clock(link_timing.record.clock)
+            self.single_ports = self.endpoint.fills(link_bytes_per_s)
             nodes += [Node(f"router_{i}", "switch", *cross_s) for i in range(count)]
             self.switch_of = {i: count + i for i in range(count)}
         links: list[Link] = []

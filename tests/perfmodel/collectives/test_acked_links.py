@@ -8,6 +8,7 @@ from perfmodel.collectives.select import build_schedule
 from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.fred_file import FredFile
 from perfmodel.topology.parse import parse_topology
 
 
@@ -53,3 +54,26 @@ def test_more_sources_never_have_more_of_a_link() -> None:
         found.append(acked_capacities(topology, messages))
     for fewer, more in pairwise(found):
         assert all(a >= b for a, b in zip(fewer, more, strict=True))
+
+
+def test_a_faster_link_of_an_npu_makes_no_acks() -> None:
+    """A pause is as many cycles of an endpoint, whatever links below carry."""
+    found = []
+    for npu_bytes_per_s in (2.9e12, 2.99e12, 3.0e12, 3.2e12):
+        file = FredFile.model_validate(
+            {
+                "kind": "fred",
+                "endpoint_record": "endpoint",
+                "l1": [{"count": 2, "npus": 2, "io_controllers": 0, "record": "l1-12"}],
+                "l2_record": "l2-10",
+                "in_network": False,
+                "npu_l1_bytes_per_s": npu_bytes_per_s,
+                "l1_l2_bytes_per_s": 1.5e12,
+            }
+        )
+        topology = file.build("narrow")
+        messages = build_schedule(topology, "all_reduce", [(0, 2), (1, 3)], 1.0, "ring").messages
+        capacities = acked_capacities(topology, messages)
+        up = topology.link_index[topology.switch_of[0], topology.switch_of[0] + 2]
+        found.append(capacities[up])
+    assert found == sorted(found)

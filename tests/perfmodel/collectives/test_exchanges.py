@@ -11,7 +11,7 @@ from perfmodel.switch_timing.endpoint import load_endpoint_record
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.fred import L1, FredTopology, Level
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh import MeshTopology
+from perfmodel.topology.mesh import MeshFile, MeshTopology
 from tests.perfmodel.collectives.test_rings import BARE
 
 ROWS = [[first, first + 1, first + 2, first + 3] for first in range(0, 20, 4)]
@@ -145,3 +145,22 @@ def test_links_of_no_whole_ports_are_not_followed_by_packets() -> None:
     assert fabric(6e11, 6e11).single_ports and fabric(3e12, 1.5e12).single_ports
     assert not fabric(6e11, 6.1e11).single_ports
     assert not fabric(1e11, 1e11).single_ports and not fabric(1e12, 5e11).single_ports
+
+
+@pytest.mark.parametrize(
+    ("pattern", "algorithm"), [("all_reduce", "ring"), ("all_to_all", "direct")]
+)
+def test_slow_links_of_a_mesh_are_as_slow_alone(pattern: str, algorithm: str) -> None:
+    """A hundredth of the rate that routers were measured at: nothing there is a flit per cycle."""
+    slow, usual = (
+        MeshFile(
+            kind="mesh", columns=3, rows=1, endpoint_record="endpoint", link_bytes_per_s=rate
+        ).build("mesh")
+        for rate in (7.5e9, 7.5e11)
+    )
+    assert usual.single_ports and not slow.single_ports
+    times = [
+        run_collectives(one, pattern, 1e6, [range(3)], algorithm=algorithm).time_s
+        for one in (usual, slow)
+    ]
+    assert times[1] > 50 * times[0]

@@ -6,11 +6,15 @@ from perfmodel.collectives.ring_flow import Flow
 
 
 def sent(
-    count: int, acks: dict[float, int], timeout: int | None, until: float
+    count: int,
+    acks: dict[float, int],
+    timeout: int | None,
+    until: float,
+    window: int | None = None,
 ) -> list[tuple[float, int]]:
     """Return when which packets start: a link takes one every 10 cycles, acks come at times."""
     clock, found, queue = Clock(0.0), list[tuple[float, int]](), list[Packet]()
-    flow = Flow(clock, timeout, 1, (5,), queue.append)
+    flow = Flow(clock, timeout, window, 1, (5,), queue.append)
 
     def serve() -> None:
         if queue:
@@ -53,3 +57,9 @@ def test_what_is_acknowledged_meanwhile_does_not_go_again() -> None:
     first = [(0, 0), (10, 1), (20, 2)]
     assert sent(3, {46: 2}, 45, 85) == [*first, (50, 2)]
     assert sent(3, {46: 3}, 45, 85) == [*first, (50, 2)]
+
+
+def test_no_more_than_a_window_is_on_its_way() -> None:
+    """The third may go when the first is acknowledged, the next two with the second ack."""
+    starts = [(0, 0), (10, 1), (30, 2), (50, 3), (60, 4)]
+    assert sent(5, {25: 1, 45: 3}, 200, 200, window=2) == starts

@@ -8,7 +8,7 @@ from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.transfer import RingPass
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
-from perfmodel.topology.mesh import MeshTopology
+from perfmodel.topology.mesh import MeshFile, MeshTopology
 
 SPREAD = [[first + 6 * k for k in range(3)] for first in range(6)]
 """Groups whose rings share links, as those of DP of MP3-DP3-PP2."""
@@ -163,3 +163,13 @@ def test_halves_by_rows_and_by_columns_have_no_flow_in_common(mesh: MeshTopology
         east = ring[1] == ring[0] + 1 or ring[1] == ring[0] + 5
         flows[east] |= set(zip(ring, (*ring[1:], ring[0]), strict=True))
     assert len(flows[0]) == len(flows[1]) == 40 and not flows[0] & flows[1]
+
+
+def test_a_huge_vector_takes_no_more_memory_than_what_is_simulated() -> None:
+    """Chunks of a petabyte would not fit; its rounds are alike."""
+    topology = MeshFile(kind="mesh", columns=3, rows=1, endpoint_record="endpoint").build("mesh")
+    times = [
+        run_collectives(topology, "all_reduce", size, [range(3)], algorithm="ring").time_s
+        for size in (1e12, 1e15)
+    ]
+    assert times[1] == pytest.approx(1000 * times[0], rel=0.01)
