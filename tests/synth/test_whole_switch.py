@@ -18,6 +18,7 @@ from tests.synth.libraries import nangate45
 
 pytestmark = [
     pytest.mark.slow(20),
+    pytest.mark.long,  # a hundred modules to map
     pytest.mark.xdist_group("synthesized switch"),
     pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed"),
 ]
@@ -40,7 +41,6 @@ def whole_switch(sizing: bool = True) -> tuple[list[Mapped], Synthesis]:
     return mapped, found
 
 
-@pytest.mark.long
 def test_it_is_quicker_when_sized() -> None:
     _, found = whole_switch()
     # Measured: 0.771 of the clock.
@@ -50,7 +50,6 @@ def test_it_is_quicker_when_sized() -> None:
     assert memories, "which are black boxes still"
 
 
-@pytest.mark.long
 def test_its_clock_is_that_of_opensta() -> None:
     [mapped], found = whole_switch()
     unit_ns = found.libraries.files[0].time_unit_s * 1e9

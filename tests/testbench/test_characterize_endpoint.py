@@ -27,6 +27,7 @@ def test_shipped_record_is_of_the_verilog_of_today() -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
+@pytest.mark.long  # the same Verilog in the same bench gives the same figures
 def test_shipped_record_is_what_is_measured_now(tmp_path: Path) -> None:
     shipped = json.loads((RECORDS / "endpoint.json").read_text())
     measured = characterize_endpoint(SPEC, tmp_path, seed=shipped["seed"])

@@ -29,6 +29,7 @@ def test_shipped_record_is_of_the_verilog_of_today() -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
+@pytest.mark.long  # the same Verilog in the same bench gives the same figures
 def test_shipped_record_is_what_is_measured_now(tmp_path: Path) -> None:
     """Who measured may differ: the commit and the versions of the simulators."""
     shipped = json.loads(RECORD.read_text())
