@@ -1,15 +1,72 @@
 """Source of a flow: a window of packets, sent again from where an ack is missing, in cycles."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import ceil
 
 from perfmodel.clock import Clock
 from perfmodel.switch_timing.endpoint import EndpointTiming
 
-__all__ = ["Packets"]
+__all__ = ["GoBack", "Packets"]
 
 
-class Packets:
+class GoBack(ABC):
+    """Numbers of packets of a source, sent again from the oldest where no ack comes in time.
+
+    Parameters
+    ----------
+    clock : Clock
+        The time [cycles].
+    timeout_cycles : int or None
+        After so long without progress packets are sent again; None if no acks are heard.
+    """
+
+    def __init__(self, clock: Clock[float], timeout_cycles: int | None) -> None:
+        self._clock, self._timeout_cycles = clock, timeout_cycles
+        self._count: int = 0
+        self._timer = 0
+        self._oldest = self._following = self._begun = 0
+        self._offered = False
+
+    @abstractmethod
+    def _next(self) -> None:
+        """Offer a packet, if there is one that may be and none is offered."""
+
+    def start(self) -> int:
+        """Return the number of the packet that starts now."""
+        # All may have been acknowledged while it was offered: then the last one comes again.
+        number = min(self._following, self._count - 1)
+        self._following = number + 1
+        if self._following > self._begun:
+            if self._oldest == self._begun:
+                self._wait()
+            self._begun = self._following
+        self._offered = False
+        self._next()
+        return number
+
+    def _progress(self, number: int) -> None:
+        """Take an ack of more, which names the packet that is expected."""
+        self._oldest = number
+        self._following = max(self._following, number)
+        self._timer += 1
+        if self._oldest < self._begun:
+            self._wait()
+
+    def _wait(self) -> None:
+        self._timer += 1
+        if self._timeout_cycles is not None:
+            self._clock.after(self._timeout_cycles, self._late, self._timer)
+
+    def _late(self, timer: int) -> None:
+        """Send again from the oldest on."""
+        if timer == self._timer and self._oldest != self._begun:
+            self._following = self._oldest
+            self._wait()
+            self._next()
+
+
+class Packets(GoBack):
     """Packets of a descriptor, go-back-N (docs/protocol.md).
 
     They are read chunk by chunk, and kept until they are acknowledged, the whole window at most.
@@ -34,13 +91,12 @@ class Packets:
         offer: Callable[[], object],
         moved: Callable[[], object],
     ) -> None:
-        self._clock, self._offer, self._moved = clock, offer, moved
         engine, self._protocol = timing.record.spec.endpoint, timing.record.spec.protocol
+        super().__init__(clock, self._protocol.timeout_cycles)
+        self._offer, self._moved = offer, moved
         self._window = engine.replay_packets or self._protocol.window_packets
         self._chunk = engine.chunk_flits
-        self._flits = self._count = self._number = self._timer = 0
-        self._oldest = self._following = self._begun = self._newest = 0
-        self._offered = False
+        self._flits = self._number = self._newest = 0
         self._loads, self._given = 0.0, 0.0
         self._ready: list[float] = []
 
@@ -91,35 +147,10 @@ class Packets:
             self._moved()
 
     def _next(self) -> None:
-        """Offer a packet, if there is one and none is offered."""
         there = self._following < self._newest and self._ready[self._following] <= self._clock.now
         if there and not self._offered:
             self._offered = True
             self._offer()
-
-    def start(self) -> int:
-        """Return the number of the packet that starts now."""
-        # All may have been acknowledged while it was offered: then the last one comes again.
-        number = min(self._following, self._count - 1)
-        self._following = number + 1
-        if self._following > self._begun:
-            if self._oldest == self._begun:
-                self._wait()
-            self._begun = self._following
-        self._offered = False
-        self._next()
-        return number
-
-    def _wait(self) -> None:
-        self._timer += 1
-        self._clock.after(self._protocol.timeout_cycles, self._late, self._timer)
-
-    def _late(self, timer: int) -> None:
-        """Send again from the oldest on."""
-        if timer == self._timer and self._oldest != self._begun:
-            self._following = self._oldest
-            self._wait()
-            self._next()
 
     def heard(self, kind: str, number: int) -> None:
         """Take an ack, or a nack, which names the packet that is expected."""
@@ -129,11 +160,7 @@ class Packets:
             self._following = number
             self._next()
         elif number > self._oldest:
-            self._oldest = number
-            self._following = max(self._following, number)
-            self._timer += 1
-            if self._oldest < self._begun:
-                self._wait()
+            self._progress(number)
             self._read()
             self._next()
             self._moved()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from perfmodel.clock import Clock
 
+from .go_back import GoBack
 from .packets import Packet
 
 __all__ = ["Flow"]
@@ -21,7 +22,7 @@ class _Kept(NamedTuple):
     came: Callable[[Packet], object]
 
 
-class Flow:
+class Flow(GoBack):
     """Packets in the order in which they are read, numbered from 0 on.
 
     Parameters
@@ -46,32 +47,25 @@ class Flow:
         path: Sequence[int],
         send: Callable[[Packet], object],
     ) -> None:
-        self._clock, self._timeout_cycles, self._window = clock, timeout_cycles, window
-        self._circuit, self._path, self._send = circuit, path, send
+        super().__init__(clock, timeout_cycles)
+        self._circuit, self._path, self._send, self._window = circuit, path, send, window
         self._packets: list[_Kept] = []
-        self._following = self._begun = self._oldest = self._timer = 0
-        self._offered = False
 
     def add(self, flits: int, came: Callable[[Packet], object]) -> None:
         """Send a packet behind those before it."""
         self._packets.append(_Kept(flits, came))
+        self._count += 1
         self._next()
 
     def heard(self, number: int) -> None:
         """Take an ack, which names the packet that is expected."""
-        if number <= self._oldest:
-            return
-        self._oldest = number
-        self._following = max(self._following, number)
-        self._timer += 1
-        if self._oldest < self._begun:
-            self._wait()
-        self._next()
+        if number > self._oldest:
+            self._progress(number)
+            self._next()
 
     def _next(self) -> None:
-        """Offer a packet, if there is one that may be and none is offered."""
         full = self._window is not None and self._following - self._oldest >= self._window
-        if self._following < len(self._packets) and not self._offered and not full:
+        if self._following < self._count and not self._offered and not full:
             self._offered = True
             flits = self._packets[self._following].flits
             self._send(Packet(self._circuit, flits, self._path, self._come, self._starts))
@@ -80,25 +74,5 @@ class Flow:
         self._packets[packet.number].came(packet)
 
     def _starts(self, packet: Packet) -> None:
-        # All may have been acknowledged while it was offered: then the last one comes again.
-        number = min(self._following, len(self._packets) - 1)
-        packet.number, packet.flits = number, self._packets[number].flits
-        self._following = number + 1
-        if self._following > self._begun:
-            if self._oldest == self._begun:
-                self._wait()
-            self._begun = self._following
-        self._offered = False
-        self._next()
-
-    def _wait(self) -> None:
-        self._timer += 1
-        if self._timeout_cycles is not None:
-            self._clock.after(self._timeout_cycles, self._late, self._timer)
-
-    def _late(self, timer: int) -> None:
-        """Send again from the oldest on."""
-        if timer == self._timer and self._oldest != self._begun:
-            self._following = self._oldest
-            self._wait()
-            self._next()
+        packet.number = self.start()
+        packet.flits = self._packets[packet.number].flits
