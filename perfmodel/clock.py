@@ -4,7 +4,10 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-__all__ = ["Clock"]
+__all__ = ["ROUNDING_CYCLES", "Clock"]
+
+ROUNDING_CYCLES = 1e-6
+"""By how much sums of cycles may be off: much less than one."""
 
 Time = TypeVar("Time", int, float)
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from fred_hw.protocol import ProtocolSpec
-from perfmodel.clock import Clock
+from perfmodel.clock import ROUNDING_CYCLES, Clock
 
 __all__ = ["Answers", "Heard"]
 
-_ROUNDING = 1e-6
 _BEHIND = 0.5
 """What is asked at the end of a cycle, behind all that comes in it [cycles]."""
 
@@ -90,7 +89,7 @@ class Answers:
         now, protocol = self._clock.now - _BEHIND, self._protocol
         last = max(self._own, self._heard.last) + protocol.quiet_cycles
         pause = min(last, self._own + protocol.idle_cycles)
-        if pause <= now + _ROUNDING:
+        if pause <= now + ROUNDING_CYCLES:
             self._answer(self.cycles - _BEHIND)
         else:
             self._clock.at(pause + _BEHIND, self._quiet, number)

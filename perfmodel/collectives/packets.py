@@ -15,13 +15,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import floor
 
 from fred_hw.protocol import PASSES
-from perfmodel.clock import Clock
+from perfmodel.clock import ROUNDING_CYCLES, Clock
 
 from .router_sizes import Sizes
 
 __all__ = ["Packet", "Routers", "Shared"]
-
-_ROUNDING = 1e-6
 
 
 class Packet:
@@ -93,7 +91,7 @@ class _Room:
 
     def at(self, now: float) -> float:
         """Return the room at a time, no earlier than before."""
-        told, found, now = self.told, 0, now + _ROUNDING
+        told, found, now = self.told, 0, now + ROUNDING_CYCLES
         while told and told[0][0] + told[0][1] - 1 <= now:
             self.known += told.popleft()[1]
         for first, _ in told:
@@ -184,7 +182,7 @@ def _behind_offered(ahead: float, pace: float) -> float:
     has been offered to that (``Framer``, ``StreamRegister``).
     """
     least = 2 * (pace - 1)
-    return max(0.0, ahead - pace * max(0, floor((ahead - least) / pace + _ROUNDING)))
+    return max(0.0, ahead - pace * max(0, floor((ahead - least) / pace + ROUNDING_CYCLES)))
 
 
 class Routers:
@@ -326,7 +324,7 @@ class Routers:
         there = self._entry(link)
         # An output has a queue for what waits for acks, with room for a packet beside the next one.
         leaves.debt += flits * (1 / sizes.flits_per_cycle - 1)
-        others = int(leaves.debt + _ROUNDING)
+        others = int(leaves.debt + ROUNDING_CYCLES)
         leaves.debt -= others
         late = max(0.0, leaves.until - now)
         leaves.until = now + late + flits * packet.pace + others
@@ -342,7 +340,7 @@ class Routers:
         # What is inside a switch is room that a slow link has for more that waits.
         room_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
         behind = late + flits * pace + others - comes - room_cycles
-        if behind > _ROUNDING and pace > 1:
+        if behind > ROUNDING_CYCLES and pace > 1:
             after(comes, self._passed, entry, leaves, link)
             after(comes + behind, self._free, leaves, link)
         else:
@@ -439,7 +437,7 @@ class Shared:
             return
         self._advance()
         ended: list[Callable[[], object]] = []
-        for circuit in [one for one, left in self._left.items() if left <= _ROUNDING]:
+        for circuit in [one for one, left in self._left.items() if left <= ROUNDING_CYCLES]:
             jobs = self._jobs[circuit]
             ended.append(jobs.popleft()[1])
             if jobs:

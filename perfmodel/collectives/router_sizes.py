@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from perfmodel.clock import ROUNDING_CYCLES
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.topology.graph import Topology
 
 __all__ = ["Sizes", "router_sizes"]
 
-_ROUNDING = 1e-6
 _AROUND_FLITS = 6
 """Around the queue of a switch's output (``OutputPort.depth``)."""
 _MESSAGE_CYCLES = 5
@@ -87,7 +87,7 @@ def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> S
         message_cycles=_MESSAGE_CYCLES if message_cycles is None else message_cycles,
         link_cycles=link_cycles,
         credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
-        paces={number: pace for number, pace in paces.items() if pace > 1 + _ROUNDING},
+        paces={number: pace for number, pace in paces.items() if pace > 1 + ROUNDING_CYCLES},
         inside_flits=topology.inside_cycles + _AROUND_FLITS if topology.inside_cycles else 0,
         short_again=topology.inside_cycles > 0,
         ports={number: topology.port_of(number) for number in range(len(topology.links))},
