@@ -20,7 +20,7 @@ WITHOUT_ICARUS = ("test_vectors.py",)
 # How long an example takes says more about the machine than about the example.
 # Examples are the same in each run, so that a change is judged by what it changes; `make search`
 # looks for others.
-settings.register_profile("full run", deadline=None, derandomize=True)
+settings.register_profile("full run", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("edit loop", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("search", deadline=None, max_examples=1000, print_blob=True)
 

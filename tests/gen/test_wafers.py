@@ -14,7 +14,7 @@ from gen.design import Design, file_names, generate
 from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.sim.kept import kept
 from testbench.sim.tools import icarus_bin
-from tests.gen.tools import icarus, lint
+from tests.gen.tools import icarus, lint, with_ports_alone
 
 EXAMPLE = Path(__file__).parents[2] / "examples/wafer-4.yaml"
 SIZES = "f8_k4_r24_b6_a4_w32"
@@ -41,6 +41,24 @@ def written(folder: Path) -> str:
 
 
 @pytest.mark.sim
+def test_verilator_finds_nothing_in_the_top(tmp_path: Path) -> None:
+    name = design().name
+    top, inside = with_ports_alone(design().verilog, name)
+    (tmp_path / f"{name}.v").write_text(top)
+    (tmp_path / "inside.v").write_text(inside)
+    (tmp_path / "inside.vlt").write_text('`verilator_config\nlint_off -file "*inside.v"\n')
+    assert len(re.findall("^module", inside, re.M)) == len(design().modules) - 1
+    files = "inside.vlt", "inside.v", f"{name}.v"
+    assert lint(tmp_path, name, *files) == (0, "")
+    wire = re.search(r"\.s0_axis_tdata\((\w+)\)", top)
+    assert wire
+    (tmp_path / f"{name}.v").write_text(top.replace(wire[0], f".s0_axis_tdata({wire[1]}[0])", 1))
+    status, said = lint(tmp_path, name, *files)
+    assert status and "WIDTHEXPAND" in said
+
+
+@pytest.mark.sim
+@pytest.mark.long  # what is in it is linted in test_switch.py and test_endpoint.py
 def test_verilator_finds_nothing(tmp_path: Path) -> None:
     name = written(tmp_path)
     assert lint(tmp_path, name, f"{name}.vlt", f"{name}.v") == (0, "")

@@ -1,6 +1,7 @@
 """Tools that read Verilog, as tests ask them."""
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from testbench.sim.tools import icarus_bin, verilator_bin
 
-__all__ = ["debian_verilator", "icarus", "lint"]
+__all__ = ["debian_verilator", "icarus", "lint", "with_ports_alone"]
 
 _DEBIAN = Path(__file__).parents[2] / ".venv" / "debian" / "bin" / "verilator"
 
@@ -49,3 +50,13 @@ def icarus(folder: Path, *arguments: str) -> tuple[int, str]:
     place = icarus_bin()
     assert place is not None
     return _run(place / "iverilog", ("-t", "null", *arguments), folder)
+
+
+def with_ports_alone(verilog: str, top: str) -> tuple[str, str]:
+    """Return the top module of a design, and all others without what is inside them."""
+    modules = {
+        m[1]: m[0] for m in re.finditer(r"^module (\w+).*?^endmodule$", verilog, re.M | re.S)
+    }
+    port = re.compile(r"^module [^;]*;|^  (?:input|output) .*|^endmodule", re.M)
+    others = (port.findall(text) for name, text in modules.items() if name != top)
+    return modules[top] + "\n", "".join(f"{line}\n" for one in others for line in one)

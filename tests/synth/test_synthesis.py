@@ -121,7 +121,7 @@ def near(
     ("libraries", "effort"),
     [
         (nangate45, "speed"),
-        (nangate45, "area"),
+        pytest.param(nangate45, "area", marks=pytest.mark.long),
         pytest.param(asap7, "speed", marks=pytest.mark.long),
         pytest.param(sky130, "area", marks=pytest.mark.long),
         pytest.param(asap7, "area", marks=pytest.mark.long),

@@ -67,9 +67,9 @@ def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_p
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ports", [2, 4])
+@pytest.mark.parametrize("ports", [3, 4])
 def test_figures_are_those_of_the_pipeline_and_of_benches_before(
     ports: int, tmp_path: Path
 ) -> None:
-    # Those of three ports are measured in tests/fred_cli/commands/test_characterize.py.
+    # Those of two ports are measured in tests/fred_cli/commands/test_characterize.py.
     assert_deep(characterize(DEEP.with_changes(ports=ports), tmp_path))

@@ -20,19 +20,19 @@ def test_characterize_prints_the_record_that_it_writes(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registers = "--set", "adder_registers=3", "--set", "stage_registers=2"
-    deep = "small.yaml", "--set", "ports=3", *registers
+    deep = "small.yaml", "--set", "ports=2", *registers
     status, out, err = fred("characterize", *deep, "-o", "new/record.json", "--json")
     assert status == 0, err
     record = json.loads(out)
     assert json.loads(Path("new/record.json").read_text()) == record
-    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p3_int8x1_a3_s2"
+    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p2_int8x1_a3_s2"
     assert_deep(record)
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: record)
     status, out, err = fred("characterize", *deep, "-o", "again.json")
     assert status == 0, err
     assert out.startswith(
-        "fred_m3_p3_int8x1_a3_s2: latency 12 cycles, 1.0 flits per cycle and port, "
+        "fred_m3_p2_int8x1_a3_s2: latency 5 cycles, 1.0 flits per cycle and port, "
     )
     assert json.loads(Path("again.json").read_text()) == record
 

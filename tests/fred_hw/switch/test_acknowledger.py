@@ -362,7 +362,10 @@ class Neighbours:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("interval", "slowest", "rate"), [(16, 2, 0.94), (19, 1, 0.99)])
+@pytest.mark.parametrize(
+    ("interval", "slowest", "rate"),
+    [(16, 2, 0.94), pytest.param(19, 1, 0.99, marks=pytest.mark.long)],
+)
 def test_acks_of_more_ports_than_it_keeps_up_with_come_late_but_come(
     interval: int, slowest: int, rate: float
 ) -> None:

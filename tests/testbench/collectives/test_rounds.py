@@ -120,7 +120,7 @@ def test_rounds_are_right_whoever_begins_when(
     """Three times one behind the other, on links that lose and change flits or do not."""
     made = program(strategy, phase)
     assert len(made.phase(phase or "dp_all_reduce").rounds) == rounds
-    for seed in range(1, 4):
+    for seed in range(1, 3):
         run(made, 3, tmp_path / str(seed), faults=faults, seed=seed)
 
 

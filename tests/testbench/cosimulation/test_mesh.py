@@ -30,6 +30,14 @@ OTHERS = [
     SMALL.with_changes(width=3, height=3, routing=one) for one in ROUTINGS if one != SMALL.routing
 ]
 COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
+BESIDE = [
+    "pattern_goes_through_on_all_circuits",
+    "all_send_to_one_and_each_has_its_share",
+    "urgent_packet_overtakes_others_at_every_router",
+    "dead_ends_hold_up_nobody",
+    "ack_takes_as_long_at_every_router",
+]
+"""What turns of packets and a third end are something to; a column runs all others."""
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
 TRAFFIC = [*QUICK, "pattern_goes_through_on_all_circuits", "all_send_to_one_and_each_has_its_share"]
 
@@ -43,10 +51,17 @@ def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_packets_turn(tmp_path: Path) -> None:
+    found = cosimulate_mesh(SMALL, tmp_path, seed=2, tests=BESIDE)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert {test.name.partition("/")[0] for test in found.tests} == set(BESIDE)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mesh",
     [
-        pytest.param(SMALL, id="two by two"),
+        pytest.param(SMALL, id="two by two", marks=pytest.mark.long),
         *(
             pytest.param(mesh, id=f"{mesh.routing} of three by three", marks=pytest.mark.long)
             for mesh in OTHERS

@@ -100,7 +100,7 @@ def test_both_simulators_measure_the_same(spec: SwitchSpec, tmp_path: Path) -> N
         pytest.param(
             small(8, 2, "bf16", phases=16, packet_flits=5), id="eight ports", marks=pytest.mark.long
         ),
-        pytest.param(FIVE, id="five ports"),
+        pytest.param(FIVE, id="five ports", marks=pytest.mark.long),
         # Too little to be measured at full rate.
         pytest.param(LITTLE, id="little room"),
     ],
