@@ -138,7 +138,7 @@ public:
         : sender_(&sender), from_(&sender.sends[port]), pace_(pace), unit_(&unit),
           to_(&unit.takes[entry]), dice_{seed} {}
     void tell(uint64_t now) {
-        if (from_->ready) set(*sender_, from_->ready, CData{now >= free_at_});
+        if (pace_ > 1) set(*sender_, from_->ready, CData{now >= free_at_});
     }
     void sample(uint64_t now) {
         Flit& flit = flits_[now / LINK_CYCLES & 1][now % LINK_CYCLES];

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,13 +73,6 @@ class Joint(NamedTuple):
     pace: int = 1
 
 
-class Kind(NamedTuple):
-    """Units that are one module, and their ports that do not send a flit in each cycle."""
-
-    name: str
-    slow: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Netlist:
     """What is joined to what.
@@ -104,22 +96,10 @@ class Netlist:
         """Endpoints."""
         return sum(isinstance(one.unit, NpuEndpoint) for one in self.instances)
 
-    @cached_property
-    def kind_of(self) -> tuple[Kind, ...]:
-        """Of each instance."""
-        slow: dict[int, list[int]] = {}
-        for one in self.joints:
-            if one.pace > 1:
-                slow.setdefault(one.unit, []).append(one.port)
-        return tuple(
-            Kind(one.unit.unit_name, tuple(sorted(slow.get(number, ()))))
-            for number, one in enumerate(self.instances)
-        )
-
     @property
-    def kinds(self) -> dict[Kind, Unit]:
-        """Each distinct unit, the endpoint first."""
-        return {kind: one.unit for kind, one in zip(self.kind_of, self.instances, strict=True)}
+    def kinds(self) -> dict[str, Unit]:
+        """Each distinct unit by its name, the endpoint first."""
+        return {one.unit.unit_name: one.unit for one in self.instances}
 
 
 def _ports(unit: Unit) -> list[str]:
@@ -129,13 +109,15 @@ def _ports(unit: Unit) -> list[str]:
     return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
 
 
-def _constants(unit: Unit, kind: Kind) -> dict[str, int]:
-    """Return the inputs of a unit that never change here."""
+def _constants(unit: Unit) -> dict[str, int]:
+    """Return the inputs of a unit that never change here, on whatever links.
+
+    Those of a switch may be slow: it is compiled once, for those that are and those that are not.
+    """
     ports = _ports(unit)
-    constants = {
-        f"m{port}_axis_tready": 1 for place, port in enumerate(ports) if place not in kind.slow
-    }
-    constants |= {f"s{port}_axis_tlast": 0 for port in ports}
+    constants = {f"s{port}_axis_tlast": 0 for port in ports}
+    if not isinstance(unit, Switch):
+        constants |= {f"m{port}_axis_tready": 1 for port in ports}
     if not isinstance(unit, MeshRouter):
         constants |= {PREFIX + name: value for name, value in AXIL_TIED.items() if value}
     return constants | {"incarnation": 9}
@@ -152,7 +134,7 @@ def _inside(prefix: str, model: Path) -> list[str]:
     return lines + [f"    unit.previous = &top->rootp->{n};" for n in _PREVIOUS.findall(text)]
 
 
-def _maker(prefix: str, unit: Unit, kind: Kind, model: Path) -> list[str]:
+def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     """Return the function that makes a unit of a class."""
     lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
     # A context each: evaluations on different threads share nothing.
@@ -163,10 +145,11 @@ def _maker(prefix: str, unit: Unit, kind: Kind, model: Path) -> list[str]:
         lines += ["    unit.position = &top->position;"]
     else:
         lines += [f"    unit.bus.{name} = &top->{PREFIX}{name};" for name in AXIL_WIRES]
-    for place, port in enumerate(_ports(unit)):
+    for port in _ports(unit):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
-        ready = f"&{m}tready" if place in kind.slow else "nullptr"
+        ready = f"&{m}tready" if isinstance(unit, Switch) else "nullptr"
         lines += [f"    {s}tvalid = 0;"]
+        lines += [f"    {m}tready = 1;"] if isinstance(unit, Switch) else []
         lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser, {ready}}});"]
         lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
     if isinstance(unit, NpuEndpoint):
@@ -174,7 +157,7 @@ def _maker(prefix: str, unit: Unit, kind: Kind, model: Path) -> list[str]:
     return [*lines, "    return unit;", "}"]
 
 
-def _header(netlist: Netlist, size: Sizes, models: Mapping[Kind, Path]) -> str:
+def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
     """Return what the harness has to know of a fabric, with the model of each kind."""
     prefixes = {kind: f"Vu{number}" for number, kind in enumerate(netlist.kinds)}
     lines = ["#pragma once", "#include <ctime>", "#include <functional>", "#include <vector>"]
@@ -212,11 +195,11 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[Kind, Path]) -> str:
         f"constexpr unsigned MEMORY_CYCLES = {size.memory_cycles};",
     ]
     for kind, unit in netlist.kinds.items():
-        lines += _maker(prefixes[kind], unit, kind, models[kind])
+        lines += _maker(prefixes[kind], unit, models[kind])
     lines += ["inline std::vector<Unit> make_units() {"]
     lines += ["    std::vector<Unit> units;"]
-    for kind, one in zip(netlist.kind_of, netlist.instances, strict=True):
-        lines += [f"    units.push_back(make_{prefixes[kind]}());"]
+    for one in netlist.instances:
+        lines += [f"    units.push_back(make_{prefixes[one.unit.unit_name]}());"]
         lines += [f"    *units.back().{name} = {value};" for name, value in one.pins.items()]
     lines += [
         "    return units;",
@@ -246,10 +229,11 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     SimulatorError
         Verilator is not installed or could not build.
     """
-    models: dict[Kind, Path] = {}
+    slow = {type(netlist.instances[one.unit].unit) for one in netlist.joints if one.pace > 1}
+    assert slow <= {Switch}, "others have no pin that makes them wait"
+    models: dict[str, Path] = {}
     for number, (kind, unit) in enumerate(netlist.kinds.items()):
-        constants = _constants(unit, kind)
-        models[kind] = verilate_model(_verilog(unit), kind.name, f"Vu{number}", constants)
+        models[kind] = verilate_model(_verilog(unit), kind, f"Vu{number}", _constants(unit))
     sources = program_sources(Path(__file__).with_name("joined.cpp"))
     sources["joined_model.hpp"] = _header(netlist, size, models)
     return link_models(netlist.name, sources, [*models.values()])

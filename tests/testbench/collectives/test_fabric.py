@@ -144,8 +144,8 @@ def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None
     assert 3 * read == 2 * sent
 
 
-# The next test has faults in a ring, too.
-@pytest.mark.parametrize("faults", [0, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.long  # test_mesh.py has rings of such blocks in compiled code, the next test faults
+@pytest.mark.parametrize("faults", [0, 5000])
 def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -> None:
     """One behind the other, with blocks that are shorter or empty, as 3, 3, 3 and 0 flits are."""
     made, before, first = programs(), memories(), 0
