@@ -32,6 +32,10 @@ __all__ = ["MeshFile", "MeshTopology"]
 
 _NO_ROUTER = "mesh routers take no time: no record of a router was taken; this favours the mesh"
 _NO_ACKS = "NPUs of the mesh wait for no acks; this favours the mesh"
+_SUMS = (
+    "in an iteration unicasts on the mesh are held up by bytes of links alone, not by room, "
+    "windows and acks of its routers; this favours the mesh"
+)
 _FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"
 _IN = (
     "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
@@ -133,6 +137,7 @@ class MeshTopology(Topology):
         source = provenance(link_timing, "mesh links", _NO_ROUTER)
         if self.endpoint:
             source = replace(source, records=(*source.records, self.endpoint.use("endpoints")))
+            source = source.plus(_SUMS)
         elif any(cross_s):
             source = source.plus(_NO_ACKS)
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
