@@ -1,8 +1,14 @@
 """Specification of what an NPU's end of a link computes and keeps, beside what the switch says."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from .files import FileModel, int_range, refused
 
@@ -43,6 +49,10 @@ class EndpointSpec(FileModel, validate_default=True):
         of 512 B are 64 KB.
     memory_reads : int
         Reads of memory under way, 2 to 256: to read a flit per cycle the latency of memory and 2.
+    read_ports : int
+        Ports to read memory, 1 or 2, a flit per cycle each: of two the second one reads what is
+        added to flits that come, so that a ring's messages need not wait for it; ``memory_reads``
+        is of each.
     replay_packets : int
         Packets of each data circuit that are kept until they are acknowledged, 2, 4, 8, 16, 32 or
         64, at most ``window_packets`` of the protocol; 0 for as many. docs/endpoint.md has the
@@ -58,12 +68,21 @@ class EndpointSpec(FileModel, validate_default=True):
     slots: Annotated[int, int_range(1, 64), AfterValidator(_enough)] = 8
     chunk_flits: Annotated[int, int_range(2, 4096)] = 128
     memory_reads: Annotated[int, int_range(2, 256)] = 64
+    read_ports: Annotated[int, int_range(1, 2)] = 1
     replay_packets: Annotated[
         int,
         int_range(0, 64),
         AfterValidator(_replays),
         WithJsonSchema({"type": "integer", "enum": _REPLAYS}),
     ] = 0
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out one port to read: files that were written before do not say it."""
+        said = handler(self)
+        if self.read_ports == 1:
+            said.pop("read_ports", None)
+        return said
 
     @property
     def suffix(self) -> str:
@@ -73,6 +92,7 @@ class EndpointSpec(FileModel, validate_default=True):
             "slots": "s",
             "chunk_flits": "c",
             "memory_reads": "r",
+            "read_ports": "p",
             "replay_packets": "k",
         }
         default = EndpointSpec()

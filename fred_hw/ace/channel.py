@@ -53,6 +53,8 @@ class AceChannel(Unit):
         Prepared descriptors.
     requests : Out(stream.Signature(request_layout(spec)))
         Reads of memory.
+    operand_requests : Out(stream.Signature(request_layout(spec)))
+        If ``endpoint.read_ports`` is 2: those of all parts but the first of each chunk.
     begun, loaded : In(1)
         High for a cycle per chunk whose first part has come, and per other part that has.
     send, receive : Out(send_word_signature(spec)), Out(receive_word_signature(spec))
@@ -77,6 +79,7 @@ class AceChannel(Unit):
 
     i: stream.Interface
     requests: stream.Interface
+    operand_requests: stream.Interface
     begun: Signal
     loaded: Signal
     send: SendWord
@@ -109,12 +112,15 @@ class AceChannel(Unit):
             "busy": Out(1),
             "done": Out(1),
         }
+        if spec.endpoint.read_ports == 2:
+            members["operand_requests"] = Out(stream.Signature(request_layout(spec)))
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         layout = work_layout(self.spec)
         work = data.View(layout, Signal(layout.size, name="work", reset_less=True))
-        loader = place(m, "loader", AceLoader(spec=self.spec))
+        two = self.spec.endpoint.read_ports == 2
+        loader = place(m, "loader", AceLoader(spec=self.spec, parts="first" if two else "all"))
         machines = [
             place(m, f"fsm_{k}", AceFsm(spec=self.spec)) for k in range(self.spec.endpoint.fsms)
         ]
@@ -122,12 +128,15 @@ class AceChannel(Unit):
         sends, receives = Signal(), Signal()  # a message is under way
         m.d.comb += [loader.work.eq(work), loader.begin.eq(begin & (work.parts != 0))]
         wiring.connect(m, loader.o, wiring.flipped(self.requests))
+        loads = loader.active
+        if two:
+            loads |= self._load_operands(m, work, begin, loader)
         send_turns = self._send(m, work, begin, machines, sends)
         receive_turns = self._receive(m, work, begin, machines, receives, stored)
         owned = self._dispatch(m, work, begin, machines, loader)
         still = Signal()
         m.d.sync += still.eq(
-            ~loader.active
+            ~loads
             & ~send_turns.active
             & ~receive_turns.active
             & ~owned
@@ -136,6 +145,20 @@ class AceChannel(Unit):
             & stored
         )
         self._begin(m, work, begin, still)
+
+    def _load_operands(self, m: Module, work: data.View, begin: Value, first: AceLoader) -> Value:
+        """Load all parts but the first, of chunks that have a slot; return whether any is left."""
+        rest = place(m, "operand_loader", AceLoader(spec=self.spec, parts="rest"))
+        wiring.connect(m, rest.o, wiring.flipped(self.operand_requests))
+        ahead = Signal(range(self.spec.endpoint.slots + 1), name="chunks_ahead")
+        m.d.comb += [
+            rest.work.eq(work),
+            rest.begin.eq(begin & (work.parts > 1)),
+            rest.room.eq(ahead != 0),
+        ]
+        with m.If(rest.active):
+            m.d.sync += ahead.eq(ahead + first.taken - rest.taken)
+        return rest.active
 
     def _begin(self, m: Module, work: data.View, begin: Signal, still: Value) -> None:
         """Take a descriptor when the one before is done, and its flow can be set."""
@@ -237,6 +260,8 @@ class AceChannel(Unit):
         ]
         with m.If(begin):
             m.d.sync += turn.eq(1)
+            if self.spec.endpoint.read_ports == 2:  # as both loaders do
+                m.d.sync += slot.eq(0)
         with m.Elif(gives):
             m.d.sync += [turn.eq(Mux(turn == work.last_fsm, 1, turn << 1)), slot.eq(slot + 1)]
             with m.If(slot == slots - 1):

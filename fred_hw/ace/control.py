@@ -45,8 +45,9 @@ class AceControl(Unit):
         Start the numbers of a circuit's flow at 0.
     partner, link : In(1)
         Errors of the link, see ``CAUSES``.
-    counts : In(len(COUNTERS))
-        What each of ``COUNTERS`` counts, high in each cycle that it does.
+    counts : In(read_ports * len(COUNTERS))
+        How many of what each of ``COUNTERS`` counts there were in the cycle, the first one lowest,
+        each in as many bits as ports read memory.
 
     Timing
     ------
@@ -89,7 +90,7 @@ class AceControl(Unit):
             "receive_clear": Out(DATA_COUNT),
             "partner": In(1),
             "link": In(1),
-            "counts": In(len(COUNTERS)),
+            "counts": In(spec.endpoint.read_ports * len(COUNTERS)),
         }
         super().__init__(members)
 
@@ -169,12 +170,15 @@ class AceControl(Unit):
 
     def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
         """Count; events are registered first, as some are known late."""
-        came = Signal(len(COUNTERS))
+        came = Signal(len(self.counts))
         m.d.sync += came.eq(self.counts)
+        bits = self.spec.endpoint.read_ports
         for index, name in enumerate(COUNTERS):
             count = Signal(COUNT_BITS, name=f"{name}_count")
             with m.If(registers.control_clear):
                 m.d.sync += count.eq(0)
-            with m.Elif(came[index] & ~registers.control_freeze):
-                m.d.sync += count.eq(count + 1)
+            one = came.word_select(index, bits)
+            there, number = (one, 1) if bits == 1 else (one.any(), one)
+            with m.Elif(there & ~registers.control_freeze):
+                m.d.sync += count.eq(count + number)
             m.d.comb += getattr(registers, f"{name}_value").eq(count)

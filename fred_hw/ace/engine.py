@@ -1,5 +1,8 @@
 """The collective engine: everything of an endpoint but the link."""
 
+from functools import reduce
+from operator import add
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -15,7 +18,7 @@ from .channel import AceChannel
 from .control import AceControl
 from .endpoint_map import COUNTERS, endpoint_map
 from .intake import AceIntake
-from .memory_port import MemoryPort, memory_signature
+from .memory_port import READ_PORTS, MemoryPort, memory_signature
 from .outlet import AceOutlet
 from .reader import AceReader
 from .scratchpad import AceScratchpad
@@ -107,20 +110,18 @@ class AceEngine(Unit):
 
     def build(self, m: Module) -> None:
         control = place(m, "control", AceControl(spec=self.spec))
-        reader = place(m, "reader", AceReader(spec=self.spec))
+        prefixes = READ_PORTS[: self.spec.endpoint.read_ports]
+        readers = {one: place(m, f"{one}reader", AceReader(spec=self.spec)) for one in prefixes}
         scratchpad = place(m, "scratchpad", AceScratchpad(spec=self.spec))
         intake = place(m, "intake", AceIntake(spec=self.spec))
         outlet = place(m, "outlet", AceOutlet(spec=self.spec))
         pass_axi_lite(m, self, control)
-        wiring.connect(m, reader.read, wiring.flipped(self.memory.read))
-        wiring.connect(m, wiring.flipped(self.memory.data), reader.data)
+        for prefix, reader in readers.items():
+            self._read(m, prefix, reader, scratchpad)
         wiring.connect(m, intake.write, wiring.flipped(self.memory.write))
         wiring.connect(m, intake.operand, scratchpad.operand)
         wiring.connect(m, outlet.slots, scratchpad.send)
         m.d.comb += [
-            scratchpad.loads.eq(reader.valid),
-            scratchpad.load.eq(reader.o),
-            reader.ready.eq(scratchpad.loads_ready),
             scratchpad.stores.eq(intake.stores),
             scratchpad.store.eq(intake.store),
             self.irq.eq(control.irq),
@@ -135,7 +136,8 @@ class AceEngine(Unit):
         ]
         for k, name in enumerate(DATA_CIRCUITS):
             channel = place(m, f"channel_{name}", AceChannel(spec=self.spec))
-            wiring.connect(m, channel.requests, reader.i[k])
+            for prefix, reader in readers.items():
+                wiring.connect(m, getattr(channel, f"{prefix}requests"), reader.i[k])
             wiring.connect(m, channel.send, outlet.words[k])
             wiring.connect(m, channel.receive, intake.words[k])
             wiring.connect(m, outlet.send[k], wiring.flipped(self.send[k]))
@@ -144,8 +146,8 @@ class AceEngine(Unit):
                 channel.i.valid.eq(control.valid[k]),
                 channel.i.payload.eq(control.work),
                 control.ready[k].eq(channel.i.ready),
-                channel.begun.eq(reader.begun[k]),
-                channel.loaded.eq(reader.loaded[k]),
+                channel.begun.eq(readers[prefixes[0]].begun[k]),
+                channel.loaded.eq(readers[prefixes[-1]].loaded[k]),
                 channel.idle.eq(control.idle[k]),
                 self.send_flow[k].eq(channel.send_flow),
                 self.receive_flow[k].eq(channel.receive_flow),
@@ -156,16 +158,30 @@ class AceEngine(Unit):
             ]
         self._count(m, control, intake, scratchpad)
 
+    def _read(self, m: Module, prefix: str, reader: AceReader, scratchpad: AceScratchpad) -> None:
+        """Put a reader between its port to memory and slots."""
+        wiring.connect(m, reader.read, wiring.flipped(getattr(self.memory, f"{prefix}read")))
+        wiring.connect(m, wiring.flipped(getattr(self.memory, f"{prefix}data")), reader.data)
+        m.d.comb += [
+            getattr(scratchpad, f"{prefix}loads").eq(reader.valid),
+            getattr(scratchpad, f"{prefix}load").eq(reader.o),
+            reader.ready.eq(getattr(scratchpad, f"{prefix}loads_ready")),
+        ]
+
     def _count(
         self, m: Module, control: AceControl, intake: AceIntake, scratchpad: AceScratchpad
     ) -> None:
         """Say what counts."""
         memory = self.memory
+        reads = [
+            getattr(memory, f"{prefix}read")
+            for prefix in READ_PORTS[: self.spec.endpoint.read_ports]
+        ]
         events = {
             "cycles": 1,
-            "memory_reads": memory.read.valid & memory.read.ready,
+            "memory_reads": reduce(add, (one.valid & one.ready for one in reads)),
             "memory_writes": memory.write.valid & memory.write.ready,
-            "read_stalls": memory.read.valid & ~memory.read.ready,
+            "read_stalls": reduce(add, (one.valid & ~one.ready for one in reads)),
             "write_stalls": memory.write.valid & ~memory.write.ready,
             "flits_sent": scratchpad.send.valid & scratchpad.send.ready,
             "flits_received": Cat(one.valid & one.ready for one in self.receive).any(),
@@ -173,4 +189,7 @@ class AceEngine(Unit):
             "rewinds": self.rewinds,
             "dropped": self.dropped,
         }
-        m.d.comb += [control.counts[k].eq(events[name]) for k, name in enumerate(COUNTERS)]
+        m.d.comb += [
+            control.counts.word_select(k, len(reads)).eq(events[name])
+            for k, name in enumerate(COUNTERS)
+        ]

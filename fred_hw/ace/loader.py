@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_choice
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -30,6 +31,10 @@ def request_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout(fields)
 
 
+PARTS = {"all": "ace_loader", "first": "ace_first_loader", "rest": "ace_rest_loader"}
+"""What a loader asks for, and what it is called."""
+
+
 class AceLoader(Unit):
     """Ask for chunks as there are free slots, in the order in which state machines need the parts.
 
@@ -40,6 +45,10 @@ class AceLoader(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
+    parts : str
+        ``all``, or, of two loaders that go through the same chunks, each on its port to memory,
+        what it asks for: ``first``, the part of each that is sent as it is, or ``rest``, all
+        others, which are added to what is received.
 
     Members
     -------
@@ -48,9 +57,9 @@ class AceLoader(Unit):
     begin : In(1)
         Begin.
     room : In(1)
-        A slot is free.
+        A slot is free; of ``rest`` that the other loader has begun with a chunk more.
     taken : Out(1)
-        High for a cycle when one is taken.
+        High for a cycle when one is taken, of ``rest`` when it begins with a chunk.
     o : Out(stream.Signature(request_layout(spec)))
         Reads.
     active : Out(1)
@@ -58,10 +67,11 @@ class AceLoader(Unit):
 
     Timing
     ------
-    Latency : 6 cycles from ``begin``, with room, to ``o.valid``.
-    Throughput : a read per cycle, if parts have 4 flits or more; a part per 4 cycles.
+    Latency : 6 cycles from ``begin``, with room, to ``o.valid``; 7 of ``rest``.
+    Throughput : a read per cycle, if parts have 4 flits or more; a part per 4 cycles, of ``rest``
+        5 for the second part of the first of chunks that go together.
     Paths : none.
-    Reset : forgets all, and slot 0 is the next.
+    Reset : forgets all, and slot 0 is the next. It is with each ``begin``, but for ``all``.
     """
 
     work: data.View
@@ -71,9 +81,10 @@ class AceLoader(Unit):
     o: stream.Interface
     active: Signal
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(self, *, spec: SwitchSpec, parts: str = "all") -> None:
         self.spec = check_spec("AceLoader", spec)
-        self.unit_name = sizes_name("ace_loader", spec)
+        self.parts = check_choice("AceLoader parts", parts, PARTS)
+        self.unit_name = sizes_name(PARTS[parts], spec)
         members = {
             "work": In(work_layout(spec)),
             "begin": In(1),
@@ -95,9 +106,11 @@ class AceLoader(Unit):
         )
         known, takes, reads, final, ends = (Signal() for _ in range(5))
         slot = self._slot(m, turns, takes)
+        if self.parts == "rest":
+            m.d.comb += turns.ahead.eq(1)
         m.d.comb += [
             turns.work.eq(work),
-            turns.steps.eq(work.parts),
+            turns.steps.eq({"all": work.parts, "first": 1, "rest": work.parts - 1}[self.parts]),
             turns.last_fsm.eq(work.last_fsm),
             turns.begin.eq(self.begin),
             takes.eq(turns.turn.any() & ~known & (~turns.first | self.room)),
@@ -114,7 +127,7 @@ class AceLoader(Unit):
                 following.flits.eq(turns.size),
                 following.address.eq(work.source + turns.offset),
                 following.place.eq(turns.place),
-                following.first.eq(turns.first),
+                following.first.eq(turns.first if self.parts != "rest" else 0),
                 following.slot.eq(slot),
                 known.eq(1),
             ]
@@ -147,6 +160,9 @@ class AceLoader(Unit):
                 m.d.sync += behind.eq(0)
             with m.If(begins):
                 m.d.sync += base.eq(slot)
+        if self.parts != "all":  # two loaders agree, though one may have nothing to ask for
+            with m.If(self.begin):
+                m.d.sync += behind.eq(0)
         return slot
 
     def _part_layout(self) -> data.StructLayout:

@@ -7,14 +7,19 @@ from fred_hw.spec import SwitchSpec
 
 from .work import word_bits
 
-__all__ = ["MemoryPort", "memory_signature", "write_layout"]
+__all__ = ["READ_PORTS", "MemoryPort", "memory_signature", "write_layout"]
+
+READ_PORTS = ("", "operand_")
+"""Prefixes of what belongs to the port that reads, and to the second one, if there are two."""
 
 
 class MemoryPort(wiring.PureInterface):
-    """Reads, what was read, and writes."""
+    """Reads, what was read, and writes; with two ports to read the same of operands."""
 
     read: stream.Interface
     data: stream.Interface
+    operand_read: stream.Interface
+    operand_data: stream.Interface
     write: stream.Interface
 
 
@@ -32,6 +37,11 @@ def memory_signature(spec: SwitchSpec) -> wiring.Signature:
         Addresses of words to read, in flits.
     data : In(stream.Signature(data_width))
         The words, in the order of ``read``.
+    operand_read : Out(stream.Signature(word_bits(spec)))
+        If ``endpoint.read_ports`` is 2: addresses of words that are added to flits that come, in
+        their own order.
+    operand_data : In(stream.Signature(data_width))
+        If ``endpoint.read_ports`` is 2: those words, in the order of ``operand_read``.
     write : Out(stream.Signature(write_layout(spec)))
         Words to write; one that was taken is written before any that is taken later, and any read
         behind it.
@@ -41,4 +51,7 @@ def memory_signature(spec: SwitchSpec) -> wiring.Signature:
         "data": In(stream.Signature(spec.data_width)),
         "write": Out(stream.Signature(write_layout(spec))),
     }
+    if spec.endpoint.read_ports == 2:
+        members["operand_read"] = Out(stream.Signature(word_bits(spec)))
+        members["operand_data"] = In(stream.Signature(spec.data_width))
     return wiring.Signature(members)

@@ -13,7 +13,7 @@ from fred_hw.unit import Unit, place
 
 from .endpoint_map import endpoint_map
 from .engine import AceEngine
-from .memory_port import MemoryPort
+from .memory_port import READ_PORTS, MemoryPort
 from .work import ADDRESS_BITS, word_bits
 
 __all__ = ["BEGIN_CYCLES", "END_CYCLES", "NpuEndpoint"]
@@ -46,6 +46,13 @@ class NpuEndpoint(Unit):
         To memory: addresses of flits to read [bytes].
     s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In(data_width)
         From memory: the flits, in that order.
+    m_axis_operand_read_tvalid, operand_read_tready, operand_read_tdata : Out(1), In(1), Out(40)
+        If ``endpoint.read_ports`` is 2: to memory, addresses of flits that are added to those that
+        come. Each port goes on while the other one waits.
+    s_axis_operand_data_tvalid, operand_data_tready : In(1), Out(1)
+        If ``endpoint.read_ports`` is 2: from memory, as ``s_axis_data``.
+    s_axis_operand_data_tdata : In(data_width)
+        If ``endpoint.read_ports`` is 2: those flits, in that order.
     m_axis_write_tvalid, write_tready : Out(1), In(1)
         To memory: writes. One that is taken counts as written.
     m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
@@ -73,6 +80,12 @@ class NpuEndpoint(Unit):
     s_axis_data_tvalid: Signal
     s_axis_data_tready: Signal
     s_axis_data_tdata: Signal
+    m_axis_operand_read_tvalid: Signal
+    m_axis_operand_read_tready: Signal
+    m_axis_operand_read_tdata: Signal
+    s_axis_operand_data_tvalid: Signal
+    s_axis_operand_data_tready: Signal
+    s_axis_operand_data_tdata: Signal
     m_axis_write_tvalid: Signal
     m_axis_write_tready: Signal
     m_axis_write_tdata: Signal
@@ -85,13 +98,16 @@ class NpuEndpoint(Unit):
         sizes = f"{spec.protocol.suffix}_{spec.endpoint.suffix}"
         self.unit_name = f"npu_p{spec.ports}_{spec.suffix(crosses=False)}_endpoint_{sizes}"
         members = axis_members(None, spec.data_width)
+        for prefix in READ_PORTS[: spec.endpoint.read_ports]:
+            members |= {
+                f"m_axis_{prefix}read_tvalid": Out(1),
+                f"m_axis_{prefix}read_tready": In(1),
+                f"m_axis_{prefix}read_tdata": Out(ADDRESS_BITS),
+                f"s_axis_{prefix}data_tvalid": In(1),
+                f"s_axis_{prefix}data_tready": Out(1),
+                f"s_axis_{prefix}data_tdata": In(spec.data_width),
+            }
         members |= {
-            "m_axis_read_tvalid": Out(1),
-            "m_axis_read_tready": In(1),
-            "m_axis_read_tdata": Out(ADDRESS_BITS),
-            "s_axis_data_tvalid": In(1),
-            "s_axis_data_tready": Out(1),
-            "s_axis_data_tdata": In(spec.data_width),
             "m_axis_write_tvalid": Out(1),
             "m_axis_write_tready": In(1),
             "m_axis_write_tdata": Out(spec.data_width),
@@ -135,13 +151,18 @@ class NpuEndpoint(Unit):
     def _memory(self, m: Module, memory: MemoryPort) -> None:
         """Give the port to memory the names of AXI4-Stream, and its addresses in bytes."""
         zeros = Const(0, ADDRESS_BITS - word_bits(self.spec))
+        for prefix in READ_PORTS[: self.spec.endpoint.read_ports]:
+            read, words = (getattr(memory, f"{prefix}{name}") for name in ("read", "data"))
+            asks, comes = f"m_axis_{prefix}read", f"s_axis_{prefix}data"
+            m.d.comb += [
+                getattr(self, f"{asks}_tvalid").eq(read.valid),
+                read.ready.eq(getattr(self, f"{asks}_tready")),
+                getattr(self, f"{asks}_tdata").eq(Cat(zeros, read.payload)),
+                words.valid.eq(getattr(self, f"{comes}_tvalid")),
+                getattr(self, f"{comes}_tready").eq(words.ready),
+                words.payload.eq(getattr(self, f"{comes}_tdata")),
+            ]
         m.d.comb += [
-            self.m_axis_read_tvalid.eq(memory.read.valid),
-            memory.read.ready.eq(self.m_axis_read_tready),
-            self.m_axis_read_tdata.eq(Cat(zeros, memory.read.payload)),
-            memory.data.valid.eq(self.s_axis_data_tvalid),
-            self.s_axis_data_tready.eq(memory.data.ready),
-            memory.data.payload.eq(self.s_axis_data_tdata),
             self.m_axis_write_tvalid.eq(memory.write.valid),
             memory.write.ready.eq(self.m_axis_write_tready),
             self.m_axis_write_tdata.eq(memory.write.payload.data),

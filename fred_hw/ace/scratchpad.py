@@ -1,6 +1,9 @@
 """Slots in which chunks stay while they are worked on."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -62,8 +65,11 @@ class AceScratchpad(Unit):
     -------
     loads, loads_ready, load : In(1), Out(1), In(load_layout(spec))
         A word from memory, and whether it is taken.
+    operand_loads, operand_loads_ready, operand_load : In(1), Out(1), In(load_layout(spec))
+        If ``endpoint.read_ports`` is 2: the same of the second port; ``load`` of the same slot goes
+        before it.
     stores, store : In(1), In(load_layout(spec))
-        A word that was received; goes before ``load`` of the same slot.
+        A word that was received; goes before all loads of the same slot.
     operand, send : In(slot_read_signature(spec))
         Reads; of the same slot ``operand`` goes first.
 
@@ -72,13 +78,17 @@ class AceScratchpad(Unit):
     Latency : 1 cycle from a read to its data.
     Throughput : a word on each member per cycle, while reads are of different slots.
     Paths : ``operand.valid``, ``operand.circuit`` and ``operand.slot`` to ``send.ready``;
-        ``stores``, and circuit and slot of ``store`` and ``load``, to ``loads_ready``.
+        ``stores``, and circuit and slot of ``store`` and ``load``, to ``loads_ready``; these,
+        ``loads``, and circuit and slot of ``operand_load`` to ``operand_loads_ready``.
     Reset : clears nothing.
     """
 
     loads: Signal
     loads_ready: Signal
     load: data.View
+    operand_loads: Signal
+    operand_loads_ready: Signal
+    operand_load: data.View
     stores: Signal
     store: data.View
     operand: SlotRead
@@ -97,6 +107,12 @@ class AceScratchpad(Unit):
             "operand": In(slot_read_signature(spec)),
             "send": In(slot_read_signature(spec)),
         }
+        if spec.endpoint.read_ports == 2:
+            members |= {
+                "operand_loads": In(1),
+                "operand_loads_ready": Out(1),
+                "operand_load": In(load_layout(spec)),
+            }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
@@ -116,6 +132,17 @@ class AceScratchpad(Unit):
                 | (self.store.slot != self.load.slot)
             ),
         ]
+        # What writes slots, the first that goes to a slot before the others.
+        writers = [(self.stores, self.store), (self.loads, self.load)]
+        if spec.endpoint.read_ports == 2:
+            late = self.operand_load
+            m.d.comb += self.operand_loads_ready.eq(
+                ~Cat(
+                    there & (one.circuit == late.circuit) & (one.slot == late.slot)
+                    for there, one in writers
+                ).any()
+            )
+            writers.append((self.operand_loads, late))
         banks = [(k, slot) for k in range(DATA_COUNT) for slot in range(spec.endpoint.slots)]
         words: list[Value] = []
         readers = {"operand": self.operand, "send": self.send}
@@ -126,19 +153,19 @@ class AceScratchpad(Unit):
             memory = Memory(shape=spec.data_width, depth=spec.endpoint.chunk_flits, init=[])
             m.submodules[f"slot_{k}_{slot}"] = memory
             write, read = memory.write_port(), memory.read_port()
-            written, loaded = (
-                here & one.circuit[k] & (one.slot == slot)
-                for here, one in ((self.stores, self.store), (self.loads, self.load))
-            )
+            written = [here & one.circuit[k] & (one.slot == slot) for here, one in writers]
+            at, word = writers[-1][1].place, writers[-1][1].data
+            for here, (_, one) in reversed([*zip(written, writers, strict=True)][:-1]):
+                at, word = Mux(here, one.place, at), Mux(here, one.data, word)
             hits = {
                 name: one.valid & one.circuit[k] & (one.slot == slot)
                 for name, one in readers.items()
             }
             of_operand = Signal(name=f"of_operand_{index}")
             m.d.comb += [
-                write.en.eq(written | loaded),
-                write.addr.eq(Mux(written, self.store.place, self.load.place)),
-                write.data.eq(Mux(written, self.store.data, self.load.data)),
+                write.en.eq(reduce(or_, written)),
+                write.addr.eq(at),
+                write.data.eq(word),
                 of_operand.eq(hits["operand"]),
                 read.en.eq(hits["operand"] | hits["send"]),
                 read.addr.eq(Mux(of_operand, self.operand.place, self.send.place)),

@@ -10,6 +10,7 @@ from amaranth.hdl import Shape
 
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.link.axis import USER_BITS
+from fred_hw.spec import SwitchSpec
 
 __all__ = [
     "AXIL_TIED",
@@ -129,33 +130,52 @@ def axil_pins(name: str, prefix: str = "") -> str:
     return ", ".join(f".{prefix}{PREFIX}{w}({value})" for w, value in (driven | tied).items())
 
 
-def memory(k: int, bits: int, rst: str, *, depth: int, cycles: int) -> list[str]:
+def _memory_wires(ports: int) -> dict[str, dict[str, str]]:
+    """Return the streams between an endpoint and its memory: wires of each, by their pins.
+
+    Of a memory with one port to read those of the second port are not there.
+    """
+    wires = {
+        "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
+        "s_axis_data": {"tvalid": "dv", "tready": "dr", "tdata": "dd"},
+        "m_axis_write": {"tvalid": "wv", "tready": "wr", "tdata": "wd", "tuser": "wa"},
+        "m_axis_operand_read": {"tvalid": "ov", "tready": "or_", "tdata": "oa"},
+        "s_axis_operand_data": {"tvalid": "pv", "tready": "pr", "tdata": "pd"},
+    }
+    return {name: pins for name, pins in wires.items() if ports == 2 or "operand" not in name}
+
+
+def memory(spec: SwitchSpec, k: int, rst: str, *, depth: int, cycles: int) -> list[str]:
     """Return the memory of an endpoint and its wires; ``stalls`` and ``seed<k>`` are there."""
+    bits = spec.data_width
     shift = (bits // 8 - 1).bit_length()
+    second = {"read_valid": "1'b0", "read_ready": "", "read_address": "40'd0"}
+    second |= {"data_valid": "", "data_ready": "1'b0", "data": ""}
+    if spec.endpoint.read_ports == 2:
+        wires = ("ov", "or_", "oa", "pv", "pr", "pd")
+        second = {name: f"{wire}{k}" for name, wire in zip(second, wires, strict=True)}
+    operand = ", ".join(f".operand_{name}({wire})" for name, wire in second.items())
     return [
         f"  wire rv{k}, rr{k}, dv{k}, dr{k}, wv{k}, wr{k}; wire [39:0] ra{k}, wa{k};",
-        f"  wire [{bits - 1}:0] dd{k}, wd{k};",
+        f"  wire ov{k}, or_{k}, pv{k}, pr{k}; wire [39:0] oa{k};",
+        f"  wire [{bits - 1}:0] dd{k}, wd{k}, pd{k};",
         (
             f"  memory #(.BITS({bits}), .SHIFT({shift}), .DEPTH({depth}), "
             f".CYCLES({cycles})) memory{k} (.clk(clk), .rst({rst}), .stalls(stalls), "
             f".seed(seed{k}), .read_valid(rv{k}), .read_ready(rr{k}), "
             f".read_address(ra{k}), .data_valid(dv{k}), .data_ready(dr{k}), .data(dd{k}), "
+            f"{operand}, "
             f".write_valid(wv{k}), .write_ready(wr{k}), .write_address(wa{k}), .write_data(wd{k}));"
         ),
         f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
     ]
 
 
-def memory_pins(k: int, prefix: str = "") -> str:
+def memory_pins(spec: SwitchSpec, k: int, prefix: str = "") -> str:
     """Return the pins of an endpoint that its memory is at; those of a top have a prefix."""
-    wires = {
-        "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
-        "s_axis_data": {"tvalid": "dv", "tready": "dr", "tdata": "dd"},
-        "m_axis_write": {"tvalid": "wv", "tready": "wr", "tdata": "wd", "tuser": "wa"},
-    }
     return ", ".join(
         f".{prefix}{stream}_{pin}({wire}{k})"
-        for stream, pins in wires.items()
+        for stream, pins in _memory_wires(spec.endpoint.read_ports).items()
         for pin, wire in pins.items()
     )
 
@@ -187,15 +207,19 @@ def link_pins(number: str, came: str, goes: str, bits: int) -> str:
     )
 
 
-def endpoint(top: str, k: int, bits: int, links: tuple[str, str], rst: str, number: str) -> str:
+def endpoint(
+    top: str, spec: SwitchSpec, k: int, links: tuple[str, str], rst: str, number: str
+) -> str:
     """Return endpoint ``n<k>`` with its memory and its driver.
 
     Parameters
     ----------
     top : str
         The module.
-    k, bits : int
-        Which one, and the bits of data in its flits.
+    spec : SwitchSpec
+        What it is made of.
+    k : int
+        Which one.
     links : (str, str)
         The ``link_line`` that flits come on, and that which they go on.
     rst, number : str
@@ -203,5 +227,6 @@ def endpoint(top: str, k: int, bits: int, links: tuple[str, str], rst: str, numb
     """
     return (
         f"  {top} n{k} (.clk(clk), .rst({rst}), .incarnation({number}), .irq(), "
-        f"{link_pins('', *links, bits)}, {memory_pins(k)}, {axil_pins(f'n{k}')});"
+        f"{link_pins('', *links, spec.data_width)}, {memory_pins(spec, k)}, "
+        f"{axil_pins(f'n{k}')});"
     )

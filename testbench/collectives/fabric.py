@@ -255,12 +255,12 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
         f"  wire [31:0] at{k} = now >= due{k} ? label{k} : 0;",
         f"  wire [7:0] inc{k} = now >= due{k} ? 8'd2 : 8'd1;",
         *driver(f"n{k}", k, rst, f"at{k}", endpoint_map(spec).address_bits),
-        *memory(k, bits, rst, depth=size.flits, cycles=size.memory_cycles),
+        *memory(spec, k, rst, depth=size.flits, cycles=size.memory_cycles),
     ]
     for place, side in enumerate(("up", "down"), 1):
         seed = f"seed{k} + {place}"
         lines += link_line(f"{side}{k}", bits, size.link_cycles, faults="faults", seed=seed)
-    return [*lines, endpoint(top, k, bits, (f"down{k}", f"up{k}"), rst, f"inc{k}")]
+    return [*lines, endpoint(top, spec, k, (f"down{k}", f"up{k}"), rst, f"inc{k}")]
 
 
 def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:

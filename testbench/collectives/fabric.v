@@ -19,36 +19,65 @@ module line #(parameter WIDTH = 1, CYCLES = 1) (
   end
 endmodule
 
-// A memory of flits: answers after so many cycles, and stalls in so many of 100.
-module memory #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
-  input clk, input rst, input [31:0] stalls, input [31:0] seed,
+// A port to read a memory that has the word of a place at once: answers after so many cycles.
+module read_port #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
+  input clk, input rst, input calm, output [39:0] place, input [BITS-1:0] word,
   input read_valid, output read_ready, input [39:0] read_address,
-  output data_valid, input data_ready, output [BITS-1:0] data,
-  input write_valid, output write_ready, input [39:0] write_address, input [BITS-1:0] write_data
+  output data_valid, input data_ready, output [BITS-1:0] data
 );
-  reg [BITS-1:0] words [0:DEPTH-1];
   reg [BITS-1:0] queue [0:511];
   reg [31:0] due [0:511];
-  reg [31:0] now = 0, dice = 0;
+  reg [31:0] now = 0;
   reg [8:0] head = 0, tail = 0;
-  wire calm = (dice >> 8) % 100 >= stalls;
-  wire calmer = (dice >> 16) % 100 >= stalls;
-  wire [39:0] read_place = read_address >> SHIFT, write_place = write_address >> SHIFT;
+  assign place = read_address >> SHIFT;
   assign read_ready = calm;
-  assign write_ready = calmer;
   assign data_valid = head != tail && now >= due[head];
   assign data = queue[head];
   always @(posedge clk) begin
     now <= now + 1;
-    dice <= (dice == 0 ? seed : dice) * 32'd1664525 + 32'd1013904223;
     if (rst) begin head <= 0; tail <= 0; end else begin
       if (read_valid && read_ready) begin
-        if (read_place >= DEPTH) begin $display("{\"failed\": \"read beyond memory\"}"); $finish; end
-        queue[tail] <= words[read_place];
+        if (place >= DEPTH) begin $display("{\"failed\": \"read beyond memory\"}"); $finish; end
+        queue[tail] <= word;
         due[tail] <= now + CYCLES;
         tail <= tail + 1;
       end
       if (data_valid && data_ready) head <= head + 1;
+    end
+  end
+endmodule
+
+// A memory of flits with two ports to read; each port stalls in so many of 100 cycles.
+module memory #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
+  input clk, input rst, input [31:0] stalls, input [31:0] seed,
+  input read_valid, output read_ready, input [39:0] read_address,
+  output data_valid, input data_ready, output [BITS-1:0] data,
+  input operand_read_valid, output operand_read_ready, input [39:0] operand_read_address,
+  output operand_data_valid, input operand_data_ready, output [BITS-1:0] operand_data,
+  input write_valid, output write_ready, input [39:0] write_address, input [BITS-1:0] write_data
+);
+  reg [BITS-1:0] words [0:DEPTH-1];
+  reg [31:0] dice = 0, other = 0;
+  wire calm = (dice >> 8) % 100 >= stalls;
+  wire calmer = (dice >> 16) % 100 >= stalls;
+  wire calmest = (other >> 8) % 100 >= stalls;
+  wire [39:0] write_place = write_address >> SHIFT, place, operand_place;
+  assign write_ready = calmer;
+  read_port #(.BITS(BITS), .SHIFT(SHIFT), .DEPTH(DEPTH), .CYCLES(CYCLES)) port (
+    .clk(clk), .rst(rst), .calm(calm), .place(place), .word(words[place]),
+    .read_valid(read_valid), .read_ready(read_ready), .read_address(read_address),
+    .data_valid(data_valid), .data_ready(data_ready), .data(data)
+  );
+  read_port #(.BITS(BITS), .SHIFT(SHIFT), .DEPTH(DEPTH), .CYCLES(CYCLES)) operand_port (
+    .clk(clk), .rst(rst), .calm(calmest), .place(operand_place), .word(words[operand_place]),
+    .read_valid(operand_read_valid), .read_ready(operand_read_ready),
+    .read_address(operand_read_address), .data_valid(operand_data_valid),
+    .data_ready(operand_data_ready), .data(operand_data)
+  );
+  always @(posedge clk) begin
+    dice <= (dice == 0 ? seed : dice) * 32'd1664525 + 32'd1013904223;
+    other <= (other == 0 ? ~seed : other) * 32'd1664525 + 32'd1013904223;
+    if (!rst) begin
       if (write_valid && write_ready) begin
         if (write_place >= DEPTH) begin $display("{\"failed\": \"write beyond memory\"}"); $finish; end
         words[write_place] <= write_data;

@@ -243,13 +243,13 @@ private:
     }
 };
 
-// A memory of flits.
+// A memory of flits, with a port to write, and one or two to read, each in its order.
 class Memory {
     Unit* unit_;
     const MemoryPins* pins_;
     unsigned node_;
     std::vector<Data> words_;
-    std::deque<std::pair<uint64_t, Data>> queue_;
+    std::vector<std::deque<std::pair<uint64_t, Data>>> queues_;  // of each port to read
     struct Wrote {
         uint64_t place = UINT64_MAX, at = 0;
     } wrote_;  // the last flit written, and when
@@ -273,15 +273,19 @@ public:
     Journal wrote;
 
     Memory(Unit& unit, unsigned node, uint64_t seed)
-        : unit_(&unit), pins_(&unit.memory), node_(node), dice_{seed} {
+        : unit_(&unit), pins_(&unit.memory), node_(node), queues_(pins_->reads.size()),
+          dice_{seed} {
         std::ifstream file("memory_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
     }
     void sample(uint64_t now) {
-        if (*pins_->read_valid && *pins_->read_ready)
-            queue_.emplace_back(now + MEMORY_CYCLES, words_[place(*pins_->read_address)]);
-        if (*pins_->data_valid && *pins_->data_ready) queue_.pop_front();
+        for (size_t port = 0; port < queues_.size(); ++port) {
+            const ReadPins& read = pins_->reads[port];
+            if (*read.valid && *read.ready)
+                queues_[port].emplace_back(now + MEMORY_CYCLES, words_[place(*read.address)]);
+            if (*read.data_valid && *read.data_ready) queues_[port].pop_front();
+        }
         if (*pins_->write_valid && *pins_->write_ready) {
             const uint64_t at = place(*pins_->write_address);
             undo_.push_back({now, at, words_[at], wrote_});
@@ -303,11 +307,15 @@ public:
         }
     }
     void drive(uint64_t now) {
-        set(*unit_, pins_->read_ready, CData{calm()});
+        for (const ReadPins& read : pins_->reads) set(*unit_, read.ready, CData{calm()});
         set(*unit_, pins_->write_ready, CData{calm()});
-        const bool valid = !queue_.empty() && queue_.front().first <= now;
-        set(*unit_, pins_->data_valid, CData{valid});
-        if (valid) set(*unit_, pins_->data, queue_.front().second);
+        for (size_t port = 0; port < queues_.size(); ++port) {
+            const ReadPins& read = pins_->reads[port];
+            const auto& queue = queues_[port];
+            const bool valid = !queue.empty() && queue.front().first <= now;
+            set(*unit_, read.data_valid, CData{valid});
+            if (valid) set(*unit_, read.data, queue.front().second);
+        }
     }
     void write() const {
         std::ofstream file("result_" + std::to_string(node_) + ".hex");

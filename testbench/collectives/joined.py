@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.control.axi_lite import PREFIX
 from fred_hw.mesh.router import MeshRouter
@@ -25,13 +26,11 @@ from .plane import PlaneRun, options_of, write_programs
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
 
-_MEMORY = {
-    "read_valid": "m_axis_read_tvalid",
-    "read_ready": "m_axis_read_tready",
-    "read_address": "m_axis_read_tdata",
-    "data_valid": "s_axis_data_tvalid",
-    "data_ready": "s_axis_data_tready",
-    "data": "s_axis_data_tdata",
+_READ = ("m_axis_{0}read_tvalid", "m_axis_{0}read_tready", "m_axis_{0}read_tdata")
+_READ += ("s_axis_{0}data_tvalid", "s_axis_{0}data_tready", "s_axis_{0}data_tdata")
+"""Pins of a port to read, in the order of ReadPins."""
+
+_WRITE = {
     "write_valid": "m_axis_write_tvalid",
     "write_ready": "m_axis_write_tready",
     "write_address": "m_axis_write_tuser",
@@ -153,7 +152,10 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
         lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser, {ready}}});"]
         lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
     if isinstance(unit, NpuEndpoint):
-        lines += [f"    unit.memory.{name} = &top->{pin};" for name, pin in _MEMORY.items()]
+        lines += [f"    unit.memory.{name} = &top->{pin};" for name, pin in _WRITE.items()]
+        for prefix in READ_PORTS[: unit.spec.endpoint.read_ports]:
+            pins = ", ".join(f"&top->{pin.format(prefix)}" for pin in _READ)
+            lines += [f"    unit.memory.reads.push_back({{{pins}}});"]
     return [*lines, "    return unit;", "}"]
 
 
@@ -174,9 +176,12 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
         "    CData *awvalid = nullptr, *awready, *wvalid, *wready, *bresp, *bvalid;",
         "    CData *arvalid, *arready, *rresp, *rvalid; IData *wdata, *rdata;",
         "};",
+        "struct ReadPins {",
+        "    CData *valid, *ready; QData* address; CData *data_valid, *data_ready; Data* data;",
+        "};",
         "struct MemoryPins {",
-        "    CData *read_valid, *read_ready, *data_valid, *data_ready, *write_valid, *write_ready;",
-        "    QData *read_address, *write_address; Data *data, *write_data;",
+        "    std::vector<ReadPins> reads;",
+        "    CData *write_valid, *write_ready; QData* write_address; Data* write_data;",
         "};",
         "struct Unit {",
         "    std::function<void()> eval; CData *clk, *rst, *previous = nullptr;",

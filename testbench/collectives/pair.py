@@ -42,11 +42,11 @@ def _bench(spec: SwitchSpec, size: Sizes, top: str) -> str:
     ]
     for k in range(2):
         lines += driver(f"n{k}", k, "rst", "0", endpoint_map(spec).address_bits)
-        lines += memory(k, bits, "rst", depth=size.flits, cycles=size.memory_cycles)
+        lines += memory(spec, k, "rst", depth=size.flits, cycles=size.memory_cycles)
         lines += link_line(f"line{k}", bits, size.link_cycles, faults="32'd0", seed="32'd1")
         links = f"line{1 - k}", f"line{k}"
         lines += [
-            endpoint(top, k, bits, links, "rst", f"8'd{k + 1}"),
+            endpoint(top, spec, k, links, "rst", f"8'd{k + 1}"),
             f"  wire [{kind.bits - 1}:0] kind{k} = line{k}_f[{bits + kind.low} +: {kind.bits}];",
         ]
     log = r'$fwrite(log, "%0d %0d %0d\n"'

@@ -172,9 +172,9 @@ def bench(
     for k, end in enumerate(ends):
         lines += [f"  reg [31:0] seed{k} = {k + 1};"]
         lines += driver(f"d{k}", k, "rst", "0", endpoint_map(link).address_bits, _STEPS)
-        lines += memory(k, link.data_width, "rst", depth=size.flits, cycles=size.memory_cycles)
+        lines += memory(link, k, "rst", depth=size.flits, cycles=size.memory_cycles)
         name = f"{end}_"
-        pins += [memory_pins(k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
+        pins += [memory_pins(link, k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
     for number, (prefix, address_bits) in enumerate(slaves, len(ends)):
         lines += driver(f"d{number}", number, "rst", "0", address_bits, _STEPS)
         pins += [axil_pins(f"d{number}", f"{prefix}_"), f".{prefix}_irq()"]

@@ -51,11 +51,20 @@ FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 
 def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     """Return a size for each name that a parameter of a public unit has, those of a lane apart."""
+    names = {"parts": "all"}
     counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "sources": 2, "machines": 1}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
     mesh = MESH.with_changes(protocol=spec.protocol) if spec.protocol != MESH.protocol else MESH
     meshes = {"mesh": mesh, "directions": DIRECTIONS}
-    return {"spec": spec, **meshes, "ports": spec.ports, "middle": spec.middle, **counts, **shapes}
+    return {
+        "spec": spec,
+        **meshes,
+        "ports": spec.ports,
+        "middle": spec.middle,
+        **counts,
+        **shapes,
+        **names,
+    }
 
 
 def link_flit(flit: Flit) -> dict[str, int]:

@@ -5,7 +5,7 @@
 - Members names each member of the signature, and each is annotated on the class, but for those of
   AXI and of registers.
 - Members gives each a shape, and that of the signature, in the names that its module has and those
-  of ``words``.
+  of ``words``; of what not all specifications have it says first which ones do.
 - The docstring of a function ``..._signature`` has Members likewise, and where there is a class of
   such interfaces it annotates each.
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
@@ -54,7 +54,7 @@ OTHER = SwitchSpec(
     lanes=4,
     format="int8",
     protocol={"phases": 31, "buffer_packets": 10},
-    endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048},
+    endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048, "read_ports": 2},
 )
 """Sizes of units that are alike in ``LINK`` are not alike in it."""
 
@@ -109,10 +109,16 @@ def test_what_is_no_specification_is_refused(unit: str, nothing: Any) -> None:
         CLASSES[unit](**sizes)
 
 
-def told(thing: object) -> dict[str, str]:
-    """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one."""
-    found = {}
-    for line, text in re.findall(r"^([\w<].*?) : (.*)", section(thing, "Members"), re.MULTILINE):
+def told(thing: object, spec: SwitchSpec | None = None) -> dict[str, str]:
+    """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one.
+
+    What is there "If ``endpoint.<key>`` is <number>" is left out for other specifications.
+    """
+    found, only = {}, r"(?:\n    If ``endpoint\.(\w+)`` is (\d+))?"
+    lines = re.findall(rf"^([\w<].*?) : (.*){only}", section(thing, "Members"), re.MULTILINE)
+    for line, text, key, number in lines:
+        if spec and key and getattr(spec.endpoint, key) != int(number):
+            continue
         stream = re.match(r"[sm](<k>)?_axis_", line)
         first, *others = line.split(", ")
         names = [first, *((stream[0] if stream else "") + name for name in others)]
@@ -152,6 +158,7 @@ def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
     protocol = spec.protocol
     sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
     sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
+    sizes |= {"read_ports": spec.endpoint.read_ports}
     sizes |= {"P": own.get("ports", spec.ports), "m": own.get("middle", spec.middle)}
     sizes |= protocol.fields | {"address": protocol.fields["destination"]}
     names = vars(import_module(module))
@@ -185,7 +192,7 @@ def fields(unit: Unit) -> dict[str, dict[str, Any]]:
 @EACH
 @pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
 def test_members_have_the_shapes_that_are_told(unit: type[Unit], spec: SwitchSpec) -> None:
-    one, shapes, seen, wrong = made(unit, spec), told(unit), set[str](), dict[str, str]()
+    one, shapes, seen, wrong = made(unit, spec), told(unit, spec), set[str](), dict[str, str]()
     known, of_fields = words(one, spec), fields(one)
     for name, member in one.signature.members.items():
         if name.startswith("s_axil_"):
@@ -224,14 +231,14 @@ def signature(function: Callable[..., Signature], spec: SwitchSpec) -> Signature
     return function(*(sizes[name] for name in inspect.signature(function).parameters))
 
 
-def told_of_signature(function: Callable[..., Signature]) -> dict[str, str]:
+def told_of_signature(function: Callable[..., Signature], spec: SwitchSpec) -> dict[str, str]:
     """Return the shape that Members tells of each name; some stand in a list, or elsewhere."""
-    found, text = told(function), section(function, "Members")
+    found, text = told(function, spec), section(function, "Members")
     names = vars(import_module(function.__module__))
     for line, listed in re.findall(r"^(<.*>) : .*\n    For each of ``(\w+)``", text, re.MULTILINE):
         found |= dict.fromkeys(names[listed], found.pop(line))
     for other in re.findall(r"^<.*>\n    See :func:`(\w+)`\.", text, re.MULTILINE):
-        found |= told_of_signature(names[other])
+        found |= told_of_signature(names[other], spec)
     return found
 
 
@@ -240,7 +247,7 @@ def told_of_signature(function: Callable[..., Signature]) -> dict[str, str]:
 def test_members_of_signatures_have_the_shapes_that_are_told(
     function: Callable[..., Signature], spec: SwitchSpec
 ) -> None:
-    members, shapes = signature(function, spec).members, told_of_signature(function)
+    members, shapes = signature(function, spec).members, told_of_signature(function, spec)
     known = words_of(function.__module__, {"spec": spec})
     assert set(members) == shapes.keys()
     wrong = {
@@ -254,7 +261,8 @@ def test_members_of_signatures_have_the_shapes_that_are_told(
 @pytest.mark.parametrize("interface", INTERFACES, ids=lambda interface: interface.__name__)
 def test_interfaces_annotate_the_members_of_a_signature(interface: type[PureInterface]) -> None:
     members = [
-        set(signature(function, LINK).members)
+        set(signature(function, spec).members)
+        for spec in (LINK, OTHER)
         for function in SIGNATURES
         if function.__module__ == interface.__module__
     ]

@@ -4,7 +4,7 @@ from fred_hw.ace.control import AceControl
 from fred_hw.ace.endpoint_map import COUNTERS, endpoint_map
 from tests.fred_hw.simulation import trace
 
-from .works import SPEC
+from .works import SPEC, TWO
 
 MAP = endpoint_map(SPEC)
 HANDS = {"s_axil_wstrb": 15, "s_axil_bready": 1, "s_axil_rready": 1}
@@ -43,6 +43,16 @@ def test_throughput_of_counters_is_an_event_a_cycle() -> None:
     inputs = [{"counts": 1 << place}] * 5 + [{}, {}] + read("MEMORY_WRITES")
     seen = trace(AceControl(spec=SPEC), inputs, ["s_axil_rdata"], **HANDS)
     assert seen[-1] == 5
+
+
+def test_counters_of_two_ports_count_two_in_a_cycle() -> None:
+    """Of each counter as many as are told: 1, 2 and 0, of the one beside it 3."""
+    place = list(COUNTERS).index("memory_reads")
+    told = [number << 2 * place | 3 << 2 * place + 2 for number in (1, 2, 0, 2)]
+    inputs = [*({"counts": one} for one in told), {}, {}]
+    for name, want in (("MEMORY_READS", 5), ("MEMORY_WRITES", 12), ("CYCLES", 0)):
+        seen = trace(AceControl(spec=TWO), inputs + read(name), ["s_axil_rdata"], **HANDS)
+        assert seen[-1] == want
 
 
 def test_descriptor_goes_to_its_circuit() -> None:

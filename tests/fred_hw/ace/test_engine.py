@@ -1,14 +1,18 @@
 """Tests of fred_hw.ace.engine: one alone sends to itself; see tests/testbench/collectives too."""
 
-from typing import Any
+from typing import Any, ClassVar
+
+import pytest
 
 from fred_hw.ace.endpoint_map import CAUSES, COUNTERS
 from fred_hw.ace.engine import AceEngine
+from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from fred_hw.protocol import DATA_CIRCUITS
-from tests.fred_hw.simulation import played
+from fred_hw.spec import SwitchSpec
+from tests.fred_hw.simulation import played, simulate
 
-from .works import SPEC, MemoryBench
+from .works import SPEC, TWO, MemoryBench
 
 SIZE = 24
 PP = DATA_CIRCUITS.index("pp")
@@ -17,13 +21,19 @@ PP = DATA_CIRCUITS.index("pp")
 class EngineBench(MemoryBench):
     """Memory, registers and streams of an engine, a cycle at a time."""
 
+    spec: ClassVar[SwitchSpec] = SPEC
+
     def __init__(self) -> None:
         memory = {place: 1000 + place for place in range(SIZE)}
-        super().__init__(AceEngine(spec=SPEC), memory)
+        super().__init__(AceEngine(spec=self.spec), memory)
+        prefixes = READ_PORTS[: self.spec.endpoint.read_ports]
+        self.queues: dict[str, list[int]] = {prefix: [] for prefix in prefixes}
+        self.times |= {f"{prefix}read": [] for prefix in prefixes}
         self.times["send"] = []
         self.now = 0
         self.room: int | None = None  # whether the link takes a flit, if it does not loop it
-        self.refused = {"read": 0, "write": 0}  # so often memory does not take what is offered
+        # So often memory does not take what is offered.
+        self.refused = {**{f"{prefix}read": 0 for prefix in prefixes}, "write": 0}
 
     async def cycle(self, ctx: Any) -> None:
         """Serve memory, loop what circuit PP sends back to it, and tick."""
@@ -31,16 +41,20 @@ class EngineBench(MemoryBench):
         memory, send, receive = unit.memory, unit.send[PP], unit.receive[PP]
         ctx.set(unit.idle, 7)
         taken = {name: self.takes(ctx, name) for name in self.refused}
-        ctx.set(memory.data.valid, int(bool(self.reads)))
-        ctx.set(memory.data.payload, self.reads[0] if self.reads else 0)
+        for prefix, queue in self.queues.items():
+            words = getattr(memory, f"{prefix}data")
+            ctx.set(words.valid, int(bool(queue)))
+            ctx.set(words.payload, queue[0] if queue else 0)
         ctx.set(receive.valid, ctx.get(send.valid))
         ctx.set(receive.data, ctx.get(send.data))
         ctx.set(send.ready, self.room if self.room is not None else ctx.get(receive.ready))
-        if ctx.get(memory.data.valid) and ctx.get(memory.data.ready):
-            self.reads.pop(0)
-        if taken["read"]:
-            self.reads.append(self.memory[ctx.get(memory.read.payload)])
-            self.times["read"].append(self.now)
+        for prefix, queue in self.queues.items():
+            words, read = (getattr(memory, f"{prefix}{name}") for name in ("data", "read"))
+            if ctx.get(words.valid) and ctx.get(words.ready):
+                queue.pop(0)
+            if taken[f"{prefix}read"]:
+                queue.append(self.memory[ctx.get(read.payload)])
+                self.times[f"{prefix}read"].append(self.now)
         if ctx.get(send.valid) and ctx.get(send.ready):
             self.times["send"].append(self.now)
         if taken["write"]:
@@ -48,6 +62,12 @@ class EngineBench(MemoryBench):
             self.times["write"].append(self.now)
         self.now += 1
         await ctx.tick()
+
+    async def reset(self, ctx: Any) -> None:
+        """Reset the engine for a cycle; memory forgets what it was asked for."""
+        await super().reset(ctx)
+        for queue in self.queues.values():
+            queue.clear()
 
     def takes(self, ctx: Any, name: str) -> bool:
         """Return whether memory takes a word that is offered now."""
@@ -152,8 +172,8 @@ COUNTS = {
 }
 
 
-@played(EngineBench)
-async def test_counters_say_how_many_there_were(bench: EngineBench, ctx: Any) -> None:
+async def counters(bench: EngineBench, ctx: Any) -> None:
+    """Compare all counters with what was done."""
     out, back = FlowId(1), FlowId(2)
     ring = Ring(members=4, rank=0, message_bytes=4)
     sums = Descriptor(
@@ -165,7 +185,10 @@ async def test_counters_say_how_many_there_were(bench: EngineBench, ctx: Any) ->
         receive=back,
         ring=ring,
     )
-    bench.refused = {"read": COUNTS["read_stalls"], "write": COUNTS["write_stalls"]}
+    stalls = COUNTS["read_stalls"]
+    bench.refused = {"read": stalls, "write": COUNTS["write_stalls"]}
+    if bench.spec.endpoint.read_ports == 2:
+        bench.refused |= {"read": stalls - 4, "operand_read": 4}
     await bench.write(ctx, *exchange("pp", (Buffer(0, 10), out), (Buffer(200, 10), back)).writes(2))
     await bench.write(ctx, *sums.writes(2))
     await bench.run(ctx, 150)
@@ -182,3 +205,90 @@ async def test_counters_say_how_many_there_were(bench: EngineBench, ctx: Any) ->
     assert await bench.read(ctx, "COMPLETED", PP) == 3
     found = {name: await bench.read(ctx, name.upper()) for name in COUNTERS}
     assert found == {"cycles": cycles, **COUNTS}
+
+
+@played(EngineBench)
+async def test_counters_say_how_many_there_were(bench: EngineBench, ctx: Any) -> None:
+    await counters(bench, ctx)
+
+
+class TwoPorts(EngineBench):
+    """An engine with two ports to read memory."""
+
+    spec = TWO
+
+
+@played(TwoPorts)
+async def test_counters_have_what_both_ports_did(bench: TwoPorts, ctx: Any) -> None:
+    """What is added is read on the second port: each flit on one of them, and once."""
+    await counters(bench, ctx)
+    counts = bench.counts()
+    assert (counts["read"], counts["operand_read"]) == (5 + 2 + 3, 6)
+
+
+def ring_of(operation: str, to: int) -> Descriptor:
+    """Return a ring of four whose flits this one sends to itself."""
+    return Descriptor(
+        operation=operation,
+        circuit="pp",
+        source=Buffer(0, 2 * SIZE),
+        destination=Buffer(2 * to, 2 * SIZE),
+        send=FlowId(1),
+        receive=FlowId(2),
+        ring=Ring(members=4, rank=1, message_bytes=4, fsms=2),
+    )
+
+
+def results(bench: EngineBench, *stalls: tuple[str, int]) -> dict[int, int]:
+    """Return what is in memory behind rings and a copy between them, and how long that took.
+
+    Memory does not take the first so many words that each port offers.
+    """
+
+    async def play(ctx: Any) -> None:
+        bench.refused |= dict(stalls)
+        for operation, to in (("all_reduce", 100), ("reduce_scatter", 200)):
+            await bench.write(ctx, *ring_of(operation, to).writes(2))
+            await bench.run(ctx, 12)
+        await bench.copy(ctx, 300)
+        await bench.run(ctx, 12)
+        await bench.write(ctx, *ring_of("all_reduce", 400).writes(2))
+        await bench.run(ctx, 700)
+        assert await bench.read(ctx, "COMPLETED", PP) == 4
+        assert await bench.read(ctx, "ERROR") == 0
+        reads = sum(len(times) for name, times in bench.times.items() if name.endswith("read"))
+        assert reads == await bench.read(ctx, "MEMORY_READS") == 4 * SIZE
+
+    simulate(bench.dut, play)
+    return bench.memory
+
+
+@pytest.mark.parametrize(
+    "stalls",
+    [
+        (),
+        (("read", 90),),
+        (("operand_read", 90),),
+        (("read", 40), ("operand_read", 55), ("write", 9)),
+    ],
+    ids=["none", "first", "second", "all"],
+)
+def test_two_ports_do_what_one_does_whichever_waits(stalls: tuple[tuple[str, int], ...]) -> None:
+    assert results(TwoPorts(), *stalls) == results(EngineBench())
+
+
+@played(TwoPorts)
+async def test_reset_forgets_what_both_ports_read(bench: TwoPorts, ctx: Any) -> None:
+    """In the middle of a ring, with chunks in slots: the next one begins with slot 0."""
+    await bench.write(ctx, *ring_of("all_reduce", 100).writes(2))
+    while len(bench.times["operand_read"]) < 7:
+        await bench.cycle(ctx)
+    await bench.reset(ctx)
+    before = bench.counts()
+    await bench.run(ctx, 100)
+    assert bench.counts() == before and before["write"] < SIZE
+    await bench.write(ctx, *ring_of("all_reduce", 400).writes(2))
+    await bench.run(ctx, 300)
+    assert await bench.read(ctx, "COMPLETED", PP) == 1
+    whole = results(EngineBench())
+    assert bench.copied(400) == [whole[400 + place] for place in range(SIZE)]

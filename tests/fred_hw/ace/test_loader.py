@@ -11,14 +11,15 @@ from .works import SPEC, packed, ring_work
 
 WORK = ring_work("all_reduce", rank=0, total=6, message=2, members=2)  # blocks of 3
 WATCH = ("o.valid", "o.payload", "active")
+READY = {"o.ready": 1}
 FIELDS = ("reads", "mark", "first", "address", "slot", "place")
 
 
 def asked(
-    inputs: list[dict[str, int]], spec: SwitchSpec = SPEC, **rest: int
+    inputs: list[dict[str, int]], spec: SwitchSpec = SPEC, parts: str = "all", **rest: int
 ) -> list[tuple[int, ...] | None]:
     """Return the reads, cycle by cycle."""
-    seen = trace(AceLoader(spec=spec), inputs, WATCH, **{"work": WORK, **rest})
+    seen = trace(AceLoader(spec=spec, parts=parts), inputs, WATCH, **{"work": WORK, **rest})
     layout = request_layout(spec)
 
     def field(word: int, name: str) -> int:
@@ -79,3 +80,56 @@ def test_chunk_waits_for_a_slot_and_reset_forgets_it() -> None:
     assert not any(asked([{"begin": 1}, *[{}] * 10], **{"o.ready": 1}))
     inputs = [{"begin": 1}, *[{}] * 4, {"rst": 1}, *[{}] * 10]
     assert not any(asked(inputs, room=1, **{"o.ready": 1}))
+
+
+@pytest.mark.parametrize("rank", range(4))
+@pytest.mark.parametrize(("total", "message"), [(3, 1), (40, 2), (37, 2)])
+def test_two_loaders_ask_for_what_one_does_each_in_its_order(
+    rank: int, total: int, message: int
+) -> None:
+    """In the same slots and places; the first part of each chunk, and all that is added."""
+    work = ring_work("all_reduce", rank=rank, total=total, message=message)
+    reads = {
+        parts: [
+            one
+            for one in asked([{"begin": 1}, *[{}] * 260], parts=parts, work=work, room=1, **READY)
+            if one
+        ]
+        for parts in ("all", "first", "rest")
+    }
+    first = FIELDS.index("first")
+    assert reads["first"] == [one for one in reads["all"] if one[first]]
+    assert reads["rest"] == [one for one in reads["all"] if not one[first]]
+    assert sum(one[0] for one in reads["all"]) == total
+
+
+def test_latency_and_throughput_of_two_loaders() -> None:
+    """A read per cycle of each; 4 flits of a second part, the first of each two chunks, take 5."""
+    work = ring_work("all_reduce", rank=0, total=32, message=4, members=2)
+    times = {"first": [*range(6, 22)], "rest": [*range(7, 15), *range(16, 24)]}
+    for parts, want in times.items():
+        got = asked([{"begin": 1}, *[{}] * 40], parts=parts, work=work, room=1, **READY)
+        assert [k for k, one in enumerate(got) if one] == want
+
+
+@pytest.mark.parametrize("parts", ["first", "rest"])
+def test_two_loaders_begin_with_slot_0_each_time(parts: str) -> None:
+    """One of them may have nothing to do in a descriptor, and then knows of no slots."""
+    spec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"slots": 3}))
+    work = ring_work("all_reduce", rank=0, total=8, message=1, members=2)
+    inputs = [{"begin": 1}, *[{}] * 40] * 2
+    got = asked(inputs, spec, parts, work=work, room=1, **READY)
+    assert [one[4] for one in got if one] == [0, 1, 2, 0] * 2
+
+
+@pytest.mark.parametrize("parts", ["first", "rest"])
+def test_one_of_two_loaders_takes_a_chunk_when_there_is_room_and_once(parts: str) -> None:
+    """The second one too says that it takes a chunk with the first part that it asks for."""
+    work = ring_work("all_reduce", rank=0, total=6, message=1, members=3)
+    steps = 1 if parts == "first" else 2
+    unit, inputs = AceLoader(spec=SPEC, parts=parts), [{"begin": 1}, *[{}] * 9]
+    inputs += [{"room": 1}, *[{}] * 9, *[{"room": 1}] * 50]
+    seen = trace(unit, inputs, ("taken", "o.valid"), work=work, **READY)
+    assert sum(one[0] for one in seen[:10]) == 0 and seen[10][0]
+    assert sum(one[0] for one in seen) == 2
+    assert sum(one[1] for one in seen) == 2 * steps

@@ -4,7 +4,7 @@ from fred_hw.ace.reader import load_layout
 from fred_hw.ace.scratchpad import AceScratchpad
 from tests.fred_hw.simulation import trace
 
-from .works import SPEC, packed
+from .works import SPEC, TWO, packed
 
 
 def word(data: int, circuit: int = 1, slot: int = 0, place: int = 0) -> int:
@@ -59,3 +59,18 @@ def test_throughput_of_all_ports_at_once_and_reset_clears_nothing() -> None:
     ]
     seen = trace(AceScratchpad(spec=SPEC), [*inputs, {}], ("operand.data", "send.data"))
     assert seen[-8:] == [(k, 100 + k) for k in range(8)]
+
+
+def test_words_of_both_ports_and_one_that_is_written_back_go_to_a_slot_one_by_one() -> None:
+    """First what is written back, then what is sent as it is; to other slots all at once."""
+    store = {"stores": 1, "store": word(1, slot=1, place=0)}
+    load = {"loads": 1, "load": word(2, slot=1, place=1)}
+    operand = {"operand_loads": 1, "operand_load": word(3, slot=1, place=2)}
+    apart = {"stores": 1, "store": word(4, slot=0), "loads": 1, "load": word(5, circuit=4, slot=1)}
+    inputs = [{**store, **load, **operand}, {**load, **operand}, operand, {**apart, **operand}]
+    ends = [reads("send", slot=1, place=k) for k in range(3)]
+    ends += [reads("send", slot=0), reads("send", circuit=4, slot=1), {}]
+    watch = ("loads_ready", "operand_loads_ready", "send.data")
+    seen = trace(AceScratchpad(spec=TWO), [*inputs, *ends], watch)
+    assert [one[:2] for one in seen[:4]] == [(0, 0), (1, 0), (1, 1), (1, 1)]
+    assert [one[2] for one in seen[-5:]] == [1, 2, 3, 4, 5]

@@ -12,12 +12,15 @@ from fred_hw.unit import Unit
 from tests.fred_hw.simulation import RST, known
 from tests.fred_hw.specs import LINK
 
-__all__ = ["SPEC", "MemoryBench", "packed", "ring_work"]
+__all__ = ["SPEC", "TWO", "MemoryBench", "packed", "ring_work"]
 
 SPEC: SwitchSpec = LINK.with_changes(
     endpoint=EndpointSpec(fsms=2, slots=2, chunk_flits=8, memory_reads=4)
 )
 """Flits of two bytes, slots of 8 of them."""
+
+TWO: SwitchSpec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"read_ports": 2}))
+"""The same with two ports to read memory."""
 
 
 def packed(layout: Any, **fields: Any) -> int:
