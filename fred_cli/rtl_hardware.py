@@ -60,6 +60,8 @@ class Hardware:
         of routers and endpoints, so that whoever holds those against it has done so with this.
     grid : tuple of int, optional
         Columns and rows of a mesh.
+    read_ports : int
+        Ports of an endpoint to read memory.
     """
 
     source: str
@@ -80,6 +82,7 @@ class Hardware:
     cuts: Callable[[], Sequence[tuple[Sequence[int], float]]] | None = None
     controllers: int = 0
     storage: Callable[[Any, bool], Any] | None = None
+    read_ports: int = 1
 
     def check(self, fabric: Any) -> None:
         """Refuse a topology that is not of this hardware.
@@ -87,7 +90,8 @@ class Hardware:
         Raises
         ------
         InputError
-            It has other NPUs, links of another rate, or other NPUs on its switches.
+            It has other NPUs, links of another rate, other NPUs on its switches, or endpoints whose
+            record has other ports to read memory.
         """
         if self.npus != fabric.npus:
             message = f"must have {fabric.npus} NPUs, as {fabric.name}, not {self.npus}"
@@ -104,6 +108,10 @@ class Hardware:
                 f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
+        ports = fabric.endpoint.read_ports if fabric.endpoint else self.read_ports
+        if ports != self.read_ports:
+            message = f"must have endpoint.read_ports {ports}, as the endpoint_record of"
+            raise InputError("--rtl", "", f"{message} {fabric.name}, not {self.read_ports}")
         if self.cuts:
             self._check_homes(fabric)
             self._check_cuts(fabric, self.cuts())
@@ -229,6 +237,7 @@ def _plane(source: str) -> Hardware:
         homes=[_home(Plane(whole), npu) for npu in range(whole.npus)],
         cuts=lambda: _cuts(Plane(whole), whole.planes * whole.link.data_width / 8),
         controllers=controllers,
+        read_ports=whole.endpoint.read_ports,
         storage=storage if controllers else None,
     )
 
@@ -302,4 +311,5 @@ def _mesh(source: str) -> Hardware:
         ),
         verilog_sha256=verilog_sha256,
         grid=(whole.width, whole.height),
+        read_ports=whole.endpoint.read_ports,
     )

@@ -260,13 +260,16 @@ class _Run:
         self.protocol, self.answer_cycles = protocol, measured.answer_cycles
         self.timeout_cycles = protocol.timeout_cycles
         self.window = timing.record.spec.endpoint.replay_packets or protocol.window_packets
-        self.loads: dict[int, Shared] = {}
+        self.fsms = timing.fsms
+        # Of each port that reads memory; what is added has the last one.
+        self.loads: list[dict[int, Shared]] = [{} for _ in range(timing.read_ports)]
         self.outlets: dict[int, Shared] = {}
         self.intakes: dict[int, Shared] = {}
         self.heard: dict[int, Heard] = {}
         for ring in rings:
             for member in ring.members:
-                self.loads.setdefault(member, Shared(self.clock))
+                for port in self.loads:
+                    port.setdefault(member, Shared(self.clock))
                 self.outlets.setdefault(member, Shared(self.clock))
                 self.intakes.setdefault(member, Shared(self.clock))
                 self.heard.setdefault(member, Heard())
@@ -321,7 +324,7 @@ class _Job:
         self.steps = ring.passes * (count - 1)
         self.parts = count if ring.reduces else 1
         self.machines = [len(one) for one in rounds]
-        self.turns, self.order = (
+        self.turns, order = (
             [
                 ((number, step, machine), message)
                 for number, messages in enumerate(rounds)
@@ -330,6 +333,11 @@ class _Job:
             ]
             for steps in (self.steps, self.parts)
         )
+        sent, added = (
+            [one for one in order if (one[0][1] > 0) == later] for later in (False, True)
+        )
+        self.orders = [order] if len(run.loads) == 1 else [sent, added]
+        """Parts that are loaded, on each port."""
         self.members = [
             _Member(self, place, self._answers(place), self._flow(place)) for place in range(count)
         ]
@@ -378,7 +386,7 @@ class _Member:
     flow: Flow
     expected: int = 0
     turn: int = 0
-    asked: int = 0
+    asked: list[int] = field(default_factory=lambda: [0, 0])
     used: int = 0
     received: int = 0
     there: set[_Key] = field(default_factory=set[_Key])
@@ -386,18 +394,22 @@ class _Member:
     waiting: deque[_Came] = field(default_factory=deque[_Came])
 
     def load(self) -> None:
-        """Ask for parts of chunks, as long as there are slots."""
-        job, found = self.job, list[tuple[float, partial[None]]]()
-        while self.asked < len(job.order):
-            key, flits = job.order[self.asked]
-            if key[1] == 0:
-                if self.used == job.slots:
-                    break
-                self.used += 1
-            self.asked += 1
-            found.append((max(flits, job.run.turn_cycles), partial(self._loaded, key)))
-        if found:
-            job.run.loads[job.ring.members[self.place]].add(job.ring.circuit, found)
+        """Ask for parts of chunks, as long as there are slots, on each port in its order."""
+        job = self.job
+        for port, (shared, order) in enumerate(zip(job.run.loads, job.orders, strict=True)):
+            found = list[tuple[float, partial[None]]]()
+            while self.asked[port] < len(order):
+                key, flits = order[self.asked[port]]
+                if key[1] == 0:
+                    if self.used == job.slots:
+                        break
+                    self.used += 1
+                elif port and key[0] * job.run.fsms + key[2] >= self.asked[0]:
+                    break  # the chunk has no slot yet
+                self.asked[port] += 1
+                found.append((max(flits, job.run.turn_cycles), partial(self._loaded, key)))
+            if found:
+                shared[job.ring.members[self.place]].add(job.ring.circuit, found)
 
     def _loaded(self, key: _Key) -> None:
         self.there.add(key)

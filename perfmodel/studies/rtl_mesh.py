@@ -65,6 +65,7 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
     assert isinstance(timing, RouterTiming)
     hz = timing.record.clock.hz
     # All bits of a flit are those of the link: headers and CRC go beside the data.
+    endpoint = load_endpoint_record("endpoint", memory_s=record.memory_cycles / hz)
     rate = hz * (mesh.link.data_width + HEADER_BITS + CRC_BITS) / 8
     return MeshTopology(
         name=record.name,
@@ -74,7 +75,7 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
         io_bytes_per_s=rate,
         link_latency_s=record.link_cycles / hz,
         link_timing=timing,
-        endpoint=load_endpoint_record("endpoint", memory_s=record.memory_cycles / hz),
+        endpoint=endpoint.with_read_ports(mesh.endpoint.read_ports),
     )
 
 

@@ -94,6 +94,7 @@ def plane_topology(record: PlaneRecord, *, in_network: bool) -> FredTopology:
     hz, width = top.record.clock.hz, wafer.link.data_width
     # All bits of a flit are those of the link: headers and CRC go beside the data.
     rate = hz * (width + HEADER_BITS + CRC_BITS) / 8
+    endpoint = load_endpoint_record("endpoint", memory_s=record.memory_cycles / hz)
     ends = wafer.endpoints > wafer.npus
     l1: list[L1] = []
     for one in below:
@@ -111,7 +112,7 @@ def plane_topology(record: PlaneRecord, *, in_network: bool) -> FredTopology:
         io_bytes_per_s=rate,
         link_latency_s=record.link_cycles / hz,
         in_network=in_network,
-        endpoint=load_endpoint_record("endpoint", memory_s=record.memory_cycles / hz),
+        endpoint=endpoint.with_read_ports(wafer.endpoint.read_ports),
     )
 
 

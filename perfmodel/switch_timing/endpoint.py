@@ -115,6 +115,9 @@ class EndpointTiming:
         Ports of an NPU, each with an endpoint that has its share of all data, 1 or more.
     clock : Clock, optional
         Its clock, where that is another one than the record's.
+    read_ports : int, optional
+        Its ports to read memory, 1 or 2, where they are others than the record's: they change no
+        cycle of a record, which has one descriptor at a time and rings of two.
     """
 
     def __init__(
@@ -124,6 +127,7 @@ class EndpointTiming:
         memory_s: float = 0.0,
         ports: int = 1,
         clock: Clock | None = None,
+        read_ports: int | None = None,
     ) -> None:
         self.record = record
         self.loaded_as = loaded_as
@@ -151,6 +155,8 @@ class EndpointTiming:
         self.ring_efficiency = measured.ring_flits_per_cycle * share
         """The same in a ring."""
         engine = record.spec.endpoint
+        self.read_ports = read_ports or engine.read_ports
+        """Ports to read memory: the second one has what is added to what comes."""
         self.fsms = engine.fsms
         """State machines of a circuit."""
         self.chunk_flits = engine.chunk_flits
@@ -192,7 +198,15 @@ class EndpointTiming:
 
     def with_clock(self, clock: Clock) -> "EndpointTiming":
         """Return the timing of an endpoint of the same Verilog at another clock."""
-        return EndpointTiming(self.record, self.loaded_as, self.memory_s, clock=clock)
+        return EndpointTiming(
+            self.record, self.loaded_as, self.memory_s, clock=clock, read_ports=self.read_ports
+        )
+
+    def with_read_ports(self, ports: int) -> "EndpointTiming":
+        """Return the timing of an endpoint with so many ports to read memory."""
+        return EndpointTiming(
+            self.record, self.loaded_as, self.memory_s, clock=self.clock, read_ports=ports
+        )
 
     def acked_s(self, sent_bytes: float) -> float:
         """Return how long after the last flit of what is sent the ack of it comes [s].
@@ -267,10 +281,10 @@ class EndpointTiming:
         lanes : int
             Circuits that share the link, and memory, at a time.
         loads : int
-            Blocks that are loaded meanwhile.
+            Blocks that are loaded meanwhile; of two ports the first one has one of them.
         reduces : bool
             Whether what comes first waits for what it is reduced with, which is loaded behind a
-            message of each state machine.
+            message of each state machine, where that has no port of its own.
         """
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)
@@ -291,10 +305,16 @@ class EndpointTiming:
         steps_s = ((rounds - 1) * step_s + self.step_s(last) - rounds * self.cycle_s) * steps
         ahead_s = lanes * self._ahead_s(block_bytes, message) if reduces else 0.0
         behind_s = max(way_s + step_s, ahead_s) if first else 0.0
-        return max(rounds_s + steps_s, steps * link_s + behind_s, loads * load_s)
+        return max(rounds_s + steps_s, steps * link_s + behind_s, self._read(loads) * load_s)
+
+    def _read(self, loads: int) -> int:
+        """Return how many of the blocks that are loaded one port reads: of two the second one."""
+        return max(1, loads - 1) if self.read_ports == 2 else loads
 
     def _ahead_s(self, block_bytes: float, message_bytes: float) -> float:
         """Return how long a message of each state machine is loaded, before what it meets [s]."""
+        if self.read_ports == 2:
+            return 0.0
         return min(block_bytes, self.fsms * message_bytes) / self.load_bytes_per_s
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:

@@ -170,6 +170,7 @@ def test_the_model_has_rows_and_columns_in_halves_alone() -> None:
 
     assert is_modelled(MESH)
     assert not is_modelled(MESH.with_changes(endpoint=SLOTS))
+    assert not is_modelled(MESH.with_changes(endpoint={"read_ports": 2}))
     assert not is_modelled(MESH, (0, 1, 5, 6))
     assert not is_modelled(MESH, (0, 1, 2))
 

@@ -38,6 +38,35 @@ def rings(
     return rings_on_circuits(mesh, schedule.messages, pattern, second_first=second_first)
 
 
+def of_twenty(ports: int, algorithm: str, flits: int) -> float:
+    """Return the cycles of an all-reduce of 5 x 4 endpoints with so many ports to read memory."""
+    record = load_mesh_cycles()
+    endpoint = record.spec.endpoint.model_copy(update={"read_ports": ports})
+    spec = record.spec.with_changes(endpoint=endpoint)
+    one = mesh_topology(record.model_copy(update={"spec": spec}))
+    assert one.endpoint is not None
+    size = flits * one.endpoint.flit_bytes
+    done = run_collectives(one, "all_reduce", size, [list(range(20))], algorithm=algorithm)
+    return done.time_s * one.endpoint.clock.hz
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "flits", "one", "two"),
+    [
+        ("ring", 2048, 21776, 21776),
+        ("hierarchical_2d_halves", 2048, 5908, 5768),
+        ("hierarchical_2d_halves", 8192, 20344, 18832),
+    ],
+)
+def test_a_second_port_to_read_saves_what_it_does_in_rtl(
+    algorithm: str, flits: int, one: int, two: int
+) -> None:
+    """Cycles are those of `fred characterize examples/mesh-5x4.yaml --level mesh`, MP20."""
+    for ports, cycles in ((1, one), (2, two)):
+        assert of_twenty(ports, algorithm, flits) == pytest.approx(cycles, rel=0.05)
+    assert (of_twenty(2, algorithm, flits) < of_twenty(1, algorithm, flits)) == (two < one)
+
+
 def test_it_is_for_rings_of_endpoints_alone(mesh: MeshTopology) -> None:
     assert rings(mesh, "ring", SPREAD) is not None
     assert rings(mesh, "direct", SPREAD, "all_to_all") is None

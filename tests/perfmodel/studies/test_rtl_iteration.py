@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,18 @@ def test_another_algorithm_than_that_of_the_hardware_is_refused(
         hardware(record).algorithm(topology, [group], asked)
     words = hardware(record).words
     assert str(error.value) == f"--algorithm: must be {allowed} on {words} with --rtl, not {asked}"
+
+
+def test_a_topology_with_other_ports_to_read_than_the_hardware_is_refused() -> None:
+    record, (topology, *_) = found("iteration-mesh-5x4")
+    fabric = hardware(record)
+    fabric.check(topology)
+    with pytest.raises(InputError) as caught:
+        replace(fabric, read_ports=2).check(topology)
+    assert str(caught.value).startswith(
+        "--rtl: must have endpoint.read_ports 1, as the endpoint_record of "
+    )
+    assert str(caught.value).endswith(", not 2")
 
 
 def test_rows_and_columns_are_done_in_halves() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.endpoint import SHIPPED_ENDPOINTS, EndpointTiming, load_endpoint_record
+from perfmodel.switch_timing.measured_record import Clock
 from tests.records import shipped
 from tests.written import written
 
@@ -119,6 +120,22 @@ def test_the_first_message_waits_for_what_it_is_reduced_with(tmp_path: Path) -> 
         assert waits == pytest.approx((flits + cycles) * CYCLE_S)
     later = one.ring_s(2, 256 * 512, 66 * CYCLE_S, rate, first=False, reduces=True)
     assert later == pytest.approx(256 * CYCLE_S)
+
+
+def test_what_is_added_has_a_port_of_its_own_where_there_are_two(tmp_path: Path) -> None:
+    """Nothing waits for it, and of the blocks that are loaded it has all but the first."""
+    one, rate = timing(tmp_path), 512 * 1e9
+    two, hz = one.with_read_ports(2), 2e9
+    assert (one.read_ports, two.read_ports) == (1, 2)
+    assert two.with_clock(Clock(hz=hz, source="another")).read_ports == 2
+    for flits, way in ((256, 66), (40, 20), (2048, 100)):
+        args = 2, flits * 512, way * CYCLE_S, rate
+        assert two.ring_s(*args, reduces=True) == one.ring_s(*args) == two.ring_s(*args)
+    # Five blocks take longer to load on one port than four on a link; four on a port do not.
+    args = 5, 2048 * 512, 0.0, rate
+    free = two.ring_s(*args, first=False)
+    assert two.ring_s(*args, first=False, loads=5) == free < 5 * 2048 * CYCLE_S
+    assert one.ring_s(*args, first=False, loads=5) == pytest.approx(5 * 2048 * CYCLE_S)
 
 
 def test_a_packet_that_is_short_is_read_sooner(tmp_path: Path) -> None:
