@@ -54,6 +54,12 @@ COUNTERS = {
 }
 """Performance counters; the place is the order of the registers."""
 
+_BOTH_PORTS = {
+    "memory_reads": "Flits read from memory on both ports",
+    "read_stalls": "Cycles in which memory did not take a read, of both ports together",
+}
+"""What those say that differ with two ports to read memory."""
+
 FLOW_KINDS = ("phase", "unicast")
 """Kinds of a flow."""
 
@@ -62,7 +68,7 @@ _PEER_BITS = (ADDRESSES - 1).bit_length()
 
 def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     """Return the registers of an endpoint; addresses are the same for all."""
-    registers = (*_identity(spec), *_state(), *_errors(), *_descriptor(), *_counters())
+    registers = (*_identity(spec), *_state(), *_errors(), *_descriptor(), *_counters(spec))
     name = f"endpoint_{spec.suffix(crosses=False)}_{spec.protocol.suffix}_{spec.endpoint.suffix}"
     description = (
         f"Registers of an endpoint with {spec.endpoint.fsms} state machines and "
@@ -208,8 +214,9 @@ def _descriptor() -> tuple[Register, ...]:
     )
 
 
-def _counters() -> tuple[Register, ...]:
+def _counters(spec: SwitchSpec) -> tuple[Register, ...]:
+    texts = COUNTERS | (_BOTH_PORTS if spec.endpoint.read_ports == 2 else {})
     return tuple(
         word(name.upper(), 0x80 + 4 * place, "ro", f"{text}, modulo 2^32")
-        for place, (name, text) in enumerate(COUNTERS.items())
+        for place, (name, text) in enumerate(texts.items())
     )

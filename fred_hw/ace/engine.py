@@ -61,8 +61,8 @@ class AceEngine(Unit):
     Timing
     ------
     Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
-    Throughput : a flit out and one in per cycle, and one read, chunk after chunk, where parts have
-        5 flits or more.
+    Throughput : a flit out and one in per cycle, and one read on each port, chunk after chunk,
+        where parts have 5 flits or more.
     Paths : ``receive.valid`` to ``receive.ready``.
     Reset : forgets all descriptors and flits; what memory still reads must be forgotten too.
     """

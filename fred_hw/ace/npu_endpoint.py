@@ -68,8 +68,8 @@ class NpuEndpoint(Unit):
     ------
     Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory, 4 from the
         last flit that memory takes to ``irq``.
-    Throughput : a flit out and one in per cycle, and one read, chunk after chunk, where parts have
-        5 flits or more.
+    Throughput : a flit out and one in per cycle, and one read on each port, chunk after chunk,
+        where parts have 5 flits or more.
     Paths : none.
     Reset : forgets all, and begins the link anew; what memory still reads must be forgotten too.
     """

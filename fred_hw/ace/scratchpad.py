@@ -1,7 +1,9 @@
 """Slots in which chunks stay while they are worked on."""
 
 from functools import reduce
+from itertools import product
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -55,6 +57,9 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
 
 class AceScratchpad(Unit):
     """Keep slots, a partition for each circuit; each slot is a memory with a read and a write port.
+
+    With two ports to memory it is two of them, of even and of odd places, and what is said of words
+    of the same slot holds for those of the same memory alone.
 
     Parameters
     ----------
@@ -120,45 +125,36 @@ class AceScratchpad(Unit):
         same = Signal()
         m.d.comb += [
             self.operand.ready.eq(1),
-            same.eq(
-                (self.operand.circuit == self.send.circuit)
-                & (self.operand.slot == self.send.slot)
-                & self.operand.valid
-            ),
+            same.eq(_alike(spec, self.operand, self.send) & self.operand.valid),
             self.send.ready.eq(~same),
-            self.loads_ready.eq(
-                ~self.stores
-                | (self.store.circuit != self.load.circuit)
-                | (self.store.slot != self.load.slot)
-            ),
+            self.loads_ready.eq(_apart(spec, self.stores, self.store, self.load)),
         ]
         # What writes slots, the first that goes to a slot before the others.
         writers = [(self.stores, self.store), (self.loads, self.load)]
         if spec.endpoint.read_ports == 2:
             late = self.operand_load
             m.d.comb += self.operand_loads_ready.eq(
-                ~Cat(
-                    there & (one.circuit == late.circuit) & (one.slot == late.slot)
-                    for there, one in writers
-                ).any()
+                ~Cat(there & _alike(spec, one, late) for there, one in writers).any()
             )
             writers.append((self.operand_loads, late))
-        banks = [(k, slot) for k in range(DATA_COUNT) for slot in range(spec.endpoint.slots)]
         words: list[Value] = []
         readers = {"operand": self.operand, "send": self.send}
-        chosen = {
-            name: Signal(len(banks), name=f"{name}_chosen", reset_less=True) for name in readers
-        }
-        for index, (k, slot) in enumerate(banks):
-            memory = Memory(shape=spec.data_width, depth=spec.endpoint.chunk_flits, init=[])
-            m.submodules[f"slot_{k}_{slot}"] = memory
+        halves = spec.endpoint.read_ports
+        banks = product(range(DATA_COUNT), range(spec.endpoint.slots), range(halves))
+        count = DATA_COUNT * spec.endpoint.slots * halves
+        chosen = {name: Signal(count, name=f"{name}_chosen", reset_less=True) for name in readers}
+        for index, bank in enumerate(banks):
+            # A memory may be no smaller than two words.
+            depth = max(2, -(-spec.endpoint.chunk_flits // halves))
+            memory = Memory(shape=spec.data_width, depth=depth, init=[])
+            m.submodules["_".join(["slot", *map(str, bank[: 1 + halves])])] = memory
             write, read = memory.write_port(), memory.read_port()
-            written = [here & one.circuit[k] & (one.slot == slot) for here, one in writers]
-            at, word = writers[-1][1].place, writers[-1][1].data
+            written = [here & one.circuit[bank[0]] & _in(spec, one, bank) for here, one in writers]
+            at, word = _row(spec, writers[-1][1]), writers[-1][1].data
             for here, (_, one) in reversed([*zip(written, writers, strict=True)][:-1]):
-                at, word = Mux(here, one.place, at), Mux(here, one.data, word)
+                at, word = Mux(here, _row(spec, one), at), Mux(here, one.data, word)
             hits = {
-                name: one.valid & one.circuit[k] & (one.slot == slot)
+                name: one.valid & one.circuit[bank[0]] & _in(spec, one, bank)
                 for name, one in readers.items()
             }
             of_operand = Signal(name=f"of_operand_{index}")
@@ -168,7 +164,7 @@ class AceScratchpad(Unit):
                 write.data.eq(word),
                 of_operand.eq(hits["operand"]),
                 read.en.eq(hits["operand"] | hits["send"]),
-                read.addr.eq(Mux(of_operand, self.operand.place, self.send.place)),
+                read.addr.eq(Mux(of_operand, _row(spec, self.operand), _row(spec, self.send))),
             ]
             for name, one in readers.items():
                 with m.If(one.valid & one.ready):
@@ -176,3 +172,35 @@ class AceScratchpad(Unit):
             words.append(read.data)
         for name, one in readers.items():
             m.d.comb += one.data.eq(one_hot_mux(chosen[name], words))
+
+
+def _halved(spec: SwitchSpec) -> bool:
+    """Return whether a slot is two memories, of even and of odd places.
+
+    With a port of its own what is added is there before a message comes, so a part may be sent from
+    a slot while the next one comes to it: from two memories both go on, in step but for a cycle.
+    """
+    return spec.endpoint.read_ports == 2
+
+
+def _alike(spec: SwitchSpec, a: Any, b: Any) -> Value:
+    """Return whether two words are in the same memory."""
+    same = (a.circuit == b.circuit) & (a.slot == b.slot)
+    return same & (a.place[0] == b.place[0]) if _halved(spec) else same
+
+
+def _apart(spec: SwitchSpec, there: Value, a: Any, b: Any) -> Value:
+    """Return whether a word is not there, or in another memory than one that is."""
+    other = ~there | (a.circuit != b.circuit) | (a.slot != b.slot)
+    return other | (a.place[0] != b.place[0]) if _halved(spec) else other
+
+
+def _in(spec: SwitchSpec, one: Any, bank: tuple[int, int, int]) -> Value:
+    """Return whether a word of a circuit is in a memory of it."""
+    there = one.slot == bank[1]
+    return there & (one.place[0] == bank[2]) if _halved(spec) else there
+
+
+def _row(spec: SwitchSpec, one: Any) -> Value:
+    """Return the address of a word in its memory."""
+    return one.place[1:] if _halved(spec) else one.place

@@ -61,7 +61,8 @@ module memory #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
   wire calm = (dice >> 8) % 100 >= stalls;
   wire calmer = (dice >> 16) % 100 >= stalls;
   wire calmest = (other >> 8) % 100 >= stalls;
-  wire [39:0] write_place = write_address >> SHIFT, place, operand_place;
+  wire [39:0] place, operand_place;
+  wire [39:0] write_place = write_address >> SHIFT;
   assign write_ready = calmer;
   read_port #(.BITS(BITS), .SHIFT(SHIFT), .DEPTH(DEPTH), .CYCLES(CYCLES)) port (
     .clk(clk), .rst(rst), .calm(calm), .place(place), .word(words[place]),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.protocol import ProtocolSpec
@@ -15,6 +16,15 @@ def test_default_is_not_said_and_others_are_kept() -> None:
     assert SwitchSpec.model_validate(other.model_dump()) == other
     assert other.with_changes(lanes=2).endpoint.fsms == 2
     assert other.endpoint.suffix == "ace_m2"
+
+
+def test_one_port_to_read_is_not_said_and_two_are() -> None:
+    """Files that say other sizes of an endpoint are as they were before there was a choice."""
+    one, two = (EndpointSpec(fsms=2, read_ports=ports) for ports in (1, 2))
+    assert "read_ports" not in one.model_dump() and one.suffix == "ace_m2"
+    assert two.model_dump()["read_ports"] == 2 and two.suffix == "ace_m2_p2"
+    for each in (one, two):
+        assert EndpointSpec.model_validate(each.model_dump()) == each
 
 
 @pytest.mark.parametrize(
@@ -31,10 +41,12 @@ def test_default_is_not_said_and_others_are_kept() -> None:
             {"replay_packets": 64},
             "endpoint.replay_packets: must be 0 or at most window_packets 32, not 64",
         ),
+        ({"read_ports": 3}, "endpoint.read_ports: must be an integer from 1 to 2, not 3"),
+        ({"read_ports": "2"}, "endpoint.read_ports: must be an integer from 1 to 2, not '2'"),
         ({"memory_reads": 1}, "endpoint.memory_reads: must be an integer from 2 to 256, not 1"),
     ],
 )
-def test_what_is_refused(endpoint: dict[str, int], message: str) -> None:
+def test_what_is_refused(endpoint: dict[str, object], message: str) -> None:
     data = {"ports": 4, "protocol": {"window_packets": 32}, "endpoint": endpoint}
     with pytest.raises(InputError) as caught:
         validate(SwitchSpec, data, "here")

@@ -30,9 +30,16 @@ SPECS = {
         protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17),
         endpoint=EndpointSpec(fsms=3, slots=5, chunk_flits=7, memory_reads=5),
     ),
+    "two ports": SwitchSpec(
+        ports=2,
+        lanes=1,
+        format="int8",
+        protocol=ProtocolSpec(phases=1),
+        endpoint=EndpointSpec(fsms=2, slots=3, chunk_flits=4, memory_reads=3, read_ports=2),
+    ),
 }
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("endpoints")]  # each is generated once
-each = pytest.mark.parametrize("name", ["bytes", "odd sizes"])
+each = pytest.mark.parametrize("name", list(SPECS))
 
 
 @cache
@@ -83,3 +90,27 @@ def test_manifest_has_ports_registers_and_replay_memory() -> None:
     assert (widths["m_axis_tdata"], widths["m_axis_read_tdata"]) == (8, 40)
     assert manifest["registers"]["COMMAND"]["offset"] == 0x6C
     assert manifest["replay"]["packets"] == 2
+
+
+def test_second_port_to_read_is_in_manifest_header_and_page() -> None:
+    """One port has no wires of another, and its files do not say how many there are."""
+    one, two = design_of("bytes").files(), design_of("two ports").files()
+    ports = {
+        name: port["width"]
+        for files in (one, two)
+        for port in json.loads(files[next(n for n in files if n.endswith(".json"))])["ports"]
+        if "_operand_" in (name := port["name"])
+    }
+    assert ports == {
+        "m_axis_operand_read_tvalid": 1,
+        "m_axis_operand_read_tready": 1,
+        "m_axis_operand_read_tdata": 40,
+        "s_axis_operand_data_tvalid": 1,
+        "s_axis_operand_data_tready": 1,
+        "s_axis_operand_data_tdata": 8,
+    }
+    texts = [{name.rpartition("ace")[2]: text for name, text in f.items()} for f in (one, two)]
+    assert not any("operand_read_t" in text or "read_ports" in text for text in texts[0].values())
+    name = design_of("two ports").name
+    assert "of both ports together" in two[f"{name}_registers.md"]
+    assert name.endswith("_p2") and "_R3_P2_REGISTERS_H" in two[f"{name}_registers.h"]

@@ -115,3 +115,11 @@ def test_manifest_tells_ports_and_addresses() -> None:
 def test_other_levels_are_refused() -> None:
     with pytest.raises(TypeError, match=r"^spec of level switch must be a SwitchSpec, not Mesh"):
         generate(SPECS["column"], level="switch")
+
+
+def test_endpoints_of_two_ports_to_read_change_no_mesh() -> None:
+    """They are beside routers, not in them."""
+    spec = SPECS["column"]
+    endpoint = spec.endpoint.model_copy(update={"read_ports": 2})
+    other = kept(generate, spec.with_changes(endpoint=endpoint), level="mesh")
+    assert other.verilog == design_of("column").verilog

@@ -71,6 +71,21 @@ def test_icarus_reads_it(tmp_path: Path) -> None:
     assert icarus(tmp_path, f"{name}.v") == (0, "")
 
 
+@pytest.mark.sim
+def test_endpoints_may_have_two_ports_to_read(tmp_path: Path) -> None:
+    """They leave the plane, of each NPU and of each controller that has an endpoint."""
+    endpoint = wafer().endpoint.model_copy(update={"read_ports": 2})
+    one = wafer().with_changes(endpoint=endpoint, controllers="endpoints")
+    made = kept(generate, one, level="wafer")
+    for file, text in made.files().items():
+        (tmp_path / file).write_text(text)
+    assert lint(tmp_path, made.name, f"{made.name}.vlt", f"{made.name}.v") == (0, "")
+    widths = {name: bits for name, _, bits in made.ports}
+    for end in ("npu0", "npu3", "io4", "io5"):
+        assert widths[f"{end}_m_axis_operand_read_tdata"] == 40
+        assert widths[f"{end}_s_axis_operand_data_tdata"] == 16
+
+
 def test_each_distinct_module_is_there_once() -> None:
     made = design()
     defined = re.findall(r"^module (\w+)", made.verilog, re.MULTILINE)

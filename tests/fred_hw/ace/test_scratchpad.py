@@ -61,16 +61,38 @@ def test_throughput_of_all_ports_at_once_and_reset_clears_nothing() -> None:
     assert seen[-8:] == [(k, 100 + k) for k in range(8)]
 
 
-def test_words_of_both_ports_and_one_that_is_written_back_go_to_a_slot_one_by_one() -> None:
-    """First what is written back, then what is sent as it is; to other slots all at once."""
+def test_words_of_both_ports_and_one_that_is_written_back_go_to_a_memory_one_by_one() -> None:
+    """First what is written back, then what is sent as it is; to other memories all at once."""
     store = {"stores": 1, "store": word(1, slot=1, place=0)}
-    load = {"loads": 1, "load": word(2, slot=1, place=1)}
-    operand = {"operand_loads": 1, "operand_load": word(3, slot=1, place=2)}
+    load = {"loads": 1, "load": word(2, slot=1, place=2)}
+    operand = {"operand_loads": 1, "operand_load": word(3, slot=1, place=4)}
     apart = {"stores": 1, "store": word(4, slot=0), "loads": 1, "load": word(5, circuit=4, slot=1)}
+    odd = {"stores": 1, "store": word(6, slot=1, place=5), "loads": 1, "load": word(7, slot=1)}
     inputs = [{**store, **load, **operand}, {**load, **operand}, operand, {**apart, **operand}]
-    ends = [reads("send", slot=1, place=k) for k in range(3)]
+    inputs += [{**odd, "operand_loads": 1, "operand_load": word(8, slot=1, place=3)}]
+    ends = [reads("send", slot=1, place=k) for k in (2, 4, 5, 0)]
     ends += [reads("send", slot=0), reads("send", circuit=4, slot=1), {}]
     watch = ("loads_ready", "operand_loads_ready", "send.data")
     seen = trace(AceScratchpad(spec=TWO), [*inputs, *ends], watch)
-    assert [one[:2] for one in seen[:4]] == [(0, 0), (1, 0), (1, 1), (1, 1)]
-    assert [one[2] for one in seen[-5:]] == [1, 2, 3, 4, 5]
+    assert [one[:2] for one in seen[:5]] == [(0, 0), (1, 0), (1, 1), (1, 1), (1, 0)]
+    assert [one[2] for one in seen[-6:]] == [2, 3, 6, 7, 4, 5]
+
+
+def test_throughput_of_a_part_sent_while_the_next_one_comes_to_its_slot() -> None:
+    """Both begin at even places: one waits for a cycle, then both have a word in each."""
+    loads = [{"loads": 1, "load": word(10 + k, place=k)} for k in range(8)]
+    at, inputs, got = 0, list[dict[str, int]](), list[int]()
+    # What is sent has places 0 to 3, what comes is added to 4 to 7.
+    for cycle in range(5):
+        both = reads("operand", place=4 + cycle) if cycle < 4 else {}
+        inputs.append({**both, **reads("send", place=at)})
+        at += cycle > 0
+    watch = ("operand.data", "send.data", "send.ready")
+    seen = trace(AceScratchpad(spec=TWO), [*loads, *inputs, {}], watch)[8:]
+    assert [one[2] for one in seen[:5]] == [0, 1, 1, 1, 1]
+    assert [one[0] for one in seen[1:5]] == [14, 15, 16, 17]
+    got = [one[1] for one in seen[2:6]]
+    assert got == [10, 11, 12, 13]
+    # With one port to memory a slot is one memory, and all four wait.
+    whole = trace(AceScratchpad(spec=SPEC), [*loads, *inputs, {}], watch)[8:]
+    assert [one[2] for one in whole[:5]] == [0, 0, 0, 0, 1]
