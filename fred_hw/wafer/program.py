@@ -86,6 +86,28 @@ class WaferProgram(EndpointProgram):
         """Return a program of one phase, which is the first."""
         return replace(self, phases=(replace(self.phase(name), number=0),))
 
+    def over_first(self, phase: Phase) -> list[str]:
+        """Return phases that must be over at all members of one before any of them begins it.
+
+        Where a switch adds what comes from several others, it waits for all of them, and what is
+        behind it in a queue between switches waits too: copies of the same circuit, which one of
+        those that it waits for may still have to take (docs/protocol.md).
+        """
+        homes = self.plane.homes
+        sums = [one for one in phase.flows if len({homes[source][0] for source in one.inputs}) > 1]
+        if self.collectives == "ring" or not sums:
+            return []
+        members = {end for one in sums for end in (*one.inputs, *one.outputs)}
+        return [
+            other.name
+            for other in self.phases
+            if other.circuit == phase.circuit and other.name != phase.name
+            if any(
+                len(one.inputs) == 1 and members & {*one.inputs, *one.outputs}
+                for one in other.flows
+            )
+        ]
+
     @property
     def numbers(self) -> int:
         """Numbers that phases have, from 0 on."""
@@ -159,7 +181,14 @@ class WaferProgram(EndpointProgram):
             "planes": self.plane.wafer.planes,
             "size_bytes": self.size,
             "collectives": self.collectives,
-            "phases": [{**one.to_dict(), "generation": self.generation} for one in self.phases],
+            "phases": [
+                {
+                    **one.to_dict(),
+                    "generation": self.generation,
+                    "over_first": self.over_first(one),
+                }
+                for one in self.phases
+            ],
             "switches": {
                 one.name: self._switch(number) for number, one in enumerate(self.plane.chiplets)
             },
