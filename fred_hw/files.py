@@ -158,7 +158,12 @@ class FileModel(BaseModel):
 
     def with_changes(self, **changes: object) -> Self:
         """Return a validated copy with some fields changed; what was auto keeps its number."""
-        return self.model_validate({**self.model_dump(by_alias=True), **changes})
+        said = self.model_dump(by_alias=True)
+        for name, field in type(self).model_fields.items():
+            one, key = getattr(self, name), field.alias or name
+            # What is of a subclass stays so.
+            said |= {key: one} if key in said and isinstance(one, FileModel) else {}
+        return self.model_validate({**said, **changes})
 
 
 def int_range(minimum: int, maximum: int) -> Check:

@@ -1,11 +1,14 @@
 """Specification of what crosses a link: packets, phases, windows, buffers, header and CRC."""
 
 from enum import IntEnum
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from .files import AUTO, AutoOrInt, FileModel, int_range, refused
+
+if TYPE_CHECKING:
+    from .mesh.spec import MeshShape
 
 __all__ = [
     "ADDRESSES",
@@ -25,6 +28,7 @@ __all__ = [
     "PASSES",
     "PROTOCOL_VERSION",
     "SHARED_SIZES",
+    "TURNED",
     "Kind",
     "ProtocolSpec",
     "absent_fields",
@@ -75,6 +79,13 @@ class Kind(IntEnum):
     SYNC = 4
     ASK = 5
     HELLO = 6
+
+
+TURNED = len(Kind)
+"""Kind of data that goes the other of two ways, where sources choose; elsewhere it does not exist.
+
+It is no ``Kind``: one more would be one that all ends know.
+"""
 
 
 class Place(NamedTuple):
@@ -337,6 +348,11 @@ class ProtocolSpec(FileModel, validate_default=True):
     def online(self) -> int:
         """The default index: its packets are routed online."""
         return self.phases
+
+    @property
+    def ways(self) -> "MeshShape | None":
+        """The mesh whose sources choose ways, which all ends know; else None."""
+        return None
 
     @property
     def fields(self) -> dict[str, int]:

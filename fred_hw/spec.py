@@ -175,7 +175,8 @@ class SwitchSpec(FileModel):
         """What both ends of a link must have alike, in a few bits; see docs/protocol.md."""
         numbers = (self.data_width, self.format, self.operation, self.overflow)
         sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
-        said = repr((PROTOCOL_VERSION, *numbers, *sizes)).encode()
+        ways = [] if self.protocol.ways is None else [self.protocol.ways.shape_name]
+        said = repr((PROTOCOL_VERSION, *numbers, *sizes, *ways)).encode()
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 
     def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:

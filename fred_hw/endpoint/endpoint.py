@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.axis import axis_members, join_axis
+from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
@@ -158,13 +159,26 @@ class Endpoint(Unit):
             ),
             heard.payload.eq(said),
         ]
-        self._send(m, heard, transmitter)
+        self._send(m, heard, transmitter, self._crowding(m, deframer))
         self._reply(m, self._receive(m, heard, deframer), transmitter)
 
-    def _send(self, m: Module, heard: Message, transmitter: Transmitter) -> None:
+    def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
+        """Return what the router told last of its ways, where sources choose one."""
+        if self.spec.protocol.ways is None:
+            return None
+        known = Signal(crowding_layout(), name="crowding")
+        with m.If(deframer.crowding.valid):
+            m.d.sync += known.eq(deframer.crowding.payload)
+        return known
+
+    def _send(
+        self, m: Module, heard: Message, transmitter: Transmitter, crowding: data.View | None
+    ) -> None:
         """Place the source of each circuit's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
+            if crowding is not None:
+                m.d.comb += sender.crowding.eq(crowding)
             wiring.connect(m, wiring.flipped(self.send[k]), sender.i)
             wiring.connect(m, heard, sender.message)
             wiring.connect(m, sender.o, transmitter.i[k])

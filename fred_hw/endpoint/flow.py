@@ -5,7 +5,7 @@ from amaranth.lib import data
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["flow_layout", "same_flow"]
+__all__ = ["flow_layout", "same_flow", "way_layout"]
 
 
 def flow_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -24,6 +24,14 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout(
         {"generation": fields["generation"], "peer": fields["source"], "phase": fields["phase"]}
     )
+
+
+def way_layout() -> data.StructLayout:
+    """Return what is known of the way of a flow, where sources choose.
+
+    ``turned`` says which of two it is, ``doubtful`` that packets sent twice may be on it.
+    """
+    return data.StructLayout({"turned": 1, "doubtful": 1})
 
 
 def same_flow(spec: SwitchSpec, flow: data.View, phase: Value, peer: Value) -> Value:

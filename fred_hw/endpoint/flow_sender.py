@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import Kind
@@ -16,6 +17,7 @@ from fred_hw.unit import Unit, place
 from .departure import Departure, departure_signature
 from .flow import flow_layout, same_flow
 from .ledger import Ledger
+from .way_keeper import WayKeeper
 
 __all__ = ["FlowSender", "replay_name", "replay_packets"]
 
@@ -78,6 +80,8 @@ class FlowSender(Unit):
         All packets that were taken are acknowledged.
     message : In(message_signature(spec))
         From the link; acks and nacks of other flows and generations are ignored.
+    crowding : In(crowding_layout())
+        Where sources choose ways: what the router told last.
     o : Out(departure_signature(spec))
         To the ``Transmitter``.
     retransmit : Out(1)
@@ -99,6 +103,7 @@ class FlowSender(Unit):
     clear: Signal
     idle: Signal
     message: Message
+    crowding: data.View
     o: Departure
     retransmit: Signal
 
@@ -112,6 +117,7 @@ class FlowSender(Unit):
             "clear": In(1),
             "idle": Out(1),
             "message": In(message_signature(spec)),
+            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
             "o": Out(departure_signature(spec)),
             "retransmit": Out(1),
         }
@@ -141,19 +147,58 @@ class FlowSender(Unit):
         full = (newest - oldest)[: len(newest)] >= size
         partial = self._take_in(m, kept, newest, ~full & ~held & ~ledger.changed)
         m.d.comb += self.idle.eq((oldest == newest) & ~busy & ~partial)
-        jump, target = self._listen(m, window)
+        jump, target, acknowledged = self._listen(m, window)
         after = self._send(m, kept, window, busy, current)
         with m.If(jump):
             m.d.comb += after.eq(target)
-        with m.If(self.o.take & ~busy & (following == begun)):
+        begins = self.o.take & ~busy & (following == begun)
+        with m.If(begins):
             m.d.sync += begun.eq(begun + 1)
         m.d.sync += following.eq(after)
         known = Signal()  # the packet to begin next is complete, and its length has been read
         m.d.sync += known.eq((after != newest) & ~self.clear)
-        m.d.comb += self.o.waiting.eq(known | busy)
+        first = Mux(self.clear, 0, ledger.stored)
+        if protocol.ways is None:
+            m.d.comb += self.o.waiting.eq(known | busy)
+        else:
+            holds = self._keep_way(m, window, begins, acknowledged, ledger, first)
+            m.d.comb += self.o.waiting.eq((known & ~(holds & (following == begun))) | busy)
         with m.If(self.clear | ledger.changed):
-            first = Mux(self.clear, 0, ledger.stored)
             m.d.sync += [one.eq(first) for one in (oldest, following, begun, newest)]
+
+    def _keep_way(
+        self,
+        m: Module,
+        window: _Window,
+        begins: Value,
+        acknowledged: Value,
+        ledger: Ledger,
+        first: Value,
+    ) -> Value:
+        """Choose the way of packets, and say it of those that are sent.
+
+        Return whether no packet may begin that never did before.
+        """
+        keeper = place(m, "way", WayKeeper(spec=self.spec))
+        m.d.comb += [
+            keeper.address.eq(self.address),
+            keeper.flow.eq(self.flow),
+            keeper.crowding.eq(self.crowding),
+            keeper.oldest.eq(window.oldest),
+            keeper.begun.eq(window.begun),
+            keeper.begins.eq(begins),
+            keeper.again.eq(self.retransmit),
+            keeper.acknowledged.eq(acknowledged),
+            keeper.number.eq(self.message.payload.sequence),
+            keeper.load.eq(self.clear | ledger.changed),
+            keeper.first.eq(first),
+            ledger.way.eq(keeper.kept),
+        ]
+        with m.If(~self.clear):
+            m.d.comb += keeper.stored.eq(ledger.stored_way)
+        with m.If(self.o.take):
+            m.d.sync += self.o.descriptor.turned.eq(keeper.turned)
+        return keeper.holds
 
     def _slot(self, sequence: Value) -> Value:
         """Return the slot of a packet in the memory, which has a power of two of them."""
@@ -182,8 +227,11 @@ class FlowSender(Unit):
                 m.d.sync += [index.eq(0), newest.eq(newest + 1)]
         return index != 0
 
-    def _listen(self, m: Module, window: _Window) -> tuple[Value, Value]:
-        """Move ``oldest`` as acks say; return whether to go on elsewhere, and where."""
+    def _listen(self, m: Module, window: _Window) -> tuple[Value, Value, Value]:
+        """Move ``oldest`` as acks say.
+
+        Return whether to go on elsewhere, and where, and whether packets are acknowledged.
+        """
         timeout, message = self.spec.protocol.timeout_cycles, self.message.payload
         oldest, following, begun, _ = window
         mine, acknowledged, nack, late, skip, back = (
@@ -212,7 +260,7 @@ class FlowSender(Unit):
             m.d.sync += timer.eq(0)
         with m.Else():
             m.d.sync += timer.eq(timer + 1)
-        return back | skip | late, Mux(back | skip, number, oldest)
+        return back | skip | late, Mux(back | skip, number, oldest), acknowledged
 
     def _send(
         self, m: Module, kept: _Kept, window: _Window, busy: Signal, current: Signal

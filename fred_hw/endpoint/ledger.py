@@ -9,7 +9,7 @@ from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flow import flow_layout
+from .flow import flow_layout, way_layout
 
 __all__ = ["Ledger"]
 
@@ -34,6 +34,8 @@ class Ledger(Unit):
         Its number, 0 if none was written.
     write, number : In(1), In(sequence)
         Write the number of the flow, and generation, of the cycle before.
+    stored_way, way : Out(way_layout()), In(way_layout())
+        Where sources choose ways: likewise, what is known of the flow's.
     clear : In(1)
         Forget that.
     other : In(flow_layout(spec))
@@ -56,6 +58,8 @@ class Ledger(Unit):
     stored: Signal
     write: Signal
     number: Signal
+    stored_way: data.View
+    way: data.View
     clear: Signal
     other: data.View
     other_stored: Signal
@@ -78,12 +82,16 @@ class Ledger(Unit):
             "other_known": Out(1),
             "other_seen": Out(1),
         }
+        if spec.protocol.ways is not None:
+            members |= {"stored_way": Out(way_layout()), "way": In(way_layout())}
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES
         flow, generation = self.flow, len(self.flow.generation)
-        kept = data.StructLayout({"number": len(self.number), "generation": generation})
+        fields = {"number": len(self.number), "generation": generation}
+        chooses = self.spec.protocol.ways is not None
+        kept = data.StructLayout({**fields, **({"way": way_layout()} if chooses else {})})
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
@@ -98,6 +106,8 @@ class Ledger(Unit):
             write.data.generation.eq(before),
             write.en.eq(self.write),
         ]
+        if chooses:
+            m.d.comb += write.data.way.eq(self.way)
         m.d.sync += [held.eq(key), before.eq(flow.generation)]
         with m.If(self.clear):
             m.d.sync += known.eq(known & ~mine)
@@ -115,6 +125,9 @@ class Ledger(Unit):
                 there.eq(seen & (read.data.generation == one.generation)),
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
+            if chooses and address is key:
+                bits = self.stored_way.as_value()
+                m.d.comb += bits.eq(read.data.way.as_value() & there.replicate(len(bits)))
 
     def _key(self, flow: data.View) -> Value:
         """Return the place of a flow: its phase, or at the default index one for each peer."""

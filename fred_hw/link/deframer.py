@@ -6,13 +6,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import selected
-from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, Kind
+from fred_hw.gates.select import any_of, selected
+from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, TURNED, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
 from .arrival import Arrival, arrival_signature
 from .credits import Credits, credit_signature
+from .crowding import Crowding, crowding_signature, read_crowding
 from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
@@ -51,6 +52,8 @@ class Deframer(Unit):
         Ack, nack or ask.
     credit : Out(credit_signature(spec))
         What the neighbour grants, and what to tell it.
+    crowding : Out(crowding_signature())
+        Where sources choose ways: what the neighbour tells of its own.
     dropped, came : Out(1)
         High for a cycle per flit with a wrong CRC, or that does not go on its packet; per other
         data flit.
@@ -73,6 +76,7 @@ class Deframer(Unit):
     down: Signal
     message: Message
     credit: Credits
+    crowding: Crowding
     dropped: Signal
     came: Signal
     kind_error: Signal
@@ -91,6 +95,7 @@ class Deframer(Unit):
             "message": Out(message_signature(spec)),
             "credit": Out(credit_signature(spec)),
             **{name: Out(1) for name in names},
+            **({} if spec.protocol.ways is None else {"crowding": Out(crowding_signature())}),
         }
         super().__init__(members)
 
@@ -119,6 +124,17 @@ class Deframer(Unit):
                 word.descriptor.length.eq(header.last),
                 word.data.eq(check.data),
             ]
+        if self.spec.protocol.ways is not None:
+            self._note_ways(m, good, check.header)
+
+    def _note_ways(self, m: Module, good: Value, header: data.View) -> None:
+        """Say which way packets go, and what the neighbour tells of its ways."""
+        kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
+        m.d.comb += [
+            *(arrival.word.descriptor.turned.eq(header.kind == TURNED) for arrival in self.o),
+            self.crowding.valid.eq(good & any_of([header.kind == kind for kind in kinds])),
+        ]
+        read_crowding(m, header, self.crowding.payload)
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
         """Return the flow that a header is of, as a descriptor says it."""
@@ -144,14 +160,17 @@ class Deframer(Unit):
         says = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = flow["phase"] > protocol.online
         wanted = Signal()
+        known, carries = len(Kind), kinds[Kind.DATA]
+        if protocol.ways is not None:
+            known, carries = TURNED + 1, carries | (good & (header.kind == TURNED))
         m.d.comb += [
             self.kind_error.eq(
-                (good & _above(header.kind, len(Kind) - 1))
-                | ((kinds[Kind.DATA] | kinds[Kind.SYNC]) & nowhere)
+                (good & _above(header.kind, known - 1))
+                | ((carries | kinds[Kind.SYNC]) & nowhere)
                 | (says & no_flow)
             ),
-            self.length_error.eq(kinds[Kind.DATA] & ~nowhere & long),
-            wanted.eq(kinds[Kind.DATA] & ~nowhere & ~long),
+            self.length_error.eq(carries & ~nowhere & long),
+            wanted.eq(carries & ~nowhere & ~long),
             self.message.valid.eq(says & ~no_flow),
             *(self.message.payload[name].eq(flow[name]) for name in FLOW),
             self.message.payload.kind.eq(header.kind),
@@ -168,7 +187,8 @@ class Deframer(Unit):
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol
         # Tickets come round, and a source may say anything: all of the header tells packets apart.
-        told = Cat(header[name] for name in PACKET_FIELDS)
+        way = () if protocol.ways is None else ("kind",)
+        told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
         next_index = Signal.like(header.index)
         patience = Signal(range(protocol.patience_cycles + 1))

@@ -10,12 +10,13 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import CONTROL, CRC_BITS, DATA_COUNT, HEADER_BITS, HELLO_FIELDS, Kind
+from fred_hw.protocol import CONTROL, CRC_BITS, DATA_COUNT, HEADER_BITS, HELLO_FIELDS, TURNED, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit
 
 from .crc import crc_masks
 from .credits import Limits, limit_signature, ticket_bits
+from .crowding import crowding_layout, write_crowding
 from .flit import framed_signature
 from .frame import checked_layout
 from .header import header_layout, name_flow
@@ -54,6 +55,8 @@ class Framer(Unit):
     lacks, ticket : In(3), In(ArrayLayout(ticket_bits(spec), 3))
         For each circuit whether credits are missing that must be asked for, if that lasts for
         ``timeout_cycles``, and its next ticket.
+    crowding : In(crowding_layout())
+        Where sources choose ways: what to tell with control messages and credits.
     o : Out(framed_signature(spec))
         The link.
 
@@ -74,6 +77,7 @@ class Framer(Unit):
     here: Limits
     lacks: Signal
     ticket: data.View
+    crowding: data.View
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -88,6 +92,7 @@ class Framer(Unit):
             "here": In(limit_signature(spec)),
             "lacks": In(DATA_COUNT),
             "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
+            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
         super().__init__(members)
@@ -128,6 +133,7 @@ class Framer(Unit):
                 header.kind.eq(said.kind),
                 header.sequence.eq(said.sequence),
             ]
+            self._tell_crowding(m, header)
             name_flow(m, header, said, said.phase == self.spec.protocol.online)
         with m.Elif(syncs):
             m.d.comb += [
@@ -137,6 +143,7 @@ class Framer(Unit):
             ]
         with m.Else():
             m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
+            self._tell_crowding(m, header)
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
             self.o.valid.eq(hello | (Cat(grants).any() & ~loses)),
@@ -148,6 +155,10 @@ class Framer(Unit):
             self.i.ready.eq(behind | (packet & (self.o.ready | loses))),
             self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
+
+    def _tell_crowding(self, m: Module, header: data.View) -> None:
+        if self.spec.protocol.ways is not None:
+            write_crowding(m, header, self.crowding)
 
     def _grants(
         self, m: Module, choices: Sequence[Value], kept: Value
@@ -179,6 +190,9 @@ class Framer(Unit):
             header.last.eq(descriptor.length),
             header.ticket.eq(frame.ticket),
         ]
+        if self.spec.protocol.ways is not None:
+            with m.If(descriptor.turned):
+                m.d.comb += header.kind.eq(TURNED)
 
     def _crc(self, header: Value, packet: Value) -> Value:
         """Return the CRC of a flit, with a broken packet's last one inverted.

@@ -1,7 +1,7 @@
 """Sending side of a link: tickets, CRC, a queue, and the framer."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
@@ -15,6 +15,7 @@ from fred_hw.unit import Unit, place
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc
 from .credits import Credits, credit_signature, ticket_bits
+from .crowding import crowding_layout
 from .flit import framed_layout, framed_signature
 from .frame import FramedData, checked_layout, frame_layout, frame_signature
 from .framer import Framer
@@ -64,6 +65,8 @@ class Sender(Unit):
         High for a cycle per flit of these that leaves, or is the next one to.
     message : In(message_stream(spec))
         Control messages.
+    crowding : In(crowding_layout())
+        Where sources choose ways: what a router tells of its own.
     o : Out(framed_signature(spec))
         The link, from registers.
 
@@ -91,6 +94,7 @@ class Sender(Unit):
     i: FramedData
     gone: Signal
     message: stream.Interface
+    crowding: data.View
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec, depth: int) -> None:
@@ -110,6 +114,7 @@ class Sender(Unit):
             "i": In(frame_signature(spec)),
             "gone": Out(1),
             "message": In(message_stream(spec)),
+            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
         super().__init__(members)
@@ -122,6 +127,8 @@ class Sender(Unit):
         wiring.connect(m, wiring.flipped(self.message), framer.message)
         wiring.connect(m, wiring.flipped(self.hello), framer.hello)
         m.d.comb += [framer.down.eq(self.down), framer.begins.eq(self.begins)]
+        if self.spec.protocol.ways is not None:
+            m.d.comb += framer.crowding.eq(self.crowding)
         last = place(m, "leaving", StreamRegister(shape=framed_layout(self.spec)))
         wiring.connect(m, framer.o, last.i)
         wiring.connect(m, last.o, wiring.flipped(self.o))

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.axis import axis_members, join_axis
+from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
 from fred_hw.link.session import LinkSession, join_session
 from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
@@ -199,6 +200,27 @@ class MeshRouter(Unit):
                 crossbar.paths[j].eq(mine),
             ]
             wiring.connect(m, crossbar.o[j], out.i)
+        if spec.protocol.ways is not None:
+            self._tell(m, ins, outs)
+
+    def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
+        """Tell all neighbours how crowded each way out is by packets that have not started."""
+        crowding = Signal(crowding_layout())
+        for port, name in enumerate(self.directions):
+            if name not in CROWDING_PLACES:
+                continue
+            waiting = [Cat(one.head.coming[c][port] for one in ins) for c in range(DATA_COUNT)]
+            wanted = Cat(one.any() for one in waiting)
+            count = wire(
+                m, f"waiting_for_{name}", sum(list(Cat(*waiting)), Const(0)), width=CROWDING_BITS
+            )
+            m.d.sync += crowding[name].eq(
+                Cat(
+                    count[:-1] | count[-1].replicate(CROWDING_BITS - 1),
+                    (wanted & ~outs[port].injection.room).any(),
+                )
+            )
+        m.d.comb += [out.crowding.eq(crowding) for out in outs]
 
     def _look(
         self,

@@ -13,7 +13,7 @@ from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
 from fred_hw.link.session import hello_signature
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, TURNED
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
@@ -191,5 +191,7 @@ class RouterInput(Arrivals):
             way.source.eq(self.i.header.source),
             way.here.eq(self.position),
         ]
+        if self.spec.protocol.ways is not None:
+            m.d.comb += way.turned.eq(self.i.header.kind == TURNED)
         m.d.sync += [astray.eq(~self.i.header.unicast | way.astray), self.exit.eq(way.exit)]
         return astray

@@ -25,6 +25,8 @@ class Fork(NamedTuple):
         Columns of the source and of the destination.
     across, along : str
         Directions that lead nearer to its end: "east" or "west", "north" or "south".
+    turned : bool
+        Whether its source chose the other way than addresses name, where sources choose.
     """
 
     ends: tuple[int, int]
@@ -34,6 +36,7 @@ class Fork(NamedTuple):
     end_x: int
     across: str
     along: str
+    turned: bool = False
 
 
 class WiredFork(NamedTuple):
@@ -51,6 +54,8 @@ class WiredFork(NamedTuple):
         One bit high by numbers of directions; none of ``along`` if the end is in this row.
     east : Value
         Whether ``across`` leads east.
+    turned : Value
+        Whether its source chose the other way than addresses name, where sources choose.
     """
 
     source: "Value"
@@ -61,15 +66,20 @@ class WiredFork(NamedTuple):
     across: "Value"
     along: "Value"
     east: "Value"
+    turned: "Value"
 
 
 class Routing(ABC):
     """Which of two directions a packet takes, of those that lead nearer to its end.
 
-    Both methods say the same, one in hardware and one in Python; neither is made from the other.
-    All packets of a pair of ends have one way, so nothing but addresses and places may decide, and
-    no circle of links may wait for each other: tests hold all that of every one.
+    ``port`` and ``between`` say the same, one in Python and one in hardware; neither is made from
+    the other. Packets of a pair of ends have one way at a time, so nothing but addresses and places
+    may decide, and what the source chose where it ``chooses``. No circle of links may wait for each
+    other, whatever it chooses: tests hold all that of every one.
     """
+
+    chooses: bool = False
+    """Whether sources choose one of two ways, as long as nothing of theirs is under way."""
 
     @abstractmethod
     def port(self, fork: Fork) -> str:
@@ -78,6 +88,14 @@ class Routing(ABC):
     @abstractmethod
     def between(self, m: "Module", fork: WiredFork) -> "Value":
         """Return ``fork.across`` or ``fork.along`` in hardware, in the module of the way."""
+
+    def forks(self, m: "Module", fork: WiredFork) -> "Value":
+        """Return whether a packet may leave its source's router by either, if it chooses."""
+        raise NotImplementedError
+
+    def named(self, fork: WiredFork) -> "Value":
+        """Return whether addresses name ``fork.along`` there, if sources choose."""
+        raise NotImplementedError
 
 
 ROUTINGS: Registry[Routing] = Registry("fred_hw.mesh.routings", "way through a mesh")

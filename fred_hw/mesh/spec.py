@@ -9,12 +9,20 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.protocol import ADDRESSES
+from fred_hw.protocol import ADDRESSES, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
 from .routing import ROUTINGS
 
-__all__ = ["DIRECTIONS", "OPPOSITE", "MeshShape", "MeshSpec", "Place", "check_mesh"]
+__all__ = [
+    "DIRECTIONS",
+    "OPPOSITE",
+    "ChoosingProtocol",
+    "MeshShape",
+    "MeshSpec",
+    "Place",
+    "check_mesh",
+]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
 """Ports of a router, by number. Rows count from north to south, columns from west to east."""
@@ -112,6 +120,28 @@ class MeshShape(FileModel):
         return "_".join(parts)
 
 
+class ChoosingProtocol(ProtocolSpec):
+    """The protocol of links in a mesh whose sources choose ways, so that they must know its shape.
+
+    Parameters
+    ----------
+    shape : MeshShape
+        The mesh.
+    """
+
+    shape: MeshShape
+
+    @property
+    def ways(self) -> MeshShape:
+        """Where addresses are."""
+        return self.shape
+
+    @property
+    def suffix(self) -> str:
+        """Part of a generated name that tells these sizes, and the mesh."""
+        return f"{super().suffix}_{self.shape.shape_name}"
+
+
 class MeshSpec(FabricSpec, MeshShape):
     """A mesh of routers, each with an NPU, and I/O controllers around it; frozen and hashable.
 
@@ -145,14 +175,26 @@ class MeshSpec(FabricSpec, MeshShape):
     def _most_ports(self) -> int:
         return 0  # no router acknowledges
 
+    @property
+    def shape(self) -> MeshShape:
+        """The mesh without its links."""
+        return MeshShape(**{name: getattr(self, name) for name in MeshShape.model_fields})
+
+    def _known(self, protocol: ProtocolSpec) -> ProtocolSpec:
+        """Return the protocol of a unit, which knows the mesh where sources choose ways."""
+        if not ROUTINGS[self.routing].chooses:
+            return protocol
+        return ChoosingProtocol(**dict(protocol), shape=self.shape)
+
     @cached_property
     def link(self) -> SwitchSpec:
         """What the ends of its links are made of, as endpoints take it."""
-        return self._unit(len(DIRECTIONS))
+        return self._unit(len(DIRECTIONS), protocol=self._known(self.protocol))
 
     def router(self, directions: Sequence[str]) -> SwitchSpec:
         """Return the sizes of a router with these ports; it has no phases."""
-        return self._unit(len(directions), protocol=self.protocol.with_changes(phases=1))
+        protocol = self._known(self.protocol.with_changes(phases=1))
+        return self._unit(len(directions), protocol=protocol)
 
     @property
     def name(self) -> str:

@@ -49,7 +49,8 @@ class Way(Unit):
     """Say by which port of a router a packet leaves, from the addresses of its ends.
 
     It goes a shortest way: in the column of its end along that, in its row along that, and
-    elsewhere as ``mesh.routing`` says. All packets of a pair of ends have one way.
+    elsewhere as ``mesh.routing`` says. All packets of a pair of ends have one way, or one of two
+    where sources choose.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class Way(Unit):
     -------
     destination, source : In(7)
         Addresses of the ends.
+    turned : In(1)
+        Where sources choose: whether the packet goes the other way than addresses name.
     here : In(position_layout(mesh))
         Where the router is.
     exit : Out(port_bits(spec))
@@ -86,6 +89,7 @@ class Way(Unit):
 
     destination: Signal
     source: Signal
+    turned: Signal
     here: data.View
     exit: Signal
     astray: Signal
@@ -100,6 +104,7 @@ class Way(Unit):
             "destination": In(address),
             "source": In(address),
             "here": In(position_layout(mesh)),
+            **({"turned": In(1)} if ROUTINGS[mesh.routing].chooses else {}),
             "exit": Out(port_bits(self.spec)),
             "astray": Out(1),
         }
@@ -122,6 +127,7 @@ class Way(Unit):
             across=across,
             along=along,
             east=across[DIRECTIONS.index("east")],
+            turned=self.turned if ROUTINGS[self.mesh.routing].chooses else Const(0, 1),
         )
         between = ROUTINGS[self.mesh.routing].between(m, fork)
         leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))

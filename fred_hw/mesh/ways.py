@@ -12,8 +12,11 @@ Link = tuple[int, int, str]
 """Column and row of a router, and a port: the link that leaves by it; "in" is from its NPU."""
 
 
-def way(mesh: MeshSpec, source: int, destination: int) -> list[Link]:
-    """Return the links from one NPU to another, those of both NPUs too; see ``Way``."""
+def way(mesh: MeshSpec, source: int, destination: int, *, turned: bool = False) -> list[Link]:
+    """Return the links from one NPU to another, those of both NPUs too; see ``Way``.
+
+    Where sources choose ways, it is the one that addresses name, or the other if ``turned``.
+    """
     start, end = mesh.places[source], mesh.places[destination]
     x, y = start.x, start.y
     found: list[Link] = [(x, y, "in")]
@@ -23,7 +26,8 @@ def way(mesh: MeshSpec, source: int, destination: int) -> list[Link]:
         along = "" if y == end.y else "south" if y < end.y else "north"
         out = across or along
         if across and along:
-            out = rule.port(Fork((source, destination), x, y, start.x, end.x, across, along))
+            fork = Fork((source, destination), x, y, start.x, end.x, across, along, turned)
+            out = rule.port(fork)
         found.append((x, y, out))
         x, y = mesh.neighbour(x, y, out) or (x, y)
     return [*found, (x, y, "local")]

@@ -5,10 +5,11 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 
 from fred_hw.endpoint.flow_receiver import FlowReceiver
+from fred_hw.endpoint.way_keeper import WayKeeper
 
 from .fault import broken
 
-__all__ = ["any_flit", "any_packet", "no_reply"]
+__all__ = ["any_flit", "any_packet", "chooses_always", "forgets_copies", "no_reply"]
 
 
 @broken(FlowReceiver, {"link": "wrong"})
@@ -34,3 +35,15 @@ def any_packet(m: Module, sound: Any, ports: Any) -> None:
 def no_reply(m: Module, sound: Any, ports: Any) -> None:
     """A destination answers no ask."""
     m.d.comb += sound.ask.valid.eq(0)
+
+
+@broken(WayKeeper, {"link of a mesh": "a way that changes"})
+def chooses_always(m: Module, sound: Any, ports: Any) -> None:
+    """A packet goes the less crowded way, whatever is under way."""
+    m.d.comb += [sound.oldest.eq(ports.begun), sound.again.eq(0)]
+
+
+@broken(WayKeeper, {"link of a mesh": "a way that changes"})
+def forgets_copies(m: Module, sound: Any, ports: Any) -> None:
+    """Packets that are sent again leave no doubt."""
+    m.d.comb += sound.again.eq(0)

@@ -39,6 +39,9 @@ class NumberedEndpoint final : public Endpoint {
         return static_cast<const Numbered&>(flow).lengths[flow.next];
     }
     uint64_t payload(unsigned) override { return 0; }
+    // As often as a source may, and in the midst of packets: the worst for their order.
+    bool turns(const Sending& flow) override { return !flow.turned; }
+    bool leaves(const Sending& flow) override { return flow.begun % 3 == 0; }
     void take(Receiving&, const Header&, uint64_t) override { port_.taken = true; }
     unsigned consume(unsigned circuit) override {
         return port_.keeps_room ? 0 : circuits_[circuit].waiting;

@@ -10,38 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "protocol.hpp"
-
-constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
-
-// HEADER_FIELDS has name, place, bits and first value of each field. Those that a flit has not are 0.
-struct Header {
-#define FIELD(name, low, bits, first) unsigned name = first;
-    HEADER_FIELDS(FIELD)
-#undef FIELD
-};
-
-// What a port sends of a flow: of `total` packets `begun` have begun, those before `base` are acked.
-struct Sending {
-    unsigned phase = 0, peer = 0, generation = 0;
-    uint64_t total = 0, base = 0, next = 0, begun = 0, since = 0;
-};
-
-// What a port has received of a flow: packets, and flits of the one that is coming in.
-struct Receiving {
-    unsigned phase = 0, peer = 0, generation = 0, index = 0;
-    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
-    bool refused = false, flows = false;
-    std::array<bool, KINDS> due{};  // answers
-
-    // Packets that no ack has told of.
-    uint64_t owed() const { return expected - told + repeated; }
-};
-
-struct Counts {
-    std::array<uint64_t, KINDS> sent{};  // flits
-    uint64_t resent = 0, timeouts = 0;
-};
+#include "flows.hpp"
 
 class Endpoint {
 protected:
@@ -63,6 +32,7 @@ protected:
     const unsigned address_, tickets_ = mask(TICKET_BITS), sequences_ = mask(SEQUENCE_BITS);
     std::array<Circuit, CIRCUITS> circuits_;
     uint64_t now_ = 0;
+    std::array<unsigned, 4> crowding_{};  // as the router told last
     // Hellos, unless the link is up from the start.
     bool greets_ = false, hello_due_ = true, knows_ = false, agreed_ = false;
     unsigned incarnation_ = 0, heard_ = 0;
@@ -79,6 +49,10 @@ protected:
     virtual void take(Receiving& flow, const Header& h, uint64_t data) = 0;
     // How many of the flits that are here give up their room now.
     virtual unsigned consume(unsigned circuit) = 0;
+    // Where sources choose ways: which one a flow of which nothing is under way takes, and whether
+    // it leaves that on which it is.
+    virtual bool turns(const Sending&) { return false; }
+    virtual bool leaves(const Sending&) { return false; }
     // Cycles between two bursts.
     virtual uint64_t gap() { return 0; }
     // Whether no flit of a packet goes in this cycle.
@@ -205,6 +179,7 @@ private:
             flow.next = flow.base + ahead;
         } else if (ahead) {
             flow.base += ahead;
+            flow.settle();
             flow.next = std::max(flow.next, flow.base);
             flow.since = now_;
         }
@@ -263,6 +238,7 @@ private:
         for (const Burst& one : under_way(c)) {
             Sending& flow = *one.flow;
             if (flow.base == flow.begun) flow.since = now_;
+            else if (sizes_.chooses && !flow.doubtful) flow.holds |= leaves(flow);
             if (now_ - flow.since < sizes_.timeout_cycles) continue;
             flow.next = flow.base;
             flow.since = now_;
@@ -320,10 +296,16 @@ private:
             const Sending& flow = *one.flow;
             if (flow.next >= one.first &&
                 flow.next < std::min(one.end, flow.base + sizes_.window_packets) &&
+                (flow.next < flow.begun || !flow.holds || flow.base == flow.begun) &&
                 (flow.next < flow.begun || now_ >= c.start_at + (flow.next - one.first) * interval))
                 return &one;
         }
         return nullptr;
+    }
+
+    void choose(Sending& flow) {
+        flow.turned = flow.holds ? !flow.turned : turns(flow);
+        flow.holds = false;
     }
 
     // Begins a packet of the most urgent circuit that may send.
@@ -335,7 +317,9 @@ private:
             Sending& flow = *burst->flow;
             length_ = begin(k, flow);
             packet_ = Header{};
-            packet_.kind = DATA;
+            if (flow.next < flow.begun) flow.again();
+            else if (sizes_.chooses && !flow.under_way()) choose(flow);
+            packet_.kind = flow.turned ? unsigned{TURNED} : unsigned{DATA};
             packet_.circuit = k;
             name(packet_, flow);
             packet_.sequence = flow.next & sequences_;
@@ -448,7 +432,8 @@ public:
             if (c.limit != h.credit_limit) c.since = now;
             c.limit = h.credit_limit;
         }
-        if (h.kind == DATA) {
+        if (h.kind == ACK || h.kind == NACK || h.kind == CREDIT) crowding_ = crowding_of(h);
+        if (h.kind == DATA || (h.kind == TURNED && sizes_.chooses)) {
             receive_data(h, data);
         } else if (h.kind == ACK || h.kind == NACK) {
             if (Sending* flow = current(sending(h), h)) receive_answer(*flow, h);
@@ -494,7 +479,7 @@ public:
         } else {
             return false;
         }
-        ++counts_.sent[h.kind];
+        ++counts_.sent[h.kind == TURNED ? DATA : h.kind];
         return true;
     }
 };

@@ -14,6 +14,7 @@ from fred_hw.protocol import (
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
+    TURNED,
     Kind,
     absent_fields,
 )
@@ -25,6 +26,9 @@ from .protocol_header import FIELDS, SIZES, protocol_header, protocol_sizes
 __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library", "fitting"]
 
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
+CARRYING = (DATA, TURNED)
+
+_SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 
 FlowKey = tuple[int, int]
 """Phase, and the address of the other end at the default index, else 0."""
@@ -100,7 +104,8 @@ class FlitCodec:
         for name, value in fields.items():
             low, bits = HEADER_FIELDS[name]
             header |= (value & ((1 << bits) - 1)) << low
-        last = fields.get("kind", DATA) != DATA or fields.get("index", 0) == fields.get("last", 0)
+        carries = fields.get("kind", DATA) in CARRYING
+        last = not carries or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
     def hello(self, **fields: int) -> Flit:
@@ -173,7 +178,7 @@ def endpoint_library() -> ctypes.CDLL:
         A compiler is not installed or could not build.
     """
     folder = Path(__file__).parent
-    sources = {name: (folder / name).read_text() for name in ("endpoint.cpp", "endpoint.hpp")}
+    sources = {name: (folder / name).read_text() for name in _SOURCES}
     sources["protocol.hpp"] = protocol_header()
     library = ctypes.CDLL(str(shared_library("endpoint", sources)))
     end, number = ctypes.c_void_p, ctypes.c_uint
@@ -189,6 +194,8 @@ def endpoint_library() -> ctypes.CDLL:
 
 class Endpoint:
     """Send and receive packets at one port of a switch.
+
+    Where sources choose ways, it goes the other one as often as it may.
 
     The state of the protocol is kept by ``endpoint.hpp``, payload here.
 
@@ -308,12 +315,14 @@ class Endpoint:
             self._refused += 1
             return
         header = _Header(**self.codec.unpack(flit))
-        assert header.circuit < CONTROL or header.kind not in (DATA, SYNC), f"{flit} has no circuit"
+        assert header.circuit < CONTROL or header.kind not in (*CARRYING, SYNC), (
+            f"{flit} has no circuit"
+        )
         self._port.came, self._port.comes = header, True
 
     def _take(self, header: _Header, data: int) -> None:
         """Keep what has come."""
-        if header.kind not in (DATA, ASK) or not self._port.mine:
+        if header.kind not in (*CARRYING, ASK) or not self._port.mine:
             return
         online = self.spec.protocol.online
         flow = (online, header.source) if header.unicast else (header.phase, 0)
@@ -329,7 +338,7 @@ class Endpoint:
     def _give(self, header: _Header) -> Flit:
         """Return the flit that goes."""
         fields, data = {name: getattr(header, name) for name in FIELDS}, 0
-        if header.kind == DATA:
+        if header.kind in CARRYING:
             if header.index == 0:
                 online = self.spec.protocol.online
                 flow = (online, header.destination) if header.unicast else (header.phase, 0)

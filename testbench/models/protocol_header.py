@@ -9,7 +9,9 @@ from fred_hw.protocol import (
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
+    TURNED,
     Kind,
+    ProtocolSpec,
     absent_fields,
 )
 from fred_hw.spec import SwitchSpec
@@ -23,7 +25,8 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
         "ports": spec.ports,
         "data_bits": spec.data_width,
         "digest": spec.digest,
-        **{name: int(value) for name, value in spec.protocol},
+        **{name: int(getattr(spec.protocol, name)) for name in ProtocolSpec.model_fields},
+        "chooses": int(spec.protocol.ways is not None),
         "buffer_flits": spec.protocol.buffer_flits,
         "quiet_cycles": spec.protocol.quiet_cycles,
         "ack_cycles": spec.protocol.ack_cycles,
@@ -48,6 +51,7 @@ def protocol_header() -> str:
         "CIRCUITS": DATA_COUNT,
         "CONTROL": CONTROL,
         "KINDS": len(KINDS),
+        "TURNED": TURNED,
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)

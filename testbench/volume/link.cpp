@@ -34,8 +34,9 @@ struct PayloadStream {
     uint64_t held_word = 0;
 };
 
-// What an end puts on the link, and the limits that have reached it.
+// What an end puts on the link, and the limits and acks of its unicasts that have reached it.
 struct EndWatch : Watch {
+    Sending unicasts;
     std::array<unsigned, CIRCUITS> limits{};
     std::array<uint64_t, KINDS> kinds{};
 };
@@ -50,7 +51,7 @@ class LinkBench : ClockedTop {
     Violations rules_;
     std::array<EndWatch, 2> watches_;
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, rewinds_ = 0,
-             dropped_ = 0, errors_ = 0;
+             dropped_ = 0, errors_ = 0, changes_ = 0;
 
     // Flows are renamed in each round: phases turn, and the last is the default index.
     void name_flows(unsigned round) {
@@ -107,9 +108,42 @@ class LinkBench : ClockedTop {
             unpack(flit.header, h);
             if (h.credit_circuit < CIRCUITS)
                 watches_[end].limits[h.credit_circuit] = h.credit_limit;
+            if (CHOOSES) pass_router(end, h, flit);
         }
         links_[end].give(valid, flit);
         *links_[end].m_ready = !rng_.percent(options_.link_stall);
+    }
+
+    // Where sources choose ways: tell how crowded they are, as a router would, which is anything
+    // here, and note acks.
+    void pass_router(unsigned end, Header& h, Flit& flit) {
+        if (h.kind != ACK && h.kind != NACK && h.kind != CREDIT) return;
+        h.index = rng_.below(16);
+        h.last = rng_.below(16);
+        h.ticket = rng_.below(256);
+        flit = flit_of(h, flit.data);
+        Sending& flow = watches_[end].unicasts;
+        const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK;
+        if (h.kind != ACK || !h.unicast || ahead > flow.begun - flow.base) return;
+        flow.base += ahead;
+        flow.settle();
+    }
+
+    // A packet of unicasts keeps to the way of those before, unless none can be under way.
+    void check_way(unsigned end, const Header& h) {
+        Sending& flow = watches_[end].unicasts;
+        const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK;
+        const bool turned = h.kind == TURNED;
+        // One that has just been acked may be on its way here.
+        const uint64_t number = flow.base + ahead - (ahead > WINDOW_PACKETS ? SEQUENCE_MASK + 1 : 0);
+        if (number < flow.begun) flow.again();
+        if (turned != flow.turned) {
+            ++changes_;
+            if (flow.under_way())
+                rules_.violation(now_, end, "a way that changes at packet %u", h.sequence);
+        }
+        flow.turned = turned;
+        flow.begun = std::max(flow.begun, number + 1);
     }
 
     void send(unsigned end) {
@@ -122,9 +156,10 @@ class LinkBench : ClockedTop {
         Header h;
         if (watch.check(flit, h, end, now_, rules_) == Watch::STOMPED)
             rules_.violation(now_, end, "a source that spoils a flit");
-        if (h.kind <= HELLO) ++watch.kinds[h.kind];
+        if (h.kind <= HELLO || h.kind == TURNED) ++watch.kinds[h.kind == TURNED ? DATA : h.kind];
         if (h.kind == ASK) rules_.violation(now_, end, "a source that asks");
-        if (h.kind == DATA && h.index == 0 && h.circuit < CIRCUITS) {
+        if (CHOOSES && h.unicast && carries(h.kind) && h.index == 0) check_way(end, h);
+        if (carries(h.kind) && h.index == 0 && h.circuit < CIRCUITS) {
             const unsigned room = (watch.limits[h.circuit] - h.ticket) & TICKET_MASK;
             if (room <= h.last || room > BUFFER_FLITS)
                 rules_.violation(now_, end, "no credit for ticket %u", h.ticket);
@@ -175,6 +210,7 @@ public:
         for (unsigned round = 0; round < options_.rounds && idle_ < options_.idle_limit; ++round) {
             name_flows(round);
             top_.clear = round > 0;
+            for (EndWatch& watch : watches_) watch.unicasts = {};
             cycle();
             top_.clear = 0;
             for (unsigned f = 0; f < FLOWS; ++f)
@@ -210,6 +246,7 @@ public:
         json.add("rewinds", rewinds_);
         json.add("dropped", dropped_);
         json.add("errors", errors_);
+        json.add("changes", changes_);
         add_kinds(json, "from_0", watches_[0].kinds);
         add_kinds(json, "from_1", watches_[1].kinds);
         add_faults(json, "faults", channels_);

@@ -40,7 +40,8 @@ class EndpointPair(Unit):
     i<f>_valid, ready, last, data; o<f>_...
         Payload of flow f, in at its source and out at its destination.
     phase<f> : In
-        Of flow f, for both of its ends. At the default index they are called 0 and 1.
+        Of flow f, for both of its ends. At the default index they are called 0 and 1, or in a mesh
+        whose sources choose ways 0 and as its last NPU.
     m<e>_valid, ready, last, data, header, crc; s<e>_...
         The link, from and to end e.
     clear : In(1)
@@ -60,6 +61,8 @@ class EndpointPair(Unit):
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
+        ways = spec.protocol.ways
+        self.addresses = (0, 1 if ways is None else ways.width * ways.height - 1)
         self.unit_name = "endpoint_pair"
         fields = spec.protocol.fields
         members = {
@@ -79,7 +82,7 @@ class EndpointPair(Unit):
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
             m.d.comb += [
-                end.address.eq(k),
+                end.address.eq(self.addresses[k]),
                 end.send_clear.eq(self.clear.replicate(DATA_COUNT)),
                 end.receive_clear.eq(self.clear.replicate(DATA_COUNT)),
                 self.idle[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.idle),
@@ -99,7 +102,8 @@ class EndpointPair(Unit):
         circuit = flow % DATA_COUNT
         phase = getattr(self, f"phase{flow}")
         sent, received = source.send_flow[circuit], destination.receive_flow[circuit]
-        for one, peer in ((sent, 1 - flow // DATA_COUNT), (received, flow // DATA_COUNT)):
+        here, there = flow // DATA_COUNT, 1 - flow // DATA_COUNT
+        for one, peer in ((sent, self.addresses[there]), (received, self.addresses[here])):
             m.d.comb += [one.phase.eq(phase), one.peer.eq(peer), one.generation.eq(phase)]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])
 
@@ -180,6 +184,8 @@ def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
             Of the whole run; from the first flit taken to the last one given.
         ``rewinds``, ``dropped``, ``errors``
             Strobes of the endpoints.
+        ``changes``
+            Times that a source changed its way, and had nothing under way: else it is a violation.
         ``from_0``, ``from_1``
             Flits that each end sent, by kind.
         ``faults``

@@ -40,6 +40,8 @@ public:
 // What is told of all ends.
 struct Totals {
     uint64_t sent = 0, came = 0, flits = 0, wrong = 0, packets = 0, least = ~uint64_t{0};
+    // Choices of the way that addresses do not name, and ways that were left as they were blocked.
+    uint64_t turned = 0, left_ways = 0;
     double latency = 0;
     Counts counts;
 };
@@ -72,6 +74,19 @@ class End final : private Endpoint {
         number_ = flow.next;
         return options_.flits;
     }
+    // The way that fewer packets wait for at the router, where there are two.
+    bool turns(const Sending& flow) override {
+        const auto [named, other] = CHOICES[address_][flow.peer];
+        totals_.turned += crowding_[other] < crowding_[named];
+        return crowding_[other] < crowding_[named];
+    }
+    // Where it is blocked there and would not be on the other one.
+    bool leaves(const Sending& flow) override {
+        const auto [named, other] = CHOICES[address_][flow.peer];
+        const bool left = blocked(flow.turned ? other : named) && !blocked(flow.turned ? named : other);
+        totals_.left_ways += left && !flow.holds;
+        return left;
+    }
     uint64_t payload(unsigned index) override {
         return ::payload(address_, going_->peer, number_, index);
     }
@@ -92,6 +107,7 @@ class End final : private Endpoint {
     unsigned consume(unsigned circuit) override { return circuits_[circuit].waiting; }
     bool pauses() override { return rng_.percent(options_.stall); }
 
+    bool blocked(unsigned direction) const { return crowding_[direction] & BLOCKED; }
     unsigned other_end() { return rng_.below(NODES - 1); }
     unsigned destination() {
         if (options_.pattern >= 2) return FIXED[options_.pattern - 2][address_];
@@ -141,7 +157,7 @@ public:
             totals_.wrong += !options_.faults || flit.crc != ~crc;
             return;
         }
-        if (h.kind == DATA)
+        if (carries(h.kind))
             totals_.wrong += !receiving(h) || !is_mine(h) || (!options_.faults && !is_next(h));
         Endpoint::receive(now, h, flit.data);
     }
@@ -264,6 +280,8 @@ public:
         json.add("dropped", dropped_);
         json.add("wedged", !done());
         json.add("resent", t.counts.resent);
+        json.add("turned", t.turned);
+        json.add("left_ways", t.left_ways);
         json.add("cycles", now_);
         add_faults(json, "faults_from_ends", from_);
         add_faults(json, "faults_to_ends", to_);

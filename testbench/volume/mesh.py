@@ -6,6 +6,7 @@ from typing import Any
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.ways import way
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 from testbench.stimulus.meshes import PATTERNS
@@ -89,9 +90,22 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
         f"#define EACH_PORT(DO) {' '.join(f'DO({k})' for k in range(len(DIRECTIONS)))}",
         "// Where each end sends to in a fixed pattern; to itself if it sends nothing.",
         f"constexpr unsigned FIXED[][{mesh.routers}] = {{{rows}}};",
+        "// Directions from an end's router to another: that which addresses name, and the other.",
+        f"constexpr unsigned CHOICES[][{mesh.routers}][2] = {{{_choices(mesh)}}};",
     ]
     sources = harness_sources("mesh.cpp", router.unit_name, mesh.link, lines)
     return build_harness(router, sources, emitter)
+
+
+def _choices(mesh: MeshSpec) -> str:
+    """Return of each pair of ends the directions of both ways at the first router, as C++."""
+    ends = range(mesh.routers)
+
+    def first(source: int, end: int, turned: bool) -> int:
+        return DIRECTIONS.index(way(mesh, source, end, turned=turned)[1][2]) % 4
+
+    rows = (", ".join(f"{{{first(a, b, False)}, {first(a, b, True)}}}" for b in ends) for a in ends)
+    return ", ".join(f"{{{row}}}" for row in rows)
 
 
 def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:

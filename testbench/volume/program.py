@@ -49,7 +49,8 @@ def harness_sources(
         f"using Top = V{top};",
     ]
     if spec:
-        files["endpoint.hpp"] = (_FOLDER.parent / "models" / "endpoint.hpp").read_text()
+        for name in ("endpoint.hpp", "flows.hpp"):
+            files[name] = (_FOLDER.parent / "models" / name).read_text()
         files["protocol.hpp"] = protocol_header()
         sizes = protocol_sizes(spec)
         text.append('#include "protocol.hpp"')

@@ -71,12 +71,12 @@ public:
         const bool zero = unpack(flit.header, h);
         if (!good && !stomped) rules.violation(now, port, "CRC %x, want %x", flit.crc, crc);
         if (!zero) rules.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > HELLO) rules.violation(now, port, "kind %u", h.kind);
+        if (h.kind > HELLO && !(CHOOSES && h.kind == TURNED)) rules.violation(now, port, "kind %u", h.kind);
         if (flit.last != ends(h) && good)
             rules.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
         if (good) check_limit(h, port, now, rules);
         const Verdict verdict = good ? GOOD : stomped ? STOMPED : BAD;
-        if (h.kind == DATA) {
+        if (carries(h.kind)) {
             check_data(h, stomped, port, now, rules);
             return verdict;
         }

@@ -11,7 +11,7 @@ from fred_hw.mesh.routing import ROUTINGS, Fork, Routing, WiredFork
 if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
 
-__all__ = ["OddEven"]
+__all__ = ["OddEven", "allowed", "wired_allowed"]
 
 
 class OddEven(Routing):
@@ -21,34 +21,47 @@ class OddEven(Routing):
     """
 
     def port(self, fork: Fork) -> str:
-        odd, east = fork.x % 2 == 1, fork.across == "east"
-        if not (odd or fork.x == fork.start_x if east else not odd):
-            return fork.across
-        goes_on = not east or fork.end_x % 2 == 1 or fork.end_x != fork.x + 1
+        leaves, goes_on = allowed(fork)
         parity = (fork.ends[0] ^ fork.ends[1]).bit_count() % 2 == 1
-        return fork.along if parity or not goes_on else fork.across
+        return fork.along if leaves and (parity or not goes_on) else fork.across
 
     def between(self, m: "Module", fork: WiredFork) -> "Value":
-        from amaranth.hdl import Const, Mux, Signal
+        from amaranth.hdl import Mux
 
-        from fred_hw.gates.select import selected
         from fred_hw.gates.wire import wire
 
-        here, along = fork.here, fork.along
-        columns = [Const(column, here.x.shape()) for column in fork.columns]
-        start = wire(m, "start", selected(fork.source, columns), width=len(here.x))
-        beside = wire(m, "beside", fork.end.x == here.x + 1)
-        turns, goes_on = Signal(), Signal()
-        with m.If(fork.east):
-            m.d.comb += [
-                turns.eq(here.x[0] | (here.x == start)),
-                goes_on.eq(fork.end.x[0] | ~beside | ~along.any()),
-            ]
-        with m.Else():
-            m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]
-        leaves = wire(m, "leaves_row", turns & along.any())
+        leaves, goes_on = wired_allowed(m, fork)
         parity = wire(m, "parity", fork.destination.xor() ^ fork.source.xor())
-        return Mux(leaves & (parity | ~goes_on), along, fork.across)
+        return Mux(leaves & (parity | ~goes_on), fork.along, fork.across)
+
+
+def allowed(fork: Fork) -> tuple[bool, bool]:
+    """Return whether a packet may leave its row here, and whether it may go on in it."""
+    odd, east = fork.x % 2 == 1, fork.across == "east"
+    leaves = odd or fork.x == fork.start_x if east else not odd
+    return leaves, not east or fork.end_x % 2 == 1 or fork.end_x != fork.x + 1
+
+
+def wired_allowed(m: "Module", fork: WiredFork) -> tuple["Value", "Value"]:
+    """Return the same in hardware; a packet in the row of its end does not leave it."""
+    from amaranth.hdl import Const, Signal
+
+    from fred_hw.gates.select import selected
+    from fred_hw.gates.wire import wire
+
+    here, along = fork.here, fork.along
+    columns = [Const(column, here.x.shape()) for column in fork.columns]
+    start = wire(m, "start", selected(fork.source, columns), width=len(here.x))
+    beside = wire(m, "beside", fork.end.x == here.x + 1)
+    turns, goes_on = Signal(), Signal()
+    with m.If(fork.east):
+        m.d.comb += [
+            turns.eq(here.x[0] | (here.x == start)),
+            goes_on.eq(fork.end.x[0] | ~beside | ~along.any()),
+        ]
+    with m.Else():
+        m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]
+    return wire(m, "leaves_row", turns & along.any()), goes_on
 
 
 ROUTINGS.add("odd_even", OddEven(), rank=1)

@@ -11,6 +11,7 @@ from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import gated
 from fred_hw.link.credits import Credits, credit_signature
+from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.link.flit import framed_signature
 from fred_hw.link.frame import frame_layout
@@ -56,6 +57,8 @@ class OutputPort(Unit):
         Control messages to send.
     credit : In(credit_signature(spec))
         From this port's ``InputPort``.
+    crowding : In(crowding_layout())
+        See ``Sender``.
     hello : In(stream.Signature(hello_layout()))
         Hellos to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
@@ -84,6 +87,7 @@ class OutputPort(Unit):
     o: stream.Interface
     message: stream.Interface
     credit: Credits
+    crowding: data.View
     hello: stream.Interface
     down: Signal
     closing: Signal
@@ -109,6 +113,7 @@ class OutputPort(Unit):
             "o": Out(framed_signature(spec)),
             "message": In(message_stream(spec)),
             "credit": In(credit_signature(spec)),
+            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
             "hello": In(stream.Signature(hello_layout())),
             **dict.fromkeys(("down", "closing", "begins"), In(1)),
             "empty": Out(1),
@@ -207,6 +212,8 @@ class OutputPort(Unit):
             sender.begins.eq(self.begins),
             self.empty.eq(sender.empty),
         ]
+        if self.spec.protocol.ways is not None:
+            m.d.comb += sender.crowding.eq(self.crowding)
         expected, known = self._carried(m, enters, frame)
         m.d.comb += [
             sender.i.valid.eq(expected),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.volume.conditions import FAULT_KINDS
@@ -14,6 +15,7 @@ from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 MESH = MeshSpec(width=5, height=4, lanes=2)
 FAULTS, UNSEEN = noticed_by("saturated mesh"), noticed_by("lossy mesh")
 BREAKABLE = FaultyEmitter(FAULTS | UNSEEN)
+ADAPTIVE = [name for name in ROUTINGS if ROUTINGS[name].chooses]
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("saturated_mesh")]
 
 
@@ -31,7 +33,10 @@ def full(pattern: str) -> MeshLoad:
 
 
 @pytest.mark.parametrize("pattern", LOADS)
-@pytest.mark.parametrize("routing", ["xy", pytest.param("odd_even", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "routing",
+    ["xy", *(pytest.param(one, marks=pytest.mark.long) for one in ROUTINGS if one != "xy")],
+)
 def test_what_all_send_at_once_comes_through(routing: str, pattern: str) -> None:
     """Tornado, transpose, complement and a hot spot among them; `make bench` has 8 x 8."""
     found = run_mesh(program(routing), full(pattern))
@@ -47,11 +52,25 @@ def test_circle_that_closes_is_noticed(fault: Fault) -> None:
     assert not found["right"]
 
 
+@pytest.mark.long
+def test_sources_leave_ways_that_are_blocked_and_lose_no_order() -> None:
+    # Without faults each packet must come in order, the first time that it is sent.
+    found = {one: run_mesh(program(one), full("transpose")) for one in ("xy", *ADAPTIVE)}
+    for one in ADAPTIVE:
+        assert found[one]["right"], found
+        assert found[one]["left_ways"] > 20
+        assert found[one]["accepted"] > 1.15 * found["xy"]["accepted"]
+    assert found["xy"]["left_ways"] == 0
+
+
 HIT = MeshLoad(load=0.4, faults_per_million=500, timeout_cycles=1024, measure=27_000)
 
 
-def test_what_links_of_ends_and_of_routers_lose_is_sent_again() -> None:
-    found = run_mesh(program("xy"), HIT)
+@pytest.mark.parametrize(
+    "routing", ["xy", *(pytest.param(one, marks=pytest.mark.long) for one in ADAPTIVE)]
+)
+def test_what_links_of_ends_and_of_routers_lose_is_sent_again(routing: str) -> None:
+    found = run_mesh(program(routing), HIT)
     assert found["right"], found
     assert 8 * found["packets"] >= 200_000
     assert found["resent"] > 100

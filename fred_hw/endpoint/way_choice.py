@@ -1,0 +1,113 @@
+"""Which ways a source may choose of, and how crowded they are at its router."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.gates.wire import wire
+from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
+from fred_hw.mesh.routing import ROUTINGS, WiredFork
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
+
+__all__ = ["WayChoice"]
+
+
+class WayChoice(Unit):
+    """Say whether packets of a source may leave its router by two ports, and how crowded both are.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes, of a mesh whose sources choose ways.
+
+    Members
+    -------
+    source, destination : In(7), In(7)
+        Addresses of the ends.
+    crowding : In(crowding_layout())
+        What the router tells of its ways.
+    forks : Out(1)
+        There are two.
+    named, other : Out(4), Out(4)
+        Packets that wait there for the one that addresses name, and for the other one.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : every cycle.
+    Paths : all inputs to all outputs.
+    Reset : none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``spec`` is no specification; its sources do not choose.
+    """
+
+    clocked = resettable = False
+
+    source: Signal
+    destination: Signal
+    crowding: data.View
+    forks: Signal
+    named: Signal
+    other: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("WayChoice", spec)
+        ways = spec.protocol.ways
+        if ways is None:
+            raise ValueError(f"WayChoice spec must be of a mesh whose sources choose, not {spec!r}")
+        self.ways = ways
+        self.unit_name = f"way_choice_{ways.shape_name}"
+        address = spec.protocol.fields["source"]
+        members = {
+            "source": In(address),
+            "destination": In(address),
+            "crowding": In(crowding_layout()),
+            "forks": Out(1),
+            "named": Out(CROWDING_BITS),
+            "other": Out(CROWDING_BITS),
+        }
+        super().__init__(members)
+
+    def build(self, m: Module) -> None:
+        here, end = (self._place(m, name) for name in ("source", "destination"))
+        # By numbers of directions, as in ``Way``.
+        toward = wire(
+            m, "toward", Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x)
+        )
+        across, along = wire(m, "across", toward & 0b1010), wire(m, "along", toward & 0b0101)
+        fork = WiredFork(
+            *(self.source, self.destination, here, end),
+            columns=tuple(place.x for place in self.ways.places),
+            across=across,
+            along=along,
+            east=across[1],
+            turned=Const(0, 1),
+        )
+        rule = ROUTINGS[self.ways.routing]
+        counts = [self.crowding[name] for name in CROWDING_PLACES]
+        both = [
+            wire(m, f"to_{k}", one_hot_mux(one, counts)) for k, one in enumerate((across, along))
+        ]
+        named = wire(m, "along_is_named", rule.named(fork))
+        m.d.comb += [
+            self.forks.eq(across.any() & rule.forks(m, fork)),
+            self.named.eq(Mux(named, both[1], both[0])),
+            self.other.eq(Mux(named, both[0], both[1])),
+        ]
+
+    def _place(self, m: Module, name: str) -> data.View:
+        """Return column and row of the router of an end."""
+        layout = data.StructLayout(
+            {"x": range(max(2, self.ways.width)), "y": range(max(2, self.ways.height))}
+        )
+        found = Signal(layout, name=f"{name}_place")
+        rows: list[Value] = [
+            Const({"x": place.x, "y": place.y}, layout).as_value() for place in self.ways.places
+        ]
+        m.d.comb += found.as_value().eq(selected(getattr(self, name), rows))
+        return found

@@ -1,0 +1,67 @@
+"""How crowded the ways out of a router are, as it tells its neighbours."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+__all__ = [
+    "CROWDING_BITS",
+    "CROWDING_PLACES",
+    "Crowding",
+    "crowding_layout",
+    "crowding_signature",
+    "read_crowding",
+    "write_crowding",
+]
+
+CROWDING_BITS = 4
+"""Of how crowded a way is: packets that wait for it at the heads of queues, up to 7, and above them
+whether there is no room for one of them, so that it is blocked."""
+
+CROWDING_PLACES = {
+    "north": ("index", 0),
+    "east": ("last", 0),
+    "south": ("ticket", 0),
+    "west": ("ticket", CROWDING_BITS),
+}
+"""By direction, field of the header and first bit there of how crowded it is.
+
+Acks, nacks and credits have no use for these fields. Asks for credits have one for the ticket.
+"""
+
+
+class Crowding(wiring.PureInterface):
+    """What came from a router."""
+
+    valid: Signal
+    payload: data.View
+
+
+def crowding_layout() -> data.StructLayout:
+    """Return how crowded each way out of a router is, by direction."""
+    return data.StructLayout(dict.fromkeys(CROWDING_PLACES, CROWDING_BITS))
+
+
+def crowding_signature() -> wiring.Signature:
+    """Return the signature of what a neighbour tells of its ways.
+
+    Members
+    -------
+    valid : Out(1)
+        High for one cycle when it was told.
+    payload : Out(crowding_layout())
+        How crowded they are.
+    """
+    return wiring.Signature({"valid": Out(1), "payload": Out(crowding_layout())})
+
+
+def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
+    """Say in a header how crowded the ways are."""
+    for name, (field, low) in CROWDING_PLACES.items():
+        m.d.comb += header[field][low : low + CROWDING_BITS].eq(crowding[name])
+
+
+def read_crowding(m: Module, header: data.View, crowding: data.View) -> None:
+    """Take from a header how crowded the ways are."""
+    for name, (field, low) in CROWDING_PLACES.items():
+        m.d.comb += crowding[name].eq(header[field][low : low + CROWDING_BITS])

@@ -1,0 +1,45 @@
+"""A shortest way that the odd-even model leaves; of several the one that the source has chosen.
+
+See ``odd_even``, whose ports these are; the source chooses by what its router tells it of them.
+"""
+
+from typing import TYPE_CHECKING
+
+from fred_hw.mesh.routing import ROUTINGS, Fork, Routing, WiredFork
+
+from .odd_even import allowed, wired_allowed
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Module, Value
+
+__all__ = ["OddEvenAdaptive"]
+
+
+class OddEvenAdaptive(Routing):
+    """Any choice among the ports of odd-even: of two, parity names one, ``turned`` the other."""
+
+    chooses = True
+
+    def port(self, fork: Fork) -> str:
+        leaves, goes_on = allowed(fork)
+        parity = (fork.ends[0] ^ fork.ends[1]).bit_count() % 2 == 1
+        return fork.along if leaves and (parity != fork.turned or not goes_on) else fork.across
+
+    def between(self, m: "Module", fork: WiredFork) -> "Value":
+        from amaranth.hdl import Mux
+
+        from fred_hw.gates.wire import wire
+
+        leaves, goes_on = wired_allowed(m, fork)
+        chosen = wire(m, "chosen", self.named(fork) ^ fork.turned)
+        return Mux(leaves & (chosen | ~goes_on), fork.along, fork.across)
+
+    def forks(self, m: "Module", fork: WiredFork) -> "Value":
+        leaves, goes_on = wired_allowed(m, fork)
+        return leaves & goes_on
+
+    def named(self, fork: WiredFork) -> "Value":
+        return fork.destination.xor() ^ fork.source.xor()
+
+
+ROUTINGS.add("odd_even_adaptive", OddEvenAdaptive(), rank=2)
