@@ -4,21 +4,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from fred_hw.control.registers import RegisterMap
+from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
 from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["controlled", "placed", "streams"]
 
 
-def streams(slave: str, master: str) -> dict[str, Any]:
-    """Return the names of links, and what is in ``tuser``."""
+def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str, Any]:
+    """Return the names of links, and what is in ``tuser``.
+
+    Where the sources of ``spec`` choose ways that has a kind more, and in acks, nacks and credits
+    of routers how crowded ways are.
+    """
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
+    chooses = spec is not None and spec.protocol.ways is not None
+    crowding = {
+        way: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
+        for way, (field, low) in CROWDING_PLACES.items()
+    }
     return {
         "streams": {
             "slave": slave,
             "master": master,
             "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
-            "kinds": list(KINDS),
+            "kinds": [*KINDS, *(["turned"] if chooses else [])],
+            **({"crowding": crowding} if chooses else {}),
             "circuits": list(CIRCUITS),
         }
     }

@@ -104,6 +104,7 @@ def set_ups() -> tuple[SetUp, ...]:
     """Return all curves: uniform ones by size of a packet, then patterns and ways, packets of 5."""
     uniform = [SetUp(pattern="uniform", routing="xy", flits=k, shares=SHARES) for k in SIZES]
     others = [("odd_even", "uniform"), *product(("xy", "odd_even"), FIXED)]
+    others += product(("odd_even_adaptive",), ("uniform", *FIXED))
     return (
         *uniform,
         *(

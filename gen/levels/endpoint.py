@@ -1,5 +1,6 @@
 """An NPU's end of a link, with its collective engine."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fred_hw.ace.endpoint_map import endpoint_map
@@ -7,6 +8,7 @@ from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
 from fred_hw.ace.work import flit_bytes
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
+from fred_hw.mesh.load import is_mesh, load_mesh
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
@@ -16,11 +18,18 @@ from gen.replay import replay
 __all__ = ["EndpointLevel"]
 
 
+def _load_end(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSpec:
+    """Return what the ends of a switch's links are made of, or those of a mesh."""
+    if is_mesh(source):
+        return load_mesh(source, changes).link
+    return load_spec(source, changes)
+
+
 class EndpointLevel(UnitLevel[SwitchSpec]):
     """The endpoint; its latency is from a descriptor's COMMAND to the first read of memory."""
 
     model = SwitchSpec
-    load = staticmethod(load_spec)
+    load = staticmethod(_load_end)
     text = "the NPU's end of a link"
     description = "NPU's end of a FRED link: link layer, collective engine and registers"
     registers = staticmethod(endpoint_map)
@@ -34,7 +43,11 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
         kept = replay(spec, spec.protocol.replay_needed)
         common = controlled(spec, endpoint_map(spec))
-        return {**streams("s_axis", "m_axis"), "replay": kept, **common}
+        return {**streams("s_axis", "m_axis", spec), "replay": kept, **common}
+
+    def said(self, spec: SwitchSpec) -> dict[str, Any]:
+        ways = spec.protocol.ways
+        return spec.model_dump() | ({} if ways is None else {"mesh": ways.model_dump()})
 
     def check(self, spec: SwitchSpec, source: str) -> None:
         try:

@@ -28,7 +28,7 @@ class OfMesh(Level[MeshSpec]):
             "addresses": [[one.x, one.y, one.direction] for one in spec.places],
             "directions": list(DIRECTIONS),
             "errors": list(ERRORS),
-            **streams("s<k>_axis", "m<k>_axis"),
+            **streams("s<k>_axis", "m<k>_axis", spec.link),
             "link_digest": spec.link.digest,
         }
 

@@ -7,7 +7,8 @@ import pytest
 
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
-from fred_hw.protocol import CONTROL, Kind
+from fred_hw.protocol import CONTROL, HEADER_BITS, Kind
+from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
@@ -95,3 +96,36 @@ def test_reset_forgets_all_packets() -> None:
     cycles = [*on_axis(WEST, packet(4, 2)), {}, {"rst": 1}, *SETUP]
     found = seen(cycles, out(EAST))
     assert shown_data(found) == []
+
+
+ADAPTIVE = MESH.with_changes(routing="odd_even_adaptive")
+
+
+def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
+    """Let two packets wait for the east without room, then one go west, of which a credit tells."""
+    codec = FlitCodec(ADAPTIVE.link)
+    none = codec.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=0, credit_limit=0)
+
+    def unicast(destination: int, ticket: int, circuit: int = 0) -> Flit:
+        about = {"unicast": 1, "destination": destination, "ticket": ticket}
+        return codec.pack(circuit=circuit, sequence=ticket, **about)
+
+    sent = [
+        on_axis(EAST, [none, *[None] * 12]),
+        on_axis(WEST, [*[None] * 4, unicast(2, 0), *[None] * 8]),
+        on_axis(LOCAL, [*[None] * 4, unicast(2, 0), *[None] * 7, unicast(0, 0, 1)]),
+    ]
+    cycles = [one | two | three for one, two, three in zip(*sent, strict=True)]
+    setup = greeting(NUMBERS, ADAPTIVE)
+    inputs = [READY | one for one in [*setup, *cycles, *[{}] * 30]]
+    unit = MeshRouter(mesh=ADAPTIVE, directions=DIRECTIONS)
+    flits = [
+        codec.unpack(Flit(user & (1 << HEADER_BITS) - 1, 0, 0))
+        for valid, _, user in trace(unit, inputs, out(LOCAL))[len(setup) :]
+        if valid
+    ]
+    told = [one for one in flits if one["kind"] in (Kind.ACK, Kind.NACK, Kind.CREDIT)]
+    assert told
+    # Two wait in different queues; that they have no room is above their number.
+    assert told[-1]["last"] == 8 + 2
+    assert told[-1]["index"] == told[-1]["ticket"] == 0
