@@ -1,14 +1,11 @@
 """Specification of what crosses a link: packets, phases, windows, buffers, header and CRC."""
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from .files import AUTO, AutoOrInt, FileModel, int_range, refused
-
-if TYPE_CHECKING:
-    from .mesh.spec import MeshShape
 
 __all__ = [
     "ADDRESSES",
@@ -31,6 +28,7 @@ __all__ = [
     "TURNED",
     "Kind",
     "ProtocolSpec",
+    "Ways",
     "absent_fields",
 ]
 
@@ -121,6 +119,22 @@ has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
 
 HELLO_FIELDS = ("incarnation", "heard", "knows", "up", "digest")
 """Fields of a hello alone."""
+
+
+class Ways(Protocol):
+    """What ends know of a mesh whose sources choose ways: see ``MeshShape``."""
+
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def shape_name(self) -> str: ...
+    def choice(self, spec: Any) -> Any:
+        """Return the unit that knows ways, a ``WayChoice``, for ends of such sizes."""
+
+    def model_dump(self) -> dict[str, Any]: ...
+
 
 _OF_PHASES, _OF_UNICASTS = ("phase", "generation"), ("destination", "source")
 _OF_OTHERS = ("unicast", "sequence", "index", "last", "ticket")
@@ -350,7 +364,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         return self.phases
 
     @property
-    def ways(self) -> "MeshShape | None":
+    def ways(self) -> Ways | None:
         """The mesh whose sources choose ways, which all ends know; else None."""
         return None
 

@@ -33,6 +33,9 @@ DRAWN = (
 OURS = {5: "", 8: "", 10: "7 4"}
 """Dashes of ours by the flits of a packet, as those of published ones; of 8 a thinner line."""
 
+BESIDE = {"xy": "xy", "odd_even": None, "odd_even_adaptive": "odd_even"}
+"""Our ways in the table of patterns, and the published ones that stand beside them."""
+
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 56, 20, 40, 52
 MOST = 5.0
 """Latency over that of the lowest load at which lines leave the figure."""
@@ -215,23 +218,30 @@ def _saturation(curve: MeasuredCurve | RouterCurve) -> list[str]:
 
 
 def pattern_table(record: SaturationRecord) -> list[str]:
-    """Return where patterns saturate by both ways, as shares of what X-Y allows."""
+    """Return where patterns saturate by all ways, as shares of what X-Y allows.
+
+    The published odd-even is adaptive, so it stands beside ours that is.
+    """
     published = {(one.pattern, one.routing): one for one in PATTERN_CURVES}
     rows: list[list[str]] = []
     for pattern in dict.fromkeys(one.pattern for one in PATTERN_CURVES):
         cells: list[str] = []
         allowed = ""
-        for routing in ("xy", "odd_even"):
+        for routing, beside in BESIDE.items():
             ours = record.curve(pattern, routing, 5)
             allowed = f"{ours.capacity:.3f}"
-            theirs = _share(knee(published[pattern, routing].points, 3.0))
-            if (pattern, routing) == (TRANSPOSE_20.pattern, TRANSPOSE_20.routing):
+            cells += [_share(knee(ours.points, 3.0)), _share(beyond_share(ours))]
+            if beside is None:
+                continue
+            theirs = _share(knee(published[pattern, beside].points, 3.0))
+            if (pattern, beside) == (TRANSPOSE_20.pattern, TRANSPOSE_20.routing):
                 theirs += f"; packets of 20: {_share(knee(TRANSPOSE_20.points, 3.0))}"
-            cells += [_share(knee(ours.points, 3.0)), _share(beyond_share(ours)), theirs]
+            cells.append(theirs)
         rows.append([pattern, allowed, *cells])
     titles = ["", "X-Y allows"]
-    for routing in ("`xy`", "`odd_even`"):
-        titles += [f"{routing}, ours", "passes", f"{routing}, BookSim 2"]
+    for routing, beside in BESIDE.items():
+        titles += [f"`{routing}`, ours", "passes"]
+        titles += [] if beside is None else [f"`{beside}`, BookSim 2"]
     return _table(titles, rows)
 
 

@@ -9,7 +9,6 @@ from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .flow import flow_layout, way_layout
-from .way_choice import WayChoice
 
 __all__ = ["WayKeeper"]
 
@@ -59,6 +58,11 @@ class WayKeeper(Unit):
     Throughput : a packet in each cycle.
     Paths : ``begins``, ``oldest`` and ``begun`` to ``turned``, the latter two to ``holds``.
     Reset : forgets all.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``spec`` is no specification; its sources do not choose.
     """
 
     address: Signal
@@ -79,6 +83,10 @@ class WayKeeper(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("WayKeeper", spec)
+        ways = spec.protocol.ways
+        if ways is None:
+            raise ValueError(f"WayKeeper spec must be of a mesh whose sources choose, not {spec!r}")
+        self.ways = ways
         self.unit_name = f"way_keeper_p{spec.ports}_{spec.protocol.suffix}"
         sequence = spec.protocol.fields["sequence"]
         members = {
@@ -94,7 +102,7 @@ class WayKeeper(Unit):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        choice = place(m, "choice", WayChoice(spec=self.spec))
+        choice = place(m, "choice", self.ways.choice(self.spec))
         m.d.comb += [
             choice.source.eq(self.address),
             choice.destination.eq(self.flow.peer),

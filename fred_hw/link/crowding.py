@@ -1,6 +1,6 @@
 """How crowded the ways out of a router are, as it tells its neighbours."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
@@ -24,7 +24,7 @@ CROWDING_PLACES = {
     "south": ("ticket", 0),
     "west": ("ticket", CROWDING_BITS),
 }
-"""By direction, field of the header and first bit there of how crowded it is.
+"""By direction, field of the header and first bit there of how crowded it is, without gaps.
 
 Acks, nacks and credits have no use for these fields. Asks for credits have one for the ticket.
 """
@@ -57,8 +57,11 @@ def crowding_signature() -> wiring.Signature:
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
     """Say in a header how crowded the ways are."""
-    for name, (field, low) in CROWDING_PLACES.items():
-        m.d.comb += header[field][low : low + CROWDING_BITS].eq(crowding[name])
+    # Whole fields: tools take parts of them for loops through the CRC.
+    fields: dict[str, list[Value]] = {}
+    for name, (field, _) in CROWDING_PLACES.items():
+        fields.setdefault(field, []).append(crowding[name])
+    m.d.comb += [header[field].eq(Cat(values)) for field, values in fields.items()]
 
 
 def read_crowding(m: Module, header: data.View, crowding: data.View) -> None:

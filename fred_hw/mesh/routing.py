@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
     from amaranth.lib import data
 
+    from fred_hw.spec import SwitchSpec
+    from fred_hw.unit import Unit
+
 __all__ = ["ROUTINGS", "Fork", "Routing", "WiredFork"]
 
 
@@ -91,6 +94,10 @@ class Routing(ABC):
 
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
         """Return whether a packet may leave its source's router by either, if it chooses."""
+        raise NotImplementedError
+
+    def choice(self, spec: "SwitchSpec") -> "Unit":
+        """Return the unit in which a source finds its ways, if it chooses."""
         raise NotImplementedError
 
     def named(self, fork: WiredFork) -> "Value":

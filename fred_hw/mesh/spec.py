@@ -110,6 +110,10 @@ class MeshShape(FileModel):
             if one == "local" or self.controllers or self.neighbour(x, y, one)
         )
 
+    def choice(self, spec: SwitchSpec) -> Any:
+        """Return the unit in which a source finds its ways, if it chooses."""
+        return ROUTINGS[self.routing].choice(spec)
+
     @property
     def shape_name(self) -> str:
         """Part of a generated name that tells where addresses are and which ways lead there."""

@@ -13,12 +13,12 @@ from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit
 
 from .routing import ROUTINGS, WiredFork
-from .spec import DIRECTIONS, MeshSpec, check_mesh
+from .spec import DIRECTIONS, MeshShape, MeshSpec, check_mesh
 
 __all__ = ["Way", "check_directions", "position_layout", "ways_name"]
 
 
-def position_layout(mesh: MeshSpec) -> data.StructLayout:
+def position_layout(mesh: MeshShape) -> data.StructLayout:
     """Return where a router is: column ``x`` and row ``y``."""
     return data.StructLayout({"x": range(max(2, mesh.width)), "y": range(max(2, mesh.height))})
 

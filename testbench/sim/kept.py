@@ -103,7 +103,8 @@ def kept(
         (folder / "design").write_bytes(pickle.dumps(design))
 
     names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
-    content = [sources, *names, type(model).__qualname__, model.model_dump_json(), repr(more)]
+    # What it is says of what subclasses its parts are, too.
+    content = [sources, *names, repr(model), model.model_dump_json(), repr(more)]
     try:
         place = built(f"{write.__name__.strip('_')}-verilog", content, build)
     except _ChangedError as changed:

@@ -50,11 +50,15 @@ FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 
 
 def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
-    """Return a size for each name that a parameter of a public unit has, those of a lane apart."""
+    """Return a size for each name that a parameter of a public unit has, those of a lane apart.
+
+    Sources choose ways, so that units have all that they may have.
+    """
     names = {"parts": "all"}
     counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "sources": 2, "machines": 1}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
-    mesh = MESH.with_changes(protocol=spec.protocol) if spec.protocol != MESH.protocol else MESH
+    mesh = MESH.with_changes(protocol=spec.protocol, routing="odd_even_adaptive")
+    spec = spec.with_changes(protocol=mesh.link.protocol)
     meshes = {"mesh": mesh, "directions": DIRECTIONS}
     return {
         "spec": spec,

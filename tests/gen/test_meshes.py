@@ -17,6 +17,9 @@ SPECS = {
     "column": MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False),
     "row with controllers": MeshSpec(width=3, height=1, lanes=1, routing="odd_even"),
     "four kinds of corners": MeshSpec(width=2, height=2, lanes=1, controllers=False),
+    "corners that tell": MeshSpec(
+        width=2, height=2, lanes=1, controllers=False, routing="odd_even_adaptive"
+    ),
 }
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("meshes")]  # each is generated once
 each = pytest.mark.parametrize(
@@ -26,6 +29,7 @@ each = pytest.mark.parametrize(
         "row with controllers",
         # Simulated in tests/testbench/cosimulation.
         pytest.param("four kinds of corners", marks=pytest.mark.long),
+        "corners that tell",
     ],
 )
 
@@ -123,3 +127,22 @@ def test_endpoints_of_two_ports_to_read_change_no_mesh() -> None:
     endpoint = spec.endpoint.model_copy(update={"read_ports": 2})
     other = kept(generate, spec.with_changes(endpoint=endpoint), level="mesh")
     assert other.verilog == design_of("column").verilog
+
+
+@pytest.mark.parametrize("level", ["router", "endpoint"])
+def test_units_of_a_mesh_whose_sources_choose_ways_say_so(level: str, tmp_path: Path) -> None:
+    plain = MeshSpec(width=2, height=2, lanes=1, format="int8", controllers=False)
+    said = []
+    for mesh in (plain, plain.with_changes(routing="odd_even_adaptive")):
+        design = kept(generate, mesh if level == "router" else mesh.link, level=level)
+        (text,) = (text for file, text in design.files().items() if file.endswith(".json"))
+        said.append(json.loads(text))
+        written(design, tmp_path)
+        if level == "endpoint":  # other routers are read above
+            files = f"{design.name}.vlt", f"{design.name}.v"
+            assert lint(tmp_path, design.name, *files) == (0, "")
+    assert said[0]["link_digest"] != said[1]["link_digest"]
+    assert said[0]["name"] != said[1]["name"]
+    assert said[1]["streams"]["kinds"] == [*said[0]["streams"]["kinds"], "turned"]
+    assert said[1]["streams"]["crowding"]["south"] == [36, 4]
+    assert "crowding" not in said[0]["streams"]

@@ -12,6 +12,9 @@ from .odd_even import allowed, wired_allowed
 if TYPE_CHECKING:
     from amaranth.hdl import Module, Value
 
+    from fred_hw.spec import SwitchSpec
+    from fred_hw.unit import Unit
+
 __all__ = ["OddEvenAdaptive"]
 
 
@@ -37,6 +40,11 @@ class OddEvenAdaptive(Routing):
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
         leaves, goes_on = wired_allowed(m, fork)
         return leaves & goes_on
+
+    def choice(self, spec: "SwitchSpec") -> "Unit":
+        from fred_hw.mesh.way_choice import WayChoice
+
+        return WayChoice(spec=spec)
 
     def named(self, fork: WiredFork) -> "Value":
         return fork.destination.xor() ^ fork.source.xor()

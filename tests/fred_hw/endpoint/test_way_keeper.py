@@ -1,12 +1,10 @@
 """Contract of fred_hw.endpoint.way_keeper: when a flow may take another way, and which."""
 
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from fred_hw.endpoint.way_choice import WayChoice
 from fred_hw.endpoint.way_keeper import WayKeeper
 from fred_hw.link.crowding import CROWDING_PLACES
 from fred_hw.mesh.spec import MeshSpec
@@ -33,7 +31,7 @@ STUCK, BOTH = crowded(**{NAMED: BLOCKED}), crowded(**{NAMED: BLOCKED, OTHER: BLO
 
 def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str] = ("turned",)) -> list[Any]:
     """Return what the keeper shows; inputs stay until they are given anew, strobes for a cycle."""
-    strobes = dict.fromkeys(("begins", "again", "acknowledged", "load"), 0)
+    strobes = dict.fromkeys(("begins", "again", "acknowledged", "load", "rst"), 0)
     kept: dict[str, int] = {**FLOW, **FREE, "oldest": 0, "begun": 0, "number": 0}
     cycles = []
     for one in inputs:
@@ -144,22 +142,20 @@ def test_a_phase_has_no_choice() -> None:
     assert found == [0] * 2
 
 
-def test_pairs_that_have_one_port_are_told_from_those_that_have_two() -> None:
-    rng, ends = random.Random(1), range(len(MESH.places))
-    asked, wanted = [], []
-    for source in ends:
-        for end in ends:
-            named, other = (way(MESH, source, end, turned=turned)[1:] for turned in (False, True))
-            counts = {one: rng.randrange(16) for one in CROWDING_PLACES}
-            asked.append({"source": source, "destination": end, **crowded(**counts)})
-            ports = named[0][2], other[0][2]
-            forks = ports[0] != ports[1]
-            wanted.append((1, *(counts[port] for port in ports)) if forks else (0,))
-    found = trace(WayChoice(spec=SPEC), asked, ["forks", "named", "other"])
-    assert [one if one[0] else (0,) for one in found] == wanted
-    assert sum(one[0] for one in found) > 50
+def test_throughput_is_a_packet_in_each_cycle() -> None:
+    # Each is acknowledged at once, and chooses anew by what was told in the cycle before.
+    told = [FULL, FREE, FULL, FULL, FREE]
+    inputs = [{**one, "oldest": k, "begun": k, **BEGIN} for k, one in enumerate(told)]
+    assert run(inputs)[1:] == [1, 0, 1, 1]
+
+
+def test_reset_forgets_way_doubt_and_hold() -> None:
+    begun = [FULL, BEGIN, {**STUCK, "begun": 1}, {"again": 1}, {}]
+    found = run([*begun, {"rst": 1}, {"oldest": 0, "begun": 0}], ("kept.turned", "kept.doubtful"))
+    assert found[4:6] == [(1, 1), (1, 1)]
+    assert found[6] == (0, 0)
 
 
 def test_a_link_whose_sources_do_not_choose_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^WayChoice spec must be of a mesh whose sources choose"):
-        WayChoice(spec=LINK)
+    with pytest.raises(ValueError, match=r"^WayKeeper spec must be of a mesh whose sources choose"):
+        WayKeeper(spec=LINK)

@@ -7,9 +7,12 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
-from fred_hw.mesh.routing import ROUTINGS, WiredFork
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
+
+from .routing import ROUTINGS, WiredFork
+from .spec import MeshShape
+from .way import position_layout
 
 __all__ = ["WayChoice"]
 
@@ -60,6 +63,7 @@ class WayChoice(Unit):
         ways = spec.protocol.ways
         if ways is None:
             raise ValueError(f"WayChoice spec must be of a mesh whose sources choose, not {spec!r}")
+        assert isinstance(ways, MeshShape)
         self.ways = ways
         self.unit_name = f"way_choice_{ways.shape_name}"
         address = spec.protocol.fields["source"]
@@ -102,9 +106,7 @@ class WayChoice(Unit):
 
     def _place(self, m: Module, name: str) -> data.View:
         """Return column and row of the router of an end."""
-        layout = data.StructLayout(
-            {"x": range(max(2, self.ways.width)), "y": range(max(2, self.ways.height))}
-        )
+        layout = position_layout(self.ways)
         found = Signal(layout, name=f"{name}_place")
         rows: list[Value] = [
             Const({"x": place.x, "y": place.y}, layout).as_value() for place in self.ways.places
