@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ import pytest
 
 from fred_cli.cli import cli
 from fred_cli.main import main
-from gen.design import generate
-from testbench.sim.kept import kept
+from tests.kept_designs import keep_designs
 
 from .pages import PAGES, ROOT, Shown, commands, inline
 
@@ -106,7 +104,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "FLOWS").write_text(FLOWS)
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gen.design.generate", partial(kept, generate))
+    keep_designs(monkeypatch)
     return tmp_path
 
 

@@ -1,16 +1,14 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fred_cli import progress
-from gen.design import generate
-from testbench.sim.kept import kept
 from tests.fred_cli.fred import Fred
+from tests.kept_designs import keep_designs
 from tests.records import give_records, router, whole_switch
 
 NARROW = """npus: 4
@@ -73,7 +71,7 @@ def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixt
 @pytest.fixture
 def kept_designs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Generate no design twice, in this test or others that keep theirs."""
-    monkeypatch.setattr("gen.design.generate", partial(kept, generate))
+    keep_designs(monkeypatch)
 
 
 @pytest.fixture
