@@ -288,6 +288,9 @@ def _mesh(source: str) -> Hardware:
         return hashlib.sha256(both.encode()).hexdigest()
 
     whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
+    if whole.routing != "xy":
+        message = f"must be xy, the ways that the model's meshes have, not {whole.routing}"
+        raise InputError(source, "routing", message)
 
     def algorithms(group: Sequence[int]) -> Mapping[str, str]:
         done = {one.model: name for name, one in ALGORITHMS.items()}

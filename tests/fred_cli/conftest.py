@@ -35,6 +35,7 @@ TEXTS = {
     "own.yaml": "kind: transformer\nlayers: 4\nhidden: 256\nheads: 4\nsequence: 128\n"
     "vocabulary: 1000\nstrategy: MP2-DP2-PP1\nmode: stationary\nmicrobatches: 1\n"
     "samples_per_replica: 4\n",
+    "adaptive.yaml": "width: 5\nheight: 4\nrouting: odd_even_adaptive\n",
     "two-roots.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 2, npus: [0, 1]}\n"
     "- {name: b, chiplets: 1, ports: 2, controllers: 2}\n",
     "bare-leaf.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 4, npus: [0, 1]}\n"

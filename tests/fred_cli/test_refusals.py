@@ -57,6 +57,8 @@ REFUSED = {
     "fred-d, not 4",
     f"estimate --topology fred-d --workload gpt-3 --rtl {MESH}": r"--rtl: must be no mesh, "
     "as fred-d, not mesh_5x4_.*",
+    "estimate --topology mesh:5x4 --workload gpt-3 --rtl adaptive.yaml": r"adaptive\.yaml: "
+    "routing: must be xy, the ways that the model's meshes have, not odd_even_adaptive",
     f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of "
     "4 x 5, as mesh:4x5, not mesh_5x4_.*",
     f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B of a "
