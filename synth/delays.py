@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -131,24 +132,46 @@ def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedC
     shapes = {_shape(libraries.cells[name]) for name in wanted}
     found: dict[str, TimedCell] = {}
     for library in libraries.files:
-        names = {
-            name
-            for name, cell in library.cells.items()
-            if name in wanted or (cell.usable and _shape(cell) in shapes)
-        }
-        text = COMMENTS.sub("", library.text)
-        templates = _templates(text)
-        starts = list(_CELL.finditer(text))
-        ends = [start.start() for start in starts[1:]] + [len(text)]
-        for start, end in zip(starts, ends, strict=True):
-            if start[1] in names:
-                group = _read_group("cell", start[1], text, start.end(), end)
+        tables = _tables(library.text)
+        for name in tables.places:
+            cell = library.cells.get(name)
+            if cell and (name in wanted or (cell.usable and _shape(cell) in shapes)):
                 try:
-                    found[start[1]] = _cell(group, libraries.cells[start[1]], templates)
+                    found[name] = tables.cell(libraries.cells[name])
                 except ValueError:
                     message = "must have numbers in timing tables, one for each pair of indices"
-                    raise InputError(str(library.path), f"cell {start[1]}", message) from None
+                    raise InputError(str(library.path), f"cell {name}", message) from None
     return found
+
+
+class _Tables:
+    """Cells of a library, each read when it is asked for first."""
+
+    def __init__(self, text: str) -> None:
+        self._text = COMMENTS.sub("", text)
+        self._templates = _templates(self._text)
+        starts = list(_CELL.finditer(self._text))
+        ends = [start.start() for start in starts[1:]] + [len(self._text)]
+        self.places = {
+            start[1]: (start.end(), end) for start, end in zip(starts, ends, strict=True)
+        }
+        """Where the contents of each cell begin, and before where they end."""
+        self._read: dict[str, tuple[Cell, TimedCell]] = {}
+
+    def cell(self, cell: Cell) -> TimedCell:
+        """Return a cell with its tables."""
+        before, timed = self._read.get(cell.name, (None, None))
+        if timed is None or before != cell:
+            group = _read_group("cell", cell.name, self._text, *self.places[cell.name])
+            timed = _cell(group, cell, self._templates)
+            self._read[cell.name] = cell, timed
+        return timed
+
+
+@lru_cache(maxsize=8)
+def _tables(text: str) -> _Tables:
+    """Return what is read of a library, once: it is asked for its cells again as designs change."""
+    return _Tables(text)
 
 
 def _shape(cell: Cell) -> tuple[object, ...]:
