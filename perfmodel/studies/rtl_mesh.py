@@ -1,6 +1,5 @@
 """The model beside the RTL of a mesh: cycles of phases on routers with endpoints, and ours."""
 
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,7 +21,6 @@ __all__ = [
     "load_mesh_cycles",
     "mesh_beside_rtl",
     "mesh_topology",
-    "shipped_mesh_rows",
 ]
 
 SHIPPED_MESH_CYCLES = RECORDS / "mesh-5x4-phases.json"
@@ -88,9 +86,3 @@ def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
         lambda _: topology,
         lambda row, _: _ALGORITHMS[row.algorithm],
     )
-
-
-@cache
-def shipped_mesh_rows() -> tuple[RtlRow, ...]:
-    """Return those of the shipped record, simulated once: all 136 phases take 45 s."""
-    return mesh_beside_rtl(load_mesh_cycles())

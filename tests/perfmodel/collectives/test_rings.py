@@ -55,7 +55,7 @@ def of_twenty(ports: int, algorithm: str, flits: int) -> float:
     [
         ("ring", 2048, 21776, 21776),
         ("hierarchical_2d_halves", 2048, 5908, 5768),
-        ("hierarchical_2d_halves", 8192, 20344, 18832),
+        pytest.param("hierarchical_2d_halves", 8192, 20344, 18832, marks=pytest.mark.long),
     ],
 )
 def test_a_second_port_to_read_saves_what_it_does_in_rtl(
