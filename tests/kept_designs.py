@@ -19,4 +19,5 @@ def _generate(spec: FileModel, emitter: VerilogEmitter | None = None, **more: An
 
 def keep_designs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take designs that a command generates from those that are kept."""
-    monkeypatch.setattr("gen.design.generate", _generate)
+    for module in ("gen.design", "synth.synthesis"):
+        monkeypatch.setattr(f"{module}.generate", _generate)

@@ -20,6 +20,7 @@ from synth import mapping
 from synth.liberty import Libraries, read_libraries
 from synth.mapping import EFFORTS, MapOptions, Mapped, map_design
 from synth.netlist import read_netlist
+from testbench.sim.kept import kept
 from tests.synth.tiny import tiny_liberty, tiny_libraries
 
 MODELS = """\
@@ -108,7 +109,7 @@ def mapped(
 @pytest.mark.slow
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_what_is_mapped_computes_the_same(tmp_path: Path, effort: str) -> None:
-    design = generate(load_spec("tiny-2"))
+    design = kept(generate, load_spec("tiny-2"))
     result = mapped(design.verilog, design.name, tmp_path, effort)
     modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
     assert modules.keys() == design.modules.keys()
@@ -166,7 +167,7 @@ def proven(top: str, result: Mapped, folder: Path, *, registers: int) -> None:
 
 
 def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
-    design = generate(load_spec("tiny-2"))
+    design = kept(generate, load_spec("tiny-2"))
     result = mapped(design.verilog, design.name, tmp_path)
     modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
     signals = {name: {signal for signal, _ in module.registers} for name, module in modules.items()}
@@ -179,9 +180,9 @@ def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_module_is_mapped_alike_in_every_design(tmp_path: Path) -> None:
-    texts = []
+    texts, least = [], {"format": "int8", "lanes": 1, "adder_registers": 1}
     for name in ("tiny-2", "small-4"):
-        design = generate(load_spec(name, {"format": "int8", "lanes": 1, "adder_registers": 1}))
+        design = kept(generate, load_spec(name, least))
         result = mapped(design.verilog, design.name, tmp_path, "speed")
         modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
         texts.append({name: modules[name].text for name in modules if not name.startswith("fred")})
@@ -190,7 +191,7 @@ def test_a_module_is_mapped_alike_in_every_design(tmp_path: Path) -> None:
 
 
 def test_flat_is_one_module(tmp_path: Path) -> None:
-    design = generate(load_spec("tiny-2"))
+    design = kept(generate, load_spec("tiny-2"))
     result = mapped(design.verilog, design.name, tmp_path, flat=True)
     assert list(read_netlist(result.verilog, tiny_libraries(tmp_path))) == [design.name]
 

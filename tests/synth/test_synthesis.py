@@ -118,27 +118,27 @@ def near(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("libraries", "effort"),
+    ("libraries", "effort", "lanes"),
     [
-        (nangate45, "speed"),
-        pytest.param(nangate45, "area", marks=pytest.mark.long),
-        pytest.param(asap7, "speed", marks=pytest.mark.long),
-        pytest.param(sky130, "area", marks=pytest.mark.long),
-        pytest.param(asap7, "area", marks=pytest.mark.long),
-        pytest.param(sky130, "speed", marks=pytest.mark.long),
+        (nangate45, "speed", 1),
+        pytest.param(nangate45, "area", 2, marks=pytest.mark.long),
+        pytest.param(asap7, "speed", 2, marks=pytest.mark.long),
+        pytest.param(sky130, "area", 2, marks=pytest.mark.long),
+        pytest.param(asap7, "area", 2, marks=pytest.mark.long),
+        pytest.param(sky130, "speed", 2, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
 def test_modules_alone_are_near_to_all_of_them_at_once(
-    libraries: Callable[[], list[Path]], effort: str
+    libraries: Callable[[], list[Path]], effort: str, lanes: int
 ) -> None:
-    clock, area = near(libraries, {"lanes": 2}, effort, sizing=False)
+    clock, area = near(libraries, {"lanes": lanes}, effort, sizing=False)
     # Nothing is merged, or buffered together, across the border between an adder and the
     # crossing before it: -0.3, 2.2, 0.4 and 1.5 %. Names of nets alone move the design that is
-    # mapped whole by 1.2 %. In nangate45 -1.7 and 0.9 %.
+    # mapped whole by 1.2 %. In nangate45 -1.2 and 0.9 %.
     assert 0.98 < area < 1.04
     # The longest path crosses that border, and ABC takes both sides of it to be as urgent:
-    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path. In nangate45 7.0 and -11 %.
+    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path. In nangate45 4.7 and -11 %.
     assert clock < 1.09
 
 

@@ -22,6 +22,7 @@ from tests.fred_cli.fred import Fred
 from tests.synth.sloped import sloped_liberty
 from tests.synth.tiny import tiny_liberty
 
+pytestmark = pytest.mark.usefixtures("kept_designs")
 needs_opensta = pytest.mark.skipif(
     find_opensta() is None, reason="Debian's package opensta is not installed"
 )
