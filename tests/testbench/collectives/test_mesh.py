@@ -1,4 +1,7 @@
-"""Endpoints at a small mesh: collectives from the compiler's programs, bit for bit, in Icarus."""
+"""Endpoints at a small mesh: collectives from the compiler's programs, bit for bit.
+
+In compiled code, and one in Icarus, as the mesh is generated.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -9,7 +12,9 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
+from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.mesh import build_mesh_with_ends
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, npu_steps, run_plane
@@ -31,7 +36,7 @@ pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("mesh_w
 
 @cache
 def model() -> Path:
-    return build_mesh_with_ends(MESH, Sizes())
+    return build_compiled_mesh(MESH, Sizes())
 
 
 def program(strategy: str, algorithm: str = "auto", size: int = SIZE) -> MeshProgram:
@@ -51,7 +56,7 @@ def run(tmp_path: Path, made: MeshProgram, names: tuple[str, ...], **more: Any) 
         for npu in range(4)
     ]
     one = PlaneRun(program=made, steps=steps, memories=before, **{"limit": 6000, **more})
-    found = run_plane(model(), one, tmp_path)
+    found = run_joined(model(), one, tmp_path)
     assert [each["ERROR"] for each in found.reads] == [[0]] * 4
     for name in names:
         assert wrong_npus(made, name, before, found.memories) == [], name
@@ -65,7 +70,7 @@ def test_phases_of_a_strategy_on_two_circuits(tmp_path: Path) -> None:
     run(tmp_path, made, tuple(one.name for one in made.phases))
 
 
-@pytest.mark.parametrize("size", [pytest.param(9, marks=pytest.mark.long), 2])
+@pytest.mark.parametrize("size", [9, 2])
 def test_rings_with_empty_blocks(tmp_path: Path, size: int) -> None:
     """Of four members, whose blocks have 3, 3, 3 and 0 flits, or 1, 1, 0 and 0."""
     run(tmp_path, program("MP1-DP4-PP1", "ring", size), ("dp_all_reduce",))
@@ -88,6 +93,7 @@ def test_cycles_of_a_phase_alone(tmp_path: Path) -> None:
     """The same call as of a plane: an all-to-all in three turns, checked bit for bit."""
     made = program("MP1-DP4-PP1-EP4", size=8)
     phase = made.phase("ep_all_to_all")
-    found = phase_cycles(made, phase, lambda one: run_plane(model(), one, tmp_path))
+    icarus = build_mesh_with_ends(MESH, Sizes())
+    found = phase_cycles(made, phase, lambda one: run_plane(icarus, one, tmp_path))
     assert found.flits == 4 * 8
     assert 100 < found.cycles < 600

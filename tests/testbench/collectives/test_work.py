@@ -6,8 +6,9 @@ import pytest
 
 from fred_cli.hardware_work import added_flits, memory_flits
 from fred_hw.ace.endpoint_map import endpoint_map
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import random_memories
-from testbench.collectives.plane import SHOW, PlaneRun, npu_steps, run_plane
+from testbench.collectives.plane import SHOW, PlaneRun, npu_steps
 
 from .test_mesh import FLIT, MESH, model, program
 
@@ -27,7 +28,7 @@ def test_counters_agree_with_the_compiled_program(algorithm: str, tmp_path: Path
         [*npu_steps(made, n, [(0, one) for one in own], 0), *shows] for n, own in enumerate(jobs)
     ]
     run = PlaneRun(program=made, steps=steps, memories=random_memories(made, 1), limit=6000)
-    found = run_plane(model(), run, tmp_path)
+    found = run_joined(model(), run, tmp_path)
     for own, reads in zip(jobs, found.reads, strict=True):
         read, written, _ = memory_flits(own, FLIT)
         added = sum(added_flits(one, FLIT) for one in own)
