@@ -40,15 +40,20 @@ def written(folder: Path) -> str:
     return design().name
 
 
+def alone(folder: Path, made: Design) -> tuple[str, list[str]]:
+    """Write a design with nothing inside its units; return the top and all files."""
+    top, inside = with_ports_alone(made.verilog, made.name)
+    (folder / f"{made.name}.v").write_text(top)
+    (folder / "inside.v").write_text(inside)
+    (folder / "inside.vlt").write_text('`verilator_config\nlint_off -file "*inside.v"\n')
+    assert len(re.findall("^module", inside, re.M)) == len(made.modules) - 1
+    return top, ["inside.vlt", "inside.v", f"{made.name}.v"]
+
+
 @pytest.mark.sim
 def test_verilator_finds_nothing_in_the_top(tmp_path: Path) -> None:
+    top, files = alone(tmp_path, design())
     name = design().name
-    top, inside = with_ports_alone(design().verilog, name)
-    (tmp_path / f"{name}.v").write_text(top)
-    (tmp_path / "inside.v").write_text(inside)
-    (tmp_path / "inside.vlt").write_text('`verilator_config\nlint_off -file "*inside.v"\n')
-    assert len(re.findall("^module", inside, re.M)) == len(design().modules) - 1
-    files = "inside.vlt", "inside.v", f"{name}.v"
     assert lint(tmp_path, name, *files) == (0, "")
     wire = re.search(r"\.s0_axis_tdata\((\w+)\)", top)
     assert wire
@@ -75,13 +80,12 @@ def test_icarus_reads_it(tmp_path: Path) -> None:
 def test_endpoints_may_have_two_ports_to_read(tmp_path: Path) -> None:
     """They leave the plane, of each NPU and of each controller that has an endpoint."""
     endpoint = wafer().endpoint.model_copy(update={"read_ports": 2})
-    one = wafer().with_changes(endpoint=endpoint, controllers="endpoints")
-    made = kept(generate, one, level="wafer")
-    for file, text in made.files().items():
-        (tmp_path / file).write_text(text)
-    assert lint(tmp_path, made.name, f"{made.name}.vlt", f"{made.name}.v") == (0, "")
+    switch = {"name": "only", "chiplets": 1, "ports": 3, "npus": [0, 1], "controllers": 1}
+    smaller = {"npus": 2, "switches": [switch], "controllers": "endpoints"}
+    made = kept(generate, wafer().with_changes(endpoint=endpoint, **smaller), level="wafer")
+    assert lint(tmp_path, made.name, *alone(tmp_path, made)[1]) == (0, "")
     widths = {name: bits for name, _, bits in made.ports}
-    for end in ("npu0", "npu3", "io4", "io5"):
+    for end in ("npu0", "npu1", "io2"):
         assert widths[f"{end}_m_axis_operand_read_tdata"] == 40
         assert widths[f"{end}_s_axis_operand_data_tdata"] == 16
 

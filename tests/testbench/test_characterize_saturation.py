@@ -59,6 +59,7 @@ def test_shipped_record_has_every_curve_with_its_loads() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long  # routers of all ways and sizes; records of other meshes are of the same units
 def test_shipped_record_is_of_the_verilog_of_today() -> None:
     """`make records` mends it: the same Verilog in the same bench gives the same figures."""
     source = load_saturation().source

@@ -67,7 +67,9 @@ def test_gen_says_the_same_to_a_reader(fred: Fred) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("window", "rate"), [(32, 0.981), (64, 1)])
+@pytest.mark.parametrize(
+    ("window", "rate"), [(32, 0.981), pytest.param(64, 1, marks=pytest.mark.long)]
+)
 @pytest.mark.usefixtures("kept_designs")
 def test_gen_says_what_acks_hold_all_reduces_to(fred: Fred, window: int, rate: float) -> None:
     changes = ("ports=2", "protocol.phases=1", f"protocol.window_packets={window}")

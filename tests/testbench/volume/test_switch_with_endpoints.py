@@ -2,7 +2,7 @@
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,7 +19,8 @@ from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
-FOUR = SwitchSpec(ports=4, lanes=2)
+THREE, FOUR = SwitchSpec(ports=3, lanes=2), SwitchSpec(ports=4, lanes=2)
+BUILT = [THREE, pytest.param(FOUR, marks=pytest.mark.long)]
 TWO = SwitchSpec(ports=2, lanes=1, format="int32")
 
 
@@ -34,64 +35,70 @@ FAULTS = noticed_by("switch with endpoints")
 EMITTER = FaultyEmitter(FAULTS)
 
 
-@pytest.fixture(scope="module")
-def four() -> Path:
+class Made(NamedTuple):
+    """A switch with endpoints, and its program."""
+
+    spec: SwitchSpec
+    program: Path
+
+
+@pytest.fixture(scope="module", params=BUILT, ids=lambda spec: f"{spec.ports} ports")
+def made(request: pytest.FixtureRequest) -> Made:
     """Return one with faults to choose from, and none of them unless it is chosen."""
-    return build_switch_with_endpoints(FOUR, EMITTER)
+    return Made(request.param, build_switch_with_endpoints(request.param, EMITTER))
 
 
-def run(
-    program: Path, table: list[Phase], load: Load, spec: SwitchSpec = FOUR, **conditions: Any
-) -> dict[str, Any]:
+def run(made: Made, table: list[Phase], load: Load, **conditions: Any) -> dict[str, Any]:
+    spec, program = made
     return run_switch_with_endpoints(program, spec, table, load, Conditions(**conditions))
 
 
-def run_right(program: Path, table: list[Phase], load: Load, **more: Any) -> dict[str, Any]:
-    found = run(program, table, load, **more)
+def run_right(made: Made, table: list[Phase], load: Load, **more: Any) -> dict[str, Any]:
+    found = run(made, table, load, **more)
     assert found["right"], (table, found)
     return found
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) -> None:
-    for table in tables(FOUR, seed):
-        run_right(four, table, Load(packets=400), seed=seed, stall_percent=10 * seed)
+def test_collectives_come_out_as_the_golden_model_says(made: Made, seed: int) -> None:
+    for table in tables(made.spec, seed):
+        run_right(made, table, Load(packets=400), seed=seed, stall_percent=10 * seed)
         faulty = run_right(
-            four, table, Load(packets=400), seed=seed, faults_per_million=2_000, delay=7
+            made, table, Load(packets=400), seed=seed, faults_per_million=2_000, delay=7
         )
         assert sum(faulty["faults"].values()) > 20
 
 
-def test_unicasts_at_the_default_index_beside_collectives(four: Path) -> None:
-    table = [phase for phase in tables(FOUR, 0)[0] if phase.circuit != 1]
+def test_unicasts_at_the_default_index_beside_collectives(made: Made) -> None:
+    table = [phase for phase in tables(made.spec, 0)[0] if phase.circuit != 1]
     load = Load(packets=800, unicasts=1)
-    run_right(four, table, load, faults_per_million=1_000, stall_percent=5)
+    run_right(made, table, load, faults_per_million=1_000, stall_percent=5)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_phases_that_take_turns_on_a_circuit(four: Path, seed: int) -> None:
-    table = phase_table(random.Random(seed), FOUR, 9)
+def test_phases_that_take_turns_on_a_circuit(made: Made, seed: int) -> None:
+    table = phase_table(random.Random(seed), made.spec, 9)
     for faults in (0, 2_000):
         more = {"seed": seed, "faults_per_million": faults, "stall_percent": 10 * seed}
-        run_right(four, table, Load(packets=40, rounds=4), **more)
+        run_right(made, table, Load(packets=40, rounds=4), **more)
 
 
-def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
-    result = run_right(four, tables(FOUR, 0)[0], Load(packets=4_000, full=True))
+def test_collectives_on_all_circuits_fill_the_links(made: Made) -> None:
+    result = run_right(made, tables(made.spec, 0)[0], Load(packets=4_000, full=True))
     # Of all cycles, those of the first flits on their way and of the last acks among them.
-    assert payload_share(result["flits"] / FOUR.ports / result["span_cycles"]) >= 0.97
+    assert payload_share(result["flits"] / made.spec.ports / result["span_cycles"]) >= 0.97
 
 
 @pytest.mark.long
 def test_two_ports() -> None:
-    two = build_switch_with_endpoints(TWO)
+    two = Made(TWO, build_switch_with_endpoints(TWO))
     for table in tables(TWO, 1):
-        run_right(two, table, Load(packets=500), spec=TWO, faults_per_million=2_000)
+        run_right(two, table, Load(packets=500), faults_per_million=2_000)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_noticed(four: Path, fault: Fault) -> None:
-    table = tables(FOUR, 1)[0]
+def test_fault_is_noticed(made: Made, fault: Fault) -> None:
+    table = tables(made.spec, 1)[0]
     # It may end before an answer is missed: one of three runs must show it.
     chosen = {
         "faults_per_million": 20_000,
@@ -99,5 +106,5 @@ def test_fault_is_noticed(four: Path, fault: Fault) -> None:
         "plusargs": EMITTER.plusargs(fault),
     }
     assert not all(
-        run(four, table, Load(packets=2_000), seed=seed, **chosen)["right"] for seed in (1, 2, 3)
+        run(made, table, Load(packets=2_000), seed=seed, **chosen)["right"] for seed in (1, 2, 3)
     )
