@@ -19,6 +19,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
+from testbench.sim.unread_nets import without_unread_nets
 
 from .bench_text import (
     MODELS,
@@ -297,8 +298,10 @@ def compiled(name: str, text: str) -> Path:
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SimulatorError(f"icarus: {(done.stderr + done.stdout)[-2000:]}")
+        program = place / "fabric.vvp"
+        program.write_text(without_unread_nets(program.read_text()))
 
-    return built(name, [text, str(folder)], build) / "fabric.vvp"
+    return built(name, [text, str(folder), "read nets"], build) / "fabric.vvp"
 
 
 def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
