@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from fred_cli.report.wafer import gather
 from perfmodel.collectives.run import run_collective
 from perfmodel.studies.compare import compare
-from perfmodel.studies.reproduce import count, reproduce
+from perfmodel.studies.reproduce import count
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
 from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
@@ -48,8 +49,9 @@ def test_speed_ups_of_fred_d() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_published_figures() -> None:
-    counts = count(reproduce())
+    counts = count(gather().reproduced)
     fidelity = (ROOT / "docs/fidelity.md").read_text("utf-8")
     told = re.findall(rf"^\| ({'|'.join(CLASSES)}) \|.*\| (\d+) \| (\d+) \|$", fidelity, re.M)
     assert told == [(name, f"{one.rows}", f"{one.ok}") for name, one in counts.items()]

@@ -70,6 +70,7 @@ def test_verilator_finds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.sim
+@pytest.mark.long  # planes that Icarus simulates are this text
 @pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 def test_icarus_reads_it(tmp_path: Path) -> None:
     name = written(tmp_path)

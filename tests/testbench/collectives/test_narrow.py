@@ -72,6 +72,7 @@ def test_a_link_carries_a_flit_in_so_many_cycles(tmp_path: Path) -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
+@pytest.mark.long  # of links that take a flit in each cycle test_plane.py says so
 @pytest.mark.xdist_group("wafer")
 def test_what_is_generated_takes_as_long(tmp_path: Path) -> None:
     found = [cycles(2, "in-network", 16, tmp_path / str(one), icarus=one) for one in (False, True)]

@@ -1,12 +1,12 @@
 """A plane of two levels: phases from the compiler's program, bit for bit.
 
-All circuits at once in Icarus, as it is generated, and the rest in compiled code.
+All circuits at once, and one phase alone, in Icarus, as it is generated; the rest in compiled code.
 """
 
 import random
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
+from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, preempted, run_plane
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
@@ -121,6 +122,16 @@ def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
     for npu in range(4):
         got = found.memories[npu][UNICASTS + 20 : UNICASTS + 40]
         assert (got == before[3 - npu][UNICASTS : UNICASTS + 20]).all()
+
+
+def test_a_phase_takes_as_long_in_icarus_as_in_compiled_code(tmp_path: Path) -> None:
+    made = program()
+    run_icarus, run_compiled = partial(run_plane, model()), partial(run_joined, compiled_plane())
+    icarus, compiled = (
+        phase_cycles(made, made.phase("dp_all_reduce"), partial(run, work=tmp_path))
+        for run in (run_icarus, run_compiled)
+    )
+    assert icarus == compiled
 
 
 def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
