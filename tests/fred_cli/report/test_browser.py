@@ -100,10 +100,12 @@ def test_nothing_overlaps_or_leaves_the_window_and_the_console_is_silent(
 def test_axe_finds_nothing(report: Report, browser: Browser, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
+    # Contrast is two thirds of the time, and a matter of the scheme, whatever the width.
+    rules = {"color-contrast": {"enabled": width == min(VIEWS)[0]}}
     with browser.page(report.page, width, scheme) as (page, _):
         page.evaluate(UNFOLD)
         page.wait_for_function("charts.drawnAll()")
-        results = Axe().run(page)
+        results = Axe().run(page, options={"resultTypes": ["violations"], "rules": rules})
     assert results.violations_count == 0, results.generate_report()
 
 
