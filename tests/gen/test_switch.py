@@ -38,7 +38,7 @@ each = pytest.mark.parametrize(
         "two ports",
         "four ports",
         pytest.param("five ports", marks=pytest.mark.long),  # as four and twelve are
-        "three ports",
+        pytest.param("three ports", marks=pytest.mark.long),
     ],
 )
 

@@ -13,19 +13,19 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
-from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.wafer.load import load_wafer
 from testbench.collectives import joined
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import Instance, Joint, Netlist, build_joined, run_joined
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import MARK, SHOW, WAIT, PlaneRun, npu_steps
+from tests.testbench.collectives.planes import EXAMPLE
 
 SIZE = 26  # bytes of a buffer
-MESH = MeshSpec(
-    width=2, height=1, controllers=False, lanes=1, endpoint=EndpointSpec(fsms=1, slots=2)
-)
+SIZES = load_wafer(str(EXAMPLE)).model_dump(include={"lanes", "protocol", "endpoint"})
+MESH = MeshSpec(width=2, height=1, controllers=False, **SIZES)  # with the endpoint of the wafer
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("joined")]
 
 

@@ -85,6 +85,7 @@ def test_rings_and_copies_read_each_flit_once(tmp_path: Path, stalls: int, fault
         assert (found.reads[k]["READ_STALLS"][0] > 0) == (stalls > 0)
 
 
+@pytest.mark.long
 def test_reset_of_all_in_the_middle_of_a_ring(tmp_path: Path) -> None:
     """Whatever both ports were asked for is forgotten, and the next ring is right."""
     made, size = programs(), 60

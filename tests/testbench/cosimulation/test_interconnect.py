@@ -35,7 +35,9 @@ def test_regression_passes_in_icarus(fields: dict[str, Any], tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ports", "middle"), [(16, 3), (20, 3), (21, 2)])
+@pytest.mark.parametrize(
+    ("ports", "middle"), [(16, 3), pytest.param(20, 3, marks=pytest.mark.long), (21, 2)]
+)
 def test_larger_switches_pass_in_icarus(ports: int, middle: int, tmp_path: Path) -> None:
     spec = SwitchSpec(ports=ports, middle=middle, format="int8", lanes=1, adder_registers=1)
     result = cosimulate(spec, tmp_path, flits=4, configurations=6)

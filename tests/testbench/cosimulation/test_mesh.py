@@ -87,7 +87,16 @@ def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mesh", OTHERS, ids=lambda mesh: mesh.routing)
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        # Those whose sources choose turn as all others do.
+        pytest.param(
+            mesh, id=mesh.routing, marks=[] if ROUTINGS[mesh.routing].chooses else pytest.mark.long
+        )
+        for mesh in OTHERS
+    ],
+)
 def test_traffic_passes_where_packets_may_turn_either_way(mesh: MeshSpec, tmp_path: Path) -> None:
     # What ends do wrong is the same to every routing, and tested above.
     less = mesh.with_changes(height=2)  # columns of both kinds, and rows to turn into

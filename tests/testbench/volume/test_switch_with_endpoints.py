@@ -19,9 +19,10 @@ from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
-THREE, FOUR = SwitchSpec(ports=3, lanes=2), SwitchSpec(ports=4, lanes=2)
-BUILT = [THREE, pytest.param(FOUR, marks=pytest.mark.long)]
-TWO = SwitchSpec(ports=2, lanes=1, format="int32")
+TWO, THREE, FOUR = (SwitchSpec(ports=ports, lanes=2) for ports in (2, 3, 4))
+# Planes of tests/testbench/collectives have switches of four and five ports with endpoints.
+BUILT = [TWO, *(pytest.param(one, marks=pytest.mark.long) for one in (THREE, FOUR))]
+WORDS = SwitchSpec(ports=2, lanes=1, format="int32")
 
 
 def tables(spec: SwitchSpec, seed: int) -> list[list[Phase]]:
@@ -90,10 +91,10 @@ def test_collectives_on_all_circuits_fill_the_links(made: Made) -> None:
 
 
 @pytest.mark.long
-def test_two_ports() -> None:
-    two = Made(TWO, build_switch_with_endpoints(TWO))
-    for table in tables(TWO, 1):
-        run_right(two, table, Load(packets=500), faults_per_million=2_000)
+def test_integers_of_four_bytes() -> None:
+    words = Made(WORDS, build_switch_with_endpoints(WORDS))
+    for table in tables(WORDS, 1):
+        run_right(words, table, Load(packets=500), faults_per_million=2_000)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
