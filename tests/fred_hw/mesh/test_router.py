@@ -45,6 +45,7 @@ def test_latency_of_a_message_is_four_cycles() -> None:
     assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(4, 0)]
 
 
+@pytest.mark.slow
 def test_all_ports_go_together() -> None:
     """Each port but one sends to the next but one, round."""
     ends = {"north": 10, "east": 0, "south": 7, "west": 1, "local": 2}
@@ -101,6 +102,7 @@ def test_reset_forgets_all_packets() -> None:
 ADAPTIVE = MESH.with_changes(routing="odd_even_adaptive")
 
 
+@pytest.mark.slow
 def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
     """Let two packets wait for the east without room, then one go west, of which a credit tells."""
     codec = FlitCodec(ADAPTIVE.link)

@@ -50,6 +50,7 @@ def of_twenty(ports: int, algorithm: str, flits: int) -> float:
     return done.time_s * one.endpoint.clock.hz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "flits", "one", "two"),
     [
@@ -74,6 +75,7 @@ def test_it_is_for_rings_of_endpoints_alone(mesh: MeshTopology) -> None:
     assert rings(BARE, "bidirectional_ring", SPREAD) is None
 
 
+@pytest.mark.slow
 def test_what_is_less_urgent_waits_where_links_are_shared(mesh: MeshTopology) -> None:
     """Sums of latencies and bytes miss a quarter of it."""
     size = 2048 * 512.0

@@ -75,6 +75,7 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     assert told.rows == 32 and told.worst <= 0.03 and told.mean <= 0.01
 
 
+@pytest.mark.slow
 def test_links_of_half_a_port_are_within_tolerance(whole: bool) -> None:
     """Also six rings that share links up two by two, whose links are full from begin to end."""
     rows, in_network = (shipped_beside_rtl(f"wafer-20-{one}").rows for one in "ab")
