@@ -33,7 +33,6 @@ def tables(spec: SwitchSpec, seed: int) -> list[list[Phase]]:
 
 
 FAULTS = noticed_by("switch with endpoints")
-EMITTER = FaultyEmitter(FAULTS)
 
 
 class Made(NamedTuple):
@@ -46,7 +45,7 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module", params=BUILT, ids=lambda spec: f"{spec.ports} ports")
 def made(request: pytest.FixtureRequest) -> Made:
     """Return one with faults to choose from, and none of them unless it is chosen."""
-    return Made(request.param, build_switch_with_endpoints(request.param, EMITTER))
+    return Made(request.param, build_switch_with_endpoints(request.param, FaultyEmitter(FAULTS)))
 
 
 def run(made: Made, table: list[Phase], load: Load, **conditions: Any) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def test_fault_is_noticed(made: Made, fault: Fault) -> None:
     chosen = {
         "faults_per_million": 20_000,
         "idle_limit": 20_000,
-        "plusargs": EMITTER.plusargs(fault),
+        "plusargs": FaultyEmitter(FAULTS).plusargs(fault),
     }
     assert not all(
         run(made, table, Load(packets=2_000), seed=seed, **chosen)["right"] for seed in (1, 2, 3)
