@@ -19,7 +19,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
-from testbench.sim.unread_nets import without_unread_nets
+from testbench.sim.unread_nets import NETS_READ, without_unread_nets
 
 from .bench_text import (
     MODELS,
@@ -301,7 +301,7 @@ def compiled(name: str, text: str) -> Path:
         program = place / "fabric.vvp"
         program.write_text(without_unread_nets(program.read_text()))
 
-    return built(name, [text, str(folder), "read nets"], build) / "fabric.vvp"
+    return built(name, [text, str(folder), NETS_READ], build) / "fabric.vvp"
 
 
 def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:

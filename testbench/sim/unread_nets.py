@@ -10,10 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from fnmatch import translate
 from itertools import pairwise
+from pathlib import Path
 
-__all__ = ["without_unread_nets"]
+__all__ = ["NETS_READ", "without_unread_nets"]
 
-_NET = re.compile(r'^(v0x\w+) \.net\S* (\*?)"([^"]*)".*\n', re.MULTILINE)
+NETS_READ = Path(__file__).read_text(encoding="utf-8")
+"""What tells programs that this has made of what Icarus wrote from others."""
+
+_NET = re.compile(r'^(v0x\w+) \.net\S* (\*?)"((?:[^"\\]|\\.)*)".*\n', re.MULTILINE)
 """The symbol of a net, "*" if it has no name of its own, and its name."""
 
 _SYMBOL = re.compile(r"\bv0x\w+")
@@ -30,8 +34,8 @@ def without_unread_nets(compiled: str, probes: Sequence[str] | None = None) -> s
     compiled : str
         What Icarus wrote.
     probes : sequence of str or None
-        Names of the nets inside that somebody looks at from outside, where "*" stands for any
-        characters; those of top modules stay too. None if nobody looks at any.
+        Names of the nets that somebody looks at from outside, where "*" stands for any characters;
+        those that stand in the top modules themselves stay too. None if nobody looks at any.
     """
     seen = Counter(_SYMBOL.findall(compiled))
     looked_at = re.compile("|".join(map(translate, probes or ())) or r"(?!)")
