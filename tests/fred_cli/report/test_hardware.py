@@ -37,6 +37,12 @@ def test_each_fabric_is_drawn_in_rtl_and_in_the_model_on_one_axis() -> None:
         assert {trace["name"] for trace in panel} == {"compute", "mp", "dp", "pp"}
 
 
+@pytest.mark.long
+def test_all_phases_that_were_measured_are_in_it() -> None:
+    rows = gather_hardware().rows
+    assert len(rows) == sum(row.ok for row in rows) == 488
+
+
 def test_one_timeline_has_both_fabrics_in_rtl_and_in_the_model() -> None:
     found = gather_hardware()
     events = found.timeline()["traceEvents"]

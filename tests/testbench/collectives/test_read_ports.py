@@ -116,7 +116,7 @@ def on_mesh(tmp_path: Path, made: MeshProgram, faults: int, stalls: int) -> Fini
     before = random_memories(made, 1)
     shows = [
         (SHOW, endpoint_map(made.link).register(name).address, 0, 0)
-        for name in ("MEMORY_READS", "FLITS_REDUCED")
+        for name in ("MEMORY_READS", "FLITS_REDUCED", "READ_STALLS")
     ]
     steps = [
         [
@@ -148,4 +148,5 @@ def test_rows_and_columns_on_a_mesh(tmp_path: Path, strategy: str, size: int, st
     for n, reads in enumerate(found.reads):
         own = [one for phase in made.phases for one in made.descriptors(n, phase)]
         assert reads["MEMORY_READS"] == [memory_flits(own, FLIT)[0]]
+        assert (reads["READ_STALLS"][0] > 0) == (stalls > 0)
         assert reads["FLITS_REDUCED"] == [sum(added_flits(one, FLIT) for one in own)]

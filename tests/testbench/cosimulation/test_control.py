@@ -23,7 +23,7 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.long  # compiled it passes below, and Icarus runs each of the tests that notice faults
+@pytest.mark.long  # compiled it passes below, and in Icarus the tests that notice faults
 @pytest.mark.parametrize("spec", CASES.values(), ids=CASES.keys())
 def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
     run = cosimulate_control(spec, tmp_path)
@@ -41,6 +41,13 @@ def test_both_simulators_pass(simulator: str, seed: int, tmp_path: Path) -> None
     run = cosimulate_control(SPEC, tmp_path, simulator=simulator, seed=seed)
     assert run.failures == ()
     assert len(run.tests) >= 32
+
+
+@pytest.mark.slow
+def test_a_sound_one_passes_what_notices_faults(tmp_path: Path) -> None:
+    run = cosimulate_control(SPEC, tmp_path, tests=sorted({*FAULTS.values()}), faults=FAULTS)
+    assert run.failures == ()
+    assert {test.name.partition("/")[0] for test in run.tests} == {*FAULTS.values()}
 
 
 @pytest.mark.slow
