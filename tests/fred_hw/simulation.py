@@ -4,14 +4,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, wraps
 from inspect import signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from amaranth.hdl import ResetInserter, Signal, Value, ValueCastable
-from amaranth.hdl._ast import Slice
+from amaranth.hdl import Cat, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 
 from fred_hw.unit import Unit
-from tests.fred_hw.quick_compiler import quick_compiler
 
 __all__ = ["RST", "high", "known", "played", "port", "simulate", "trace"]
 
@@ -31,69 +29,24 @@ def known(unit: U) -> U:
     return _KNOWN.setdefault((type(unit), unit.unit_name), unit)
 
 
-class _Bits(NamedTuple):
-    """The bits of a signal that a port is: all, or some of it."""
-
-    state: Any
-    start: int
-    mask: int
-
-    def put(self, value: int) -> None:
-        """Set them when the unit settles next."""
-        state, start, mask = self
-        state.update(state.next & ~(mask << start) | (int(value) & mask) << start)
-
-
-class _Ports:
-    """Where the simulator of a design keeps the values of its ports."""
-
-    def __init__(self) -> None:
-        self._found: dict[int, tuple[Any, _Bits | None]] = {}
-
-    def bits(self, ctx: Any, port: Any) -> _Bits | None:
-        """Return the bits of a port; None if they are no part of one unsigned signal."""
-        found = self._found.get(id(port))
-        if found is None:  # the port is kept, so that no other is given its number
-            found = self._found[id(port)] = (port, self._bits(ctx, Value.cast(port)))
-        return found[1]
-
-    @staticmethod
-    def _bits(ctx: Any, value: Value) -> _Bits | None:
-        start, mask = 0, (1 << len(value)) - 1
-        while isinstance(value, Slice):
-            value, start = value.value, start + value.start
-        if not isinstance(value, Signal) or value.shape().signed:
-            return None
-        states = ctx._engine.state
-        return _Bits(states.slots[states.get_signal(value)], start, mask)
-
-
 class _Context:
-    """What a bench reads and writes: inputs are set together before the next thing is read.
+    """The context of a bench: inputs that are set together take effect together.
 
-    Amaranth's own context lets the whole unit settle after each of them, and looks up each signal
-    whenever it is used.
+    Amaranth lets the design settle after each input that is set. Here it settles before the next
+    value is read, since that takes most of the time of a simulation.
     """
 
-    def __init__(self, ctx: Any, ports: _Ports) -> None:
+    def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
-        self._ports = ports
-        self._settles = True
+        self._inputs: list[tuple[Value, int]] = []
 
     def set(self, port: Any, value: int) -> None:
         """Set an input."""
-        bits = self._ports.bits(self._ctx, port)
-        if bits is None or bits.state.is_comb:  # which is refused
-            self._ctx.set(Value.cast(port), int(value))
-            return
-        bits.put(value)
-        self._settles = False
+        self._inputs.append((Value.cast(port), int(value)))
 
     def get(self, port: Any) -> Any:
-        """Return what a port shows."""
-        ctx = self._settled()
-        bits = None if isinstance(port, ValueCastable) else self._ports.bits(ctx, port)
-        return ctx.get(port) if bits is None else bits.state.curr >> bits.start & bits.mask
+        """Return the value of a port."""
+        return self._settled().get(port)
 
     def tick(self) -> Any:
         """Wait for the clock."""
@@ -104,9 +57,13 @@ class _Context:
         return self._settled().delay(seconds)
 
     def _settled(self) -> Any:
-        if not self._settles:
-            self._ctx._engine.step_design()
-            self._settles = True
+        if self._inputs:
+            bits = start = 0
+            for port, value in self._inputs:
+                bits |= (value & (1 << len(port)) - 1) << start
+                start += len(port)
+            self._ctx.set(Cat(port for port, _ in self._inputs), bits)
+            self._inputs.clear()
         return self._ctx
 
 
@@ -115,15 +72,13 @@ class _Simulation:
 
     def __init__(self, design: Any, clocked: bool) -> None:
         self._bench: Callable[[Any], Awaitable[None]] | None = None
-        self._ports = _Ports()
-        with quick_compiler():
-            self._simulator = Simulator(design)
+        self._simulator = Simulator(design)
         if clocked:
             self._simulator.add_clock(1e-9)
 
     async def _play(self, ctx: Any) -> None:
         assert self._bench is not None
-        await self._bench(_Context(ctx, self._ports))
+        await self._bench(_Context(ctx))
 
     def run(self, bench: Callable[[Any], Awaitable[None]]) -> None:
         """Run a bench from reset values on until it ends."""
