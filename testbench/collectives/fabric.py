@@ -19,7 +19,6 @@ from fred_hw.spec import SwitchSpec
 from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
-from testbench.sim.unread_nets import NETS_READ, without_unread_nets
 
 from .bench_text import (
     MODELS,
@@ -205,9 +204,8 @@ class Finished:
     wrote : list of list of (int, int)
         For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
         in order. Compiled fabrics say it, others nothing.
-    worked, simulated_s : float
-        Share of the cycles of all units that were simulated, as in others one stood still, below 1
-        for compiled fabrics; and seconds that these took.
+    simulated_s : float
+        Seconds that the simulation took, for compiled fabrics.
     faults : int
         Flits that links lost or changed; of compiled fabrics a few behind the end too.
     """
@@ -218,7 +216,6 @@ class Finished:
     cycles: int
     marks: list[list[int]]
     wrote: list[list[tuple[int, int]]] = field(default_factory=list)
-    worked: float = 1.0
     simulated_s: float = field(default=0.0, compare=False)
     faults: int = field(default=0, compare=False)
 
@@ -298,10 +295,8 @@ def compiled(name: str, text: str) -> Path:
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SimulatorError(f"icarus: {(done.stderr + done.stdout)[-2000:]}")
-        program = place / "fabric.vvp"
-        program.write_text(without_unread_nets(program.read_text()))
 
-    return built(name, [text, str(folder), NETS_READ], build) / "fabric.vvp"
+    return built(name, [text, str(folder)], build) / "fabric.vvp"
 
 
 def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
@@ -393,7 +388,6 @@ def collected(spec: SwitchSpec, nodes: int, told: Mapping[str, Any], work: Path)
         cycles=told["ended"][0],
         marks=[[now for (now,) in own] for own in by_node(told, "marks", nodes)],
         wrote=[[(flit, now) for flit, now in own] for own in by_node(told, "wrote", nodes)],
-        worked=told.get("worked", 1.0),
         simulated_s=told.get("wall_s", 0.0),
         faults=sum(told.get("faults", ())),
     )

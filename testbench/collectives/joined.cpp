@@ -10,10 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <thread>
 
@@ -34,70 +32,6 @@ struct Flit {
     Data data = 0;
     VlWide<3> user;
 };
-
-// Runs a unit, but for cycles in which it stands still. A unit is all that its state says, inputs
-// among it: one that an edge has left as it was will be left so by all edges, until an input
-// changes. Counters of clock cycles, which software alone reads, are excepted; they catch up.
-class Runner {
-    static constexpr unsigned PATIENCE = 8;  // calm cycles from one look at the state to the next
-    Unit* unit_;
-    std::vector<char> before_;
-    std::vector<IData> counts_, rates_;  // of counters: their last values, and how fast they go
-    unsigned calm_ = 0;
-    uint64_t slept_ = 0;
-    bool asleep_ = false;
-
-    void look() {
-        before_.assign(unit_->state, unit_->state + unit_->bytes);
-        counts_.clear();
-        for (const IData* one : unit_->counters) counts_.push_back(*one);
-    }
-    bool stands() {
-        rates_.clear();
-        for (size_t k = 0; k < counts_.size(); ++k) {
-            IData& count = *unit_->counters[k];
-            rates_.push_back(count - counts_[k]);
-            std::swap(count, counts_[k]);
-        }
-        const bool same = !std::memcmp(before_.data(), unit_->state, unit_->bytes);
-        for (size_t k = 0; k < counts_.size(); ++k) *unit_->counters[k] = counts_[k];
-        return same;
-    }
-    void wake() {
-        for (size_t k = 0; k < rates_.size(); ++k) {
-            IData& count = *unit_->counters[k];
-            count = std::min<uint64_t>(UINT32_MAX, count + slept_ * rates_[k]);
-        }
-        slept_ = 0;
-        asleep_ = false;
-    }
-
-public:
-    uint64_t steps = 0;
-
-    explicit Runner(Unit& unit) : unit_(&unit) {}
-    void edge() {
-        if (asleep_ && !unit_->touched) {
-            ++slept_;
-            return;
-        }
-        if (asleep_) wake();
-        const bool looks = !options.plain && !unit_->touched && ++calm_ % PATIENCE == 0;
-        if (looks) look();
-        unit_->touched = false;
-        unit_->step();
-        ++steps;
-        asleep_ = looks && stands();
-    }
-};
-
-// Sets inputs of a unit; it is touched if that changes one.
-template <class T>
-void set(Unit& unit, T* pin, const T& value) {
-    if (*pin == value) return;
-    *pin = value;
-    unit.touched = true;
-}
 
 // What a driver or a memory has told, each with the cycle; it is numbers that begin with its node.
 class Journal {
@@ -122,11 +56,9 @@ public:
 // LINK_CYCLES cycles while its taker reads those of the window before. Where it takes a flit every
 // few cycles, its sender is told when.
 class Line {
-    Unit* sender_;
     const Sends* from_;
     unsigned pace_;
     uint64_t free_at_ = 0;
-    Unit* unit_;
     const Takes* to_;
     std::vector<Flit> flits_[2]{std::vector<Flit>(LINK_CYCLES), std::vector<Flit>(LINK_CYCLES)};
     Random dice_;
@@ -135,10 +67,9 @@ public:
     uint64_t faults = 0;
 
     Line(Unit& sender, unsigned port, unsigned pace, Unit& unit, unsigned entry, uint64_t seed)
-        : sender_(&sender), from_(&sender.sends[port]), pace_(pace), unit_(&unit),
-          to_(&unit.takes[entry]), dice_{seed} {}
+        : from_(&sender.sends[port]), pace_(pace), to_(&unit.takes[entry]), dice_{seed} {}
     void tell(uint64_t now) {
-        if (pace_ > 1) set(*sender_, from_->ready, CData{now >= free_at_});
+        if (pace_ > 1) *from_->ready = now >= free_at_;
     }
     void sample(uint64_t now) {
         Flit& flit = flits_[now / LINK_CYCLES & 1][now % LINK_CYCLES];
@@ -155,9 +86,8 @@ public:
     }
     void drive(uint64_t now) {
         const Flit& flit = flits_[~(now / LINK_CYCLES) & 1][now % LINK_CYCLES];
-        set(*unit_, to_->valid, CData{flit.valid});
+        *to_->valid = flit.valid;
         if (!flit.valid) return;
-        unit_->touched = true;
         *to_->data = flit.data;
         *to_->user = flit.user;
     }
@@ -170,7 +100,6 @@ struct Step {
 
 // Carries out a program on AXI4-Lite, as the driver of fabric.v.
 class Driver {
-    Unit* unit_;
     const Bus* bus_;
     unsigned node_;
     std::vector<Step> steps_;
@@ -182,7 +111,7 @@ class Driver {
 public:
     Journal marks, reads, answers;
 
-    Driver(Unit& unit, unsigned node) : unit_(&unit), bus_(&unit.bus), node_(node) {
+    Driver(Unit& unit, unsigned node) : bus_(&unit.bus), node_(node) {
         std::ifstream file("program_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);) {
             auto part = [&](int from, int size) {
@@ -203,12 +132,12 @@ public:
         if (ended()) ended_at_ = now;
     }
     void drive() {
-        set(*unit_, bus_->awaddr, SData(address_));
-        set(*unit_, bus_->araddr, SData(address_));
-        set(*unit_, bus_->wdata, value_);
-        set(*unit_, bus_->awvalid, CData{aw_});
-        set(*unit_, bus_->wvalid, CData{w_});
-        set(*unit_, bus_->arvalid, CData{ar_});
+        *bus_->awaddr = address_;
+        *bus_->araddr = address_;
+        *bus_->wdata = value_;
+        *bus_->awvalid = aw_;
+        *bus_->wvalid = w_;
+        *bus_->arvalid = ar_;
     }
 
 private:
@@ -245,7 +174,6 @@ private:
 
 // A memory of flits, with a port to write, and one or two to read, each in its order.
 class Memory {
-    Unit* unit_;
     const MemoryPins* pins_;
     unsigned node_;
     std::vector<Data> words_;
@@ -273,8 +201,7 @@ public:
     Journal wrote;
 
     Memory(Unit& unit, unsigned node, uint64_t seed)
-        : unit_(&unit), pins_(&unit.memory), node_(node), queues_(pins_->reads.size()),
-          dice_{seed} {
+        : pins_(&unit.memory), node_(node), queues_(pins_->reads.size()), dice_{seed} {
         std::ifstream file("memory_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
@@ -307,14 +234,14 @@ public:
         }
     }
     void drive(uint64_t now) {
-        for (const ReadPins& read : pins_->reads) set(*unit_, read.ready, CData{calm()});
-        set(*unit_, pins_->write_ready, CData{calm()});
+        for (const ReadPins& read : pins_->reads) *read.ready = calm();
+        *pins_->write_ready = calm();
         for (size_t port = 0; port < queues_.size(); ++port) {
             const ReadPins& read = pins_->reads[port];
             const auto& queue = queues_[port];
             const bool valid = !queue.empty() && queue.front().first <= now;
-            set(*unit_, read.data_valid, CData{valid});
-            if (valid) set(*unit_, read.data, queue.front().second);
+            *read.data_valid = valid;
+            if (valid) *read.data = queue.front().second;
         }
     }
     void write() const {
@@ -330,12 +257,11 @@ public:
 // A unit with all that only it has to do with.
 struct Node {
     Unit* unit;
-    Runner runner;
     std::optional<Driver> driver;
     std::optional<Memory> memory;
     std::vector<Line*> out, in;
 
-    explicit Node(Unit& one) : unit(&one), runner(one) {}
+    explicit Node(Unit& one) : unit(&one) {}
     // Simulates cycles of a window. Nothing that other units do in it comes here before it is over.
     void run(uint64_t from, uint64_t to) {
         if (memory) memory->begin_window();
@@ -344,7 +270,7 @@ struct Node {
             for (Line* one : out) one->sample(now);
             if (driver) driver->sample(now);
             if (memory) memory->sample(now);
-            runner.edge();
+            unit->step();
         }
     }
 
@@ -406,7 +332,7 @@ void add_told(Json& json, const char* name, const std::vector<Node>& nodes, cons
 }
 
 void print(const std::vector<Node>& nodes, const std::deque<Line>& lines, uint64_t last,
-           uint64_t cycles, double wall_s) {
+           double wall_s) {
     Json json;
     const auto of_drivers = [&](const char* name, Journal Driver::*kind) {
         add_told(json, name, nodes, [&](const Node& one, unsigned) {
@@ -426,9 +352,6 @@ void print(const std::vector<Node>& nodes, const std::deque<Line>& lines, uint64
     json.open("faults", '[');
     for (const Line& one : lines) json.add(nullptr, one.faults);
     json.close(']');
-    uint64_t steps = 0;
-    for (const Node& one : nodes) steps += one.runner.steps;
-    json.add("worked", double(steps) / nodes.size() / cycles, 3);
     json.add("wall_s", wall_s, 3);
     json.open("ended", '[');
     if (last <= options.limit) json.add(nullptr, last + 1);
@@ -436,8 +359,8 @@ void print(const std::vector<Node>& nodes, const std::deque<Line>& lines, uint64
     json.print();
 }
 
-// Returns the cycle in which the last program ended, and how many were simulated.
-std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
+// Returns the cycle in which the last program ended.
+uint64_t simulate(std::vector<Node>& nodes) {
     Crew crew(nodes, std::clamp<size_t>(options.threads, 1, nodes.size()));
     const uint64_t window = options.plain ? 1 : LINK_CYCLES;
     uint64_t last = UINT64_MAX, now = 0;
@@ -451,7 +374,7 @@ std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
                 if (one.driver) last = std::max(last, one.driver->ended_at());
         }
     }
-    return {last, now};
+    return last;
 }
 
 }  // namespace
@@ -480,18 +403,16 @@ bool run(Program& program) {
     const auto begun = std::chrono::steady_clock::now();
     for (Unit& unit : units) {
         *unit.rst = 1;
-        *unit.clk = 0;
-        unit.eval();
         for (int k = 0; k < 8; ++k) unit.step();
         *unit.rst = 0;
     }
-    const auto [last, cycles] = simulate(nodes);
+    const uint64_t last = simulate(nodes);
     for (unsigned k = 0; k < NPUS; ++k) {
         nodes[k].memory->back_to(last);
         nodes[k].memory->tell_wrote(last);
         nodes[k].memory->write();
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
-    print(nodes, lines, last, cycles, wall.count());
+    print(nodes, lines, last, wall.count());
     return last <= options.limit;
 }

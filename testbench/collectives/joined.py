@@ -1,7 +1,6 @@
 """A fabric in compiled code: each distinct unit Verilated once, and joined in C++."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,11 +35,6 @@ _WRITE = {
     "write_address": "m_axis_write_tuser",
     "write_data": "m_axis_write_tdata",
 }
-_COUNTER = re.compile(r"\bIData\S* ((?:__Vdly__)?t__\w*control__DOT__cycles_(?:0|count));")
-"""Registers CYCLES of switches and endpoints in a model's header, and their values to come."""
-
-_PREVIOUS = re.compile(r"\bCData\S* (__Vtrigprevexpr\w*__clk__\w+);")
-"""What a model compares its clock with; without it a cycle takes two evaluations."""
 
 
 @dataclass(frozen=True)
@@ -109,37 +103,21 @@ def _ports(unit: Unit) -> list[str]:
 
 
 def _constants(unit: Unit) -> dict[str, int]:
-    """Return the inputs of a unit that never change here, on whatever links.
-
-    Those of a switch may be slow: it is compiled once, for those that are and those that are not.
-    """
-    ports = _ports(unit)
-    constants = {f"s{port}_axis_tlast": 0 for port in ports}
-    if not isinstance(unit, Switch):
-        constants |= {f"m{port}_axis_tready": 1 for port in ports}
+    """Return the values of inputs that do not change here; of a switch, slow links change some."""
+    constants = {f"m{port}_axis_tready": 1 for port in _ports(unit)}
     if not isinstance(unit, MeshRouter):
-        constants |= {PREFIX + name: value for name, value in AXIL_TIED.items() if value}
+        constants |= {PREFIX + name: value for name, value in AXIL_TIED.items()}
     return constants | {"incarnation": 9}
 
 
-def _inside(prefix: str, model: Path) -> list[str]:
-    """Return what says where the state of a model is, and what of it has a meaning here."""
-    # A unit that stands still is told by the bytes of one class.
-    assert not list(model.glob(f"{prefix}_[!_]*.h")), "a module that is not inlined has its own"
-    text = (model / f"{prefix}___024root.h").read_text()
-    lines = ["    unit.state = reinterpret_cast<char*>(top->rootp);"]
-    lines += ["    unit.bytes = sizeof *top->rootp;"]
-    lines += [f"    unit.counters.push_back(&top->rootp->{n});" for n in _COUNTER.findall(text)]
-    return lines + [f"    unit.previous = &top->rootp->{n};" for n in _PREVIOUS.findall(text)]
-
-
-def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
+def _maker(prefix: str, unit: Unit) -> list[str]:
     """Return the function that makes a unit of a class."""
     lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
     # A context each: evaluations on different threads share nothing.
     lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
     lines += ["    unit.eval = [top] { top->eval(); };"]
-    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;", *_inside(prefix, model)]
+    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]
+    lines += [f"    top->{name} = {value};" for name, value in _constants(unit).items()]
     if isinstance(unit, MeshRouter):
         lines += ["    unit.position = &top->position;"]
     else:
@@ -147,8 +125,6 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     for port in _ports(unit):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
         ready = f"&{m}tready" if isinstance(unit, Switch) else "nullptr"
-        lines += [f"    {s}tvalid = 0;"]
-        lines += [f"    {m}tready = 1;"] if isinstance(unit, Switch) else []
         lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser, {ready}}});"]
         lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
     if isinstance(unit, NpuEndpoint):
@@ -159,12 +135,12 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     return [*lines, "    return unit;", "}"]
 
 
-def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
-    """Return what the harness has to know of a fabric, with the model of each kind."""
+def _header(netlist: Netlist, size: Sizes) -> str:
+    """Return the part of the harness that depends on the fabric."""
     prefixes = {kind: f"Vu{number}" for number, kind in enumerate(netlist.kinds)}
     lines = ["#pragma once", "#include <ctime>", "#include <functional>", "#include <vector>"]
     for prefix in prefixes.values():
-        lines += [f'#include "{prefix}.h"', f'#include "{prefix}___024root.h"']
+        lines += [f'#include "{prefix}.h"']
     lines += [
         '#include "verilated.h"',
         "template <class T> using Plain = std::remove_reference_t<T>;",
@@ -184,14 +160,12 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
         "    CData *write_valid, *write_ready; QData* write_address; Data* write_data;",
         "};",
         "struct Unit {",
-        "    std::function<void()> eval; CData *clk, *rst, *previous = nullptr;",
+        "    std::function<void()> eval; CData *clk, *rst;",
         "    CData* position = nullptr; Bus bus;",
         "    MemoryPins memory; std::vector<Sends> sends; std::vector<Takes> takes;",
-        "    char* state; size_t bytes; std::vector<IData*> counters; bool touched = true;",
-        "    // A rising edge. All that leaves a unit comes from registers.",
-        "    void step() {",
-        "        if (previous) *previous = 0;",
-        "        else *clk = 0, eval();",
+        "    void step() {  // a cycle, up to its rising edge",
+        "        *clk = 0;",
+        "        eval();",
         "        *clk = 1;",
         "        eval();",
         "    }",
@@ -200,7 +174,7 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
         f"constexpr unsigned MEMORY_CYCLES = {size.memory_cycles};",
     ]
     for kind, unit in netlist.kinds.items():
-        lines += _maker(prefixes[kind], unit, models[kind])
+        lines += _maker(prefixes[kind], unit)
     lines += ["inline std::vector<Unit> make_units() {"]
     lines += ["    std::vector<Unit> units;"]
     for one in netlist.instances:
@@ -236,12 +210,13 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     """
     slow = {type(netlist.instances[one.unit].unit) for one in netlist.joints if one.pace > 1}
     assert slow <= {Switch}, "others have no pin that makes them wait"
-    models: dict[str, Path] = {}
-    for number, (kind, unit) in enumerate(netlist.kinds.items()):
-        models[kind] = verilate_model(_verilog(unit), kind, f"Vu{number}", _constants(unit))
+    models = [
+        verilate_model(_verilog(unit), kind, f"Vu{number}")
+        for number, (kind, unit) in enumerate(netlist.kinds.items())
+    ]
     sources = program_sources(Path(__file__).with_name("joined.cpp"))
-    sources["joined_model.hpp"] = _header(netlist, size, models)
-    return link_models(netlist.name, sources, [*models.values()])
+    sources["joined_model.hpp"] = _header(netlist, size)
+    return link_models(netlist.name, sources, models)
 
 
 def run_joined(
@@ -258,8 +233,8 @@ def run_joined(
     work : Path
         Folder for files of the run.
     plain : bool
-        Whether units that stand still are simulated too, and all units a cycle at a time, not each
-        for as many as a link has. What comes out is the same.
+        Whether all units are simulated a cycle at a time, not each for as many cycles as a link
+        has. The results are the same.
     threads : int, optional
         That simulate units, all cores by default, at least 1. What comes out is the same.
 

@@ -1,17 +1,12 @@
-"""Programs of Verilated models, with as little to compile as there can be.
+"""Programs of Verilated models.
 
-Measured on a switch of 8 ports, in seconds of CPU time: Clang compiles it in 14, and GCC in 35, of
-which 12 go to what runs once, at the start, without optimization; and what Clang makes of it runs
-faster, by a fifth with -O1 and by more with -O2 (docs/decisions/0051). So Clang comes first; GCC
-has files of their own and fewer questions to ask. The runtime is compiled once for all models, and
-Clang reads Verilator's header once: of each file it was a second, of 1.4 to 3. The
-name of the top module stands in those of all signals: a short one is a tenth less to compile. Half
-of the text was comments. With fewer modules inlined there is a fifth less C++ of the same machine
-code.
+Verilator lists the C++ files of a model in JSON, for build systems such as this one. Clang is
+preferred: it compiles a switch of 8 ports in 14 s of CPU time, GCC in 35 s (docs/decisions/0051).
+Verilator's runtime is compiled once for all models, and Clang reads Verilator's header once.
 """
 
+import json
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +15,6 @@ from pathlib import Path
 
 from .cache import built
 from .compiler import STANDARD, find_compiler, run_tool, said
-from .constants import with_constants
-from .lookups import with_lookups
-from .selections import with_selections
 from .tools import SimulatorError, verilator_bin, verilator_version
 
 __all__ = ["link_models", "verilate", "verilate_model"]
@@ -31,21 +23,19 @@ _STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
 
 _RUNTIME = ("verilated", "verilated_threads")
 _VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
-_CPP = ("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint")
-_LESS_INLINED = ("--inline-mult", "50")
-"""-O3 inlines all modules, which makes one class of a model: ``verilate_model`` says so."""
+_CPP = (
+    *("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint", "-Mdir", ".", "--make", "json"),
+    *("--inline-mult", "50"),  # fewer modules inlined: a fifth less C++, as fast
+)
 _QUESTIONS = tuple(
     f"--param={name}=16"
     for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
 )
 """How often GCC asks before it takes a store for one that a load may see."""
-_FILE_BYTES = 500_000
-"""Of what is compiled as one file, about, where it is not more by the number of cores."""
 _LEVEL = "-O1"
-"""Of what is simulated for less time than it takes to compile it."""
+"""Optimization of models that are simulated for less time than they take to compile."""
 _PARSED = ("algorithm", "cinttypes", "deque", "memory", "optional", "set", "span", "string")
 """What harnesses include besides Verilator's header, and are read once with it."""
-_SHORT = "t"
 
 
 def verilate(
@@ -85,16 +75,15 @@ def verilate(
         Verilator or a compiler is not installed or could not build.
     """
     tools, prefix = _tools(waves), prefix or f"V{top}"
-    inside, verilog = (top, verilog) if vpi else (_SHORT, _shortened(verilog, top))
     runtime = [*_RUNTIME, *([_VPI] if vpi else []), *([_VCD] if waves else [])]
     objects = [_runtime(tools, unit) for unit in runtime]
-    command = [tools.verilator, *_CPP, *_LESS_INLINED, *options]
-    command += ["--prefix", prefix, "--top-module", inside, *(["--trace"] if waves else [])]
+    command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top, *options]
+    command += ["--trace"] if waves else []
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
         (work / "control.vlt").write_text(control or "`verilator_config\n")
-        run_tool([*command, "-Mdir", ".", "control.vlt", f"{top}.v"], work)
+        run_tool([*command, "control.vlt", f"{top}.v"], work)
         for name, text in sources.items():
             (work / name).write_text(text)
         harness = [(name, _LEVEL) for name in sources if name.endswith(".cpp")]
@@ -110,13 +99,10 @@ def verilate(
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
 
 
-def verilate_model(
-    verilog: str, top: str, prefix: str, constants: Mapping[str, int] | None = None
-) -> Path:
-    """Return a folder with the header and the objects of a Verilated module, from the cache.
+def verilate_model(verilog: str, top: str, prefix: str) -> Path:
+    """Return a folder with the headers and the objects of a Verilated module, from the cache.
 
-    For programs of several models, see ``link_models``. All of its state is in one class, that of
-    the root, so that a harness can compare it.
+    For programs of several models, see ``link_models``.
 
     Parameters
     ----------
@@ -124,26 +110,18 @@ def verilate_model(
         Text of the design, name of its top module.
     prefix : str
         Name of the model's class and header.
-    constants : mapping of str to int, optional
-        Inputs that never change, see ``with_constants``.
 
     Raises
     ------
     SimulatorError
         Verilator or a compiler is not installed or could not build.
-    ValueError
-        A constant is no input.
     """
     tools = _tools(False)
-    command = [tools.verilator, *_CPP]
-    command += ["--prefix", prefix, "--top-module", _SHORT]
-    verilog = _shortened(
-        with_selections(with_lookups(with_constants(verilog, top, constants or {}))), top
-    )
+    command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top]
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
-        run_tool([*command, "-Mdir", ".", f"{top}.v"], work)
+        run_tool([*command, f"{top}.v"], work)
         _compile(tools, _model(tools, work, prefix, tools.long_runs), work)
         for file in work.iterdir():
             if file.suffix not in (".h", ".o"):
@@ -177,18 +155,13 @@ def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -
     return built(f"{name}-linked", content, build) / name
 
 
-def _shortened(verilog: str, top: str) -> str:
-    """Return a design with a short name of its top module, which nobody sees but by the VPI."""
-    return re.sub(rf"\b{re.escape(top)}\b", _SHORT, verilog)
-
-
 @dataclass(frozen=True)
 class _Tools:
     """Verilator, its runtime's folder, the compiler and what all is compiled with, and versions.
 
-    ``files`` is into how many a model is cut at most, ``long_runs`` how far one is optimized whose
-    simulations take longer than to compile it, ``header_read`` whether the compiler can keep what
-    it has read of a header.
+    ``files`` is the largest number of files that a model is compiled as, ``long_runs`` the
+    optimization of models that are simulated for longer than they take to compile, ``header_read``
+    whether the compiler has precompiled headers.
     """
 
     verilator: str
@@ -260,19 +233,18 @@ def _header(tools: _Tools, level: str) -> Path:
 def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str, str]]:
     """Return the files of a model to compile, joined to few, and how to optimize each.
 
-    What is in one file has Verilator's headers and the model's class read once, a second or more.
+    Files that Verilator calls slow run once, at the start, and are not optimized. Each joined file
+    includes its part, as those of Verilator's own makefile do: the headers are read once for all.
     """
-    sizes = {file.name: file.stat().st_size for file in sorted(work.glob(f"{prefix}*.cpp"))}
-    slow = [name for name in sizes if "__Slow" in name]
-    rest = sorted(sizes.keys() - set(slow), key=lambda name: (-sizes[name], name))
-    count = min(tools.files, 1 + sum(sizes[name] for name in rest) // _FILE_BYTES)
-    parts: list[list[str]] = [[] for _ in range(count)]
-    for name in rest:
-        min(parts, key=lambda part: sum(sizes[one] for one in part)).append(name)
-    files = {f"model_{k}.cpp": part for k, part in enumerate(parts)} | {"model_slow.cpp": slow}
-    for file, part in files.items():
-        (work / file).write_text("".join(f'#include "{name}"\n' for name in part))
-    return [(file, "-O0" if part is slow else level) for file, part in files.items()]
+    sources = json.loads((work / f"{prefix}.json").read_text())["sources"]
+    slow = [name for kind in ("classes_slow", "support_slow") for name in sources.get(kind, ())]
+    fast = [name for kind in ("classes_fast", "support_fast") for name in sources.get(kind, ())]
+    parts = [fast[k :: tools.files] for k in range(min(tools.files, len(fast)))]
+    files = {f"model_{k}.cpp": (part, level) for k, part in enumerate(parts)}
+    files["model_slow.cpp"] = (slow, "-O0")
+    for file, (part, _) in files.items():
+        (work / file).write_text("".join(f'#include "{Path(name).name}"\n' for name in part))
+    return [(file, level) for file, (_, level) in files.items()]
 
 
 def _runtime(tools: _Tools, unit: str) -> Path:

@@ -1,7 +1,7 @@
 """Co-simulate a plane of twenty NPUs on two levels: phases of strategies alone and all at once.
 
-All phases of a strategy, build included, are to take 5 minutes at most, and 20,000 cycles a second
-to be simulated, on two quiet cores: returns 1 if they do not.
+Prints the cycles of each run, and how fast they are simulated. The goal is that all phases of a
+strategy, build included, take at most 5 minutes on two cores: returns 1 if they take longer.
 """
 
 import argparse
@@ -37,7 +37,7 @@ WAFER = Path(__file__).parents[2] / "examples/wafer-20.yaml"
 STRATEGIES = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 READY = 1200  # cycles until all routes and phases are written
 SIZES = Sizes(link_cycles=24, memory_cycles=40)
-MOST_S, LEAST_PER_S = 300.0, 20_000.0
+MOST_S = 300.0
 
 
 def small(wafer: WaferSpec) -> WaferSpec:
@@ -145,7 +145,7 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-TOTAL = {"cycles": 0, "simulated_s": 0.0, "cpu_s": 0.0, "worked": 0.0, "threads": 1}
+TOTAL = {"cycles": 0, "simulated_s": 0.0, "cpu_s": 0.0, "threads": 1}
 
 
 def run(model: Path, one: PlaneRun) -> Finished:
@@ -155,12 +155,11 @@ def run(model: Path, one: PlaneRun) -> Finished:
     TOTAL["simulated_s"] += found.simulated_s
     TOTAL["cpu_s"] += os.times().children_user - before.children_user
     TOTAL["cycles"] += found.cycles
-    TOTAL["worked"] += found.cycles * found.worked
     return found
 
 
 def main() -> int:
-    """Print a line per run and a figure per goal; return 1 if one is missed."""
+    """Print a line per run; return 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flits", type=int, default=128, help="of each phase; 128 are 64 KiB")
     parser.add_argument("--faults", type=int, default=200, help="in a million flits of a link")
@@ -193,22 +192,15 @@ def main() -> int:
         for faults in (0, arguments.faults):
             cycles = at_once(model, made, 2, faults)
             say(f"{name} all at once, {faults} faults in a million: {cycles} cycles in all")
-    cycles, cpu_s = TOTAL["cycles"], TOTAL["cpu_s"]
-    seconds, share = TOTAL["simulated_s"], TOTAL["worked"] / cycles
+    cycles, cpu_s, seconds = TOTAL["cycles"], TOTAL["cpu_s"], TOTAL["simulated_s"]
     say(
         f"{cycles:,} cycles in {seconds:.1f} s on {arguments.threads} threads, {cpu_s:.1f} s of CPU"
     )
     say(f"{cycles / seconds:,.0f} per second, {cycles / cpu_s:,.0f} per second of CPU time")
-    say(f"units stood still in {1 - share:.0%} of their cycles")
-    right = first_s <= MOST_S, cycles / seconds >= LEAST_PER_S
-    say(f"{STRATEGIES[0]}, build included: {first_s:.0f} s, {told(right[0])} {MOST_S:g} s")
-    say(f"cycles per second: {told(right[1])} {LEAST_PER_S:,.0f}")
-    return int(not all(right))
-
-
-def told(right: bool) -> str:
-    """Return how a figure stands to its goal."""
-    return "meets" if right else "MISSES"
+    right = first_s <= MOST_S
+    told = "meets" if right else "MISSES"
+    say(f"{STRATEGIES[0]}, build included: {first_s:.0f} s, {told} {MOST_S:g} s")
+    return int(not right)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,11 @@ import warnings
 from typing import Any
 
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+from cocotbext.axi.axil_channels import (
+    AxiLiteARTransaction,
+    AxiLiteAWTransaction,
+    AxiLiteWTransaction,
+)
 
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.switch_map import switch_map
@@ -59,7 +64,7 @@ class Registers:
     async def read_raw(self, address: int) -> tuple[int, AxiResp]:
         """Read any address as it is, which the master itself would align."""
         ar = self.channels["ar"]
-        await ar.send(ar._transaction_obj(araddr=address, arprot=self.protection()))
+        await ar.send(AxiLiteARTransaction(araddr=address, arprot=self.protection()))
         answer = await self.channels["r"].recv()
         return int(answer.rdata), AxiResp(int(answer.rresp))
 
@@ -67,8 +72,8 @@ class Registers:
         """Return the channels and transactions of a raw write."""
         aw, w = self.channels["aw"], self.channels["w"]
         return [
-            (aw, aw._transaction_obj(awaddr=address, awprot=self.protection())),
-            (w, w._transaction_obj(wdata=value, wstrb=strobe)),
+            (aw, AxiLiteAWTransaction(awaddr=address, awprot=self.protection())),
+            (w, AxiLiteWTransaction(wdata=value, wstrb=strobe)),
         ]
 
     async def write_raw(self, address: int, value: int, strobe: int = 15) -> AxiResp:

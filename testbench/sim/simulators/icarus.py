@@ -35,7 +35,6 @@ class _Icarus(Simulator):
         from cocotb_tools.runner import get_runner
 
         from testbench.sim.cache import built
-        from testbench.sim.unread_nets import NETS_READ, without_unread_nets
 
         # The wave file's path is relative to where the simulation runs, which is not known here.
         text = verilog + (_WAVES.format(top=top) if waves else "")
@@ -58,12 +57,8 @@ class _Icarus(Simulator):
                 tail = (folder / "build.log").read_text()[-2000:]
                 message = f"{self.runner} could not build {top}: {error}\n{tail}"
                 raise SimulatorError(message) from None
-            if not waves:
-                program = folder / "sim.vvp"
-                program.write_text(without_unread_nets(program.read_text(), probes))
 
         content = [text, top, self.version() or "unknown", *arguments]
-        content += ["every net"] if waves else [NETS_READ, *probes]
         return built(f"{top[:60]}-{self.runner}", content, build)
 
 

@@ -1,5 +1,6 @@
 """Tests of testbench.sim.verilate."""
 
+import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,17 +71,14 @@ def test_the_runtime_is_compiled_once_for_all_programs(
 
 
 @pytest.mark.parametrize(
-    ("files", "parts"), [(8, ["a", "c", "bd"]), (2, ["ad", "cb"]), (1, ["acbd"])]
+    ("files", "parts"), [(8, ["a", "b", "c", "s"]), (2, ["acs", "b"]), (1, ["abcs"])]
 )
-def test_a_model_is_cut_into_files_that_are_about_alike(
-    files: int, parts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verilate, "_FILE_BYTES", 12)
-    for name, size in (("a", 12), ("b", 8), ("c", 9), ("d", 1), ("__Slow", 99)):
-        (tmp_path / f"Vt{name}.cpp").write_text(size * " ")
+def test_files_of_a_model_are_joined_to_few(files: int, parts: list[str], tmp_path: Path) -> None:
+    kinds = {"classes_fast": "abc", "support_fast": "s", "classes_slow": "z", "support_slow": "y"}
+    sources = {kind: [f"/work/{name}.cpp" for name in names] for kind, names in kinds.items()}
+    (tmp_path / "Vt.json").write_text(json.dumps({"sources": sources}))
     tools = replace(verilate._tools(False), files=files)
     made = verilate._model(tools, tmp_path, "Vt", "-O2")
     read = [(tmp_path / file).read_text() for file, _ in made]
-    lines = ["".join(f'#include "Vt{name}.cpp"\n' for name in part) for part in parts]
-    assert read == [*lines, '#include "Vt__Slow.cpp"\n']
+    assert read == ["".join(f'#include "{name}.cpp"\n' for name in one) for one in [*parts, "zy"]]
     assert [level for _, level in made] == ["-O2"] * len(parts) + ["-O0"]
