@@ -5,18 +5,14 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from perfmodel.studies import rtl_shipped
 from testbench.sim.cache import BUILDS, cpu_s
 from testbench.sim.tools import icarus_bin
-from tests.by_file import ByFile
 
 WITHOUT_ICARUS = ("test_vectors.py",)
 
@@ -46,8 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus.
 
-    A long one that came last would keep one worker busy while the other has nothing left. Those of
-    a group come together, and so do the short ones of a file.
+    A long one that came last would keep one worker busy while the other has nothing left. Short
+    tests of a file are a group: what they share, such as a unit that is compiled, is made once, and
+    a test that is handed out alone takes longer than most tests.
     """
     if not _whole(config):
         left = [item for item in items if item.get_closest_marker("long")]
@@ -68,16 +65,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(_model(item)))
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
-    together = {item: _together(item) for item in items}  # looking for marks takes its time
     seconds: dict[str, float] = {}
-    for item, name in together.items():
-        seconds[name] = seconds.get(name, 0) + _seconds(item)
-    items.sort(key=lambda item: (-seconds[together[item]], together[item]))
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
-    """Hand out files and groups, not each test alone."""
-    return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
+    groups: dict[pytest.Item, str] = {}
+    for item in items:
+        group, own_s = item.get_closest_marker("xdist_group"), _seconds(item)
+        name = str(group.args[0]) if group else item.nodeid
+        if not group and own_s <= 1:
+            name = re.sub(r"\W+", "_", f"{item.nodeid.partition('::')[0]} {own_s}")
+            item.add_marker(pytest.mark.xdist_group(name))
+        groups[item] = name
+        seconds[name] = seconds.get(name, 0) + own_s
+    items.sort(key=lambda item: (-seconds[groups[item]], groups[item]))
 
 
 def pytest_collection_finish() -> None:
@@ -89,15 +87,6 @@ def _seconds(item: pytest.Item) -> float:
     """Return about how long a test takes [s], as the argument of its marker says, if it is slow."""
     slow = item.get_closest_marker("slow")
     return (*slow.args, 1)[0] if slow else 0
-
-
-def _together(item: pytest.Item) -> str:
-    """Return a name that tests have in common which should come together."""
-    group = item.get_closest_marker("xdist_group")
-    if group:
-        return str(group.args[0])
-    seconds = _seconds(item)
-    return item.nodeid if seconds > 1 else f"{item.path} {seconds}"
 
 
 def _model(item: pytest.Item) -> str:
@@ -131,26 +120,6 @@ def _whole(config: pytest.Config) -> bool:
 def whole(pytestconfig: pytest.Config) -> bool:
     """Return whether this is a run of large volume; the test is in both."""
     return _whole(pytestconfig)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def shorter_phases(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Leave 8,192 flits out where the model goes packet by packet, but with tests of large volume.
-
-    Those are 43 of 488 rows, and two thirds of the time of all.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        for name in () if _whole(pytestconfig) else ("load_mesh_cycles", "load_plane_cycles"):
-            patch.setattr(rtl_shipped, name, partial(_shorter, getattr(rtl_shipped, name)))
-        yield
-
-
-def _shorter(load: Callable[..., Any], *path: Path) -> Any:
-    record = load(*path)
-    if path and path[0].stem != "wafer-20-a":
-        return record
-    rows = tuple(row for row in record.rows if row.flits < 8192)
-    return record.model_copy(update={"rows": rows})
 
 
 @pytest.hookimpl(wrapper=True)
