@@ -116,12 +116,6 @@ def _whole(config: pytest.Config) -> bool:
     return "long" in str(config.getoption("markexpr")).replace("not long", "")
 
 
-@pytest.fixture(params=["usual", pytest.param("large", marks=pytest.mark.long)])
-def whole(pytestconfig: pytest.Config) -> bool:
-    """Return whether this is a run of large volume; the test is in both."""
-    return _whole(pytestconfig)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Any:
     item.stash[_BEGUN] = cpu_s()

@@ -37,10 +37,7 @@ QUICK = ("tiny-2", "odd-5")
 LINTED = [
     *QUICK,
     *(
-        # Of large ones, two chiplets are enough between changes.
-        pytest.param(
-            preset, marks=pytest.mark.long if preset in ("big-64", "l1-11") else pytest.mark.slow
-        )
+        pytest.param(preset, marks=pytest.mark.long if preset == "big-64" else pytest.mark.slow)
         for preset in PRESETS
         if preset not in QUICK
     ),

@@ -47,9 +47,7 @@ def written(design: Design, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize(
-    "name", ["column", *(pytest.param(name, marks=pytest.mark.long) for name in list(SPECS)[1:])]
-)
+@pytest.mark.parametrize("name", list(SPECS))
 def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
     design = design_of(name)
     written(design, tmp_path)

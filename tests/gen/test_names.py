@@ -43,7 +43,7 @@ def test_no_net_is_without_a_name(level: str) -> None:
     assert "\\$" not in kept(generate, load_spec("tiny-2"), level=level).verilog
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_net_of_a_chiplet_is_without_a_name() -> None:
     assert "\\$" not in kept(generate, load_spec("l1-12"), level="switch").verilog
 

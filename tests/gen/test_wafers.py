@@ -63,14 +63,14 @@ def test_verilator_finds_nothing_in_the_top(tmp_path: Path) -> None:
 
 
 @pytest.mark.sim
-@pytest.mark.long  # what is in it is linted in test_switch.py and test_endpoint.py
+@pytest.mark.slow
 def test_verilator_finds_nothing(tmp_path: Path) -> None:
     name = written(tmp_path)
     assert lint(tmp_path, name, f"{name}.vlt", f"{name}.v") == (0, "")
 
 
 @pytest.mark.sim
-@pytest.mark.long  # planes that Icarus simulates are this text
+@pytest.mark.slow
 @pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 def test_icarus_reads_it(tmp_path: Path) -> None:
     name = written(tmp_path)

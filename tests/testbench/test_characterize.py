@@ -28,10 +28,7 @@ MEASURING = (
 )
 
 
-# What changes the text of one changes that of all: two more ports take ten seconds each.
-@pytest.mark.parametrize(
-    "preset", ["l2-10", *(pytest.param(one, marks=pytest.mark.long) for one in ("l1-12", "l1-11"))]
-)
+@pytest.mark.parametrize("preset", ["l2-10", "l1-12", "l1-11"])
 def test_shipped_record_is_of_the_verilog_of_today(preset: str) -> None:
     """`make records` mends it: the same Verilog in the same bench gives the same figures."""
     source = json.loads((RECORDS / f"{preset}.json").read_text())["source"]

@@ -58,8 +58,7 @@ def test_shipped_record_has_every_curve_with_its_loads() -> None:
         assert curve.full.offered == 1
 
 
-@pytest.mark.slow
-@pytest.mark.long  # routers of all ways and sizes; records of other meshes are of the same units
+@pytest.mark.slow(30)
 def test_shipped_record_is_of_the_verilog_of_today() -> None:
     """`make records` mends it: the same Verilog in the same bench gives the same figures."""
     source = load_saturation().source

@@ -62,7 +62,7 @@ def test_shipped_cycles_are_of_the_examples(name: str) -> None:
 
 
 @pytest.mark.sim
-@pytest.mark.long  # records of a switch and an endpoint are of the same units, but not of the top
+@pytest.mark.slow(10)
 @pytest.mark.parametrize("name", SHIPPED_PLANES)
 def test_shipped_cycles_are_of_the_verilog_of_today(name: str) -> None:
     """`make records` mends it: the same Verilog takes as many cycles."""
