@@ -71,7 +71,7 @@ def test_the_runtime_is_compiled_once_for_all_programs(
 
 
 @pytest.mark.parametrize(
-    ("files", "parts"), [(8, ["a", "b", "c", "s"]), (2, ["acs", "b"]), (1, ["abcs"])]
+    ("files", "parts"), [(8, ["a", "b", "c", "s"]), (2, ["ac", "bs"]), (1, ["abcs"])]
 )
 def test_files_of_a_model_are_joined_to_few(files: int, parts: list[str], tmp_path: Path) -> None:
     kinds = {"classes_fast": "abc", "support_fast": "s", "classes_slow": "z", "support_slow": "y"}
