@@ -215,7 +215,6 @@ def _simulate(
     """Run a built model with a bench in a folder, which gets the results."""
     simulator = SIMULATORS[bench.simulator]
     runner = get_runner(simulator.runner)
-    runner.build_dir, runner.waves = model, bench.waves  # as if this runner had built it
     runner.test(
         test_module=bench.module,
         hdl_toplevel=top,
