@@ -13,10 +13,11 @@ from .output import write_text
 
 if TYPE_CHECKING:
     from .rtl import Beside
+    from .rtl_hardware import Hardware
 
-__all__ = ["check_record", "write_record"]
+__all__ = ["SCHEMA", "check_record", "counted", "head", "record_text", "write_record"]
 
-_SCHEMA = "fred-iteration-cycles/1"
+SCHEMA = "fred-iteration-cycles/1"
 
 
 def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, object]) -> None:
@@ -50,11 +51,51 @@ def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
     how : mapping of str to str
         ``topology``, ``workload``, ``strategy``, ``placement``, ``algorithm`` and ``compute``.
     """
+    from testbench.measurement import provenance
+
+    sha256 = beside.hardware.design().sha256
+    record = {
+        "schema": SCHEMA,
+        **head(beside.hardware, shlex.join(["fred", *sys.argv[1:]]), how),
+        **provenance([beside.simulator], 1, beside.minutes, verilog_sha256=sha256),
+        **counted(beside),
+    }
+    write_text(record_text(record), path)
+
+
+def head(hardware: "Hardware", command: str, how: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a record says of hardware and iteration.
+
+    Parameters
+    ----------
+    hardware : Hardware
+        What does the iteration.
+    command : str
+        The command that measures it.
+    how : mapping of str to str
+        As for ``write_record``.
+    """
     from fred_hw.reading import read_data
-    from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
     from perfmodel.topology.parse import said_of
     from perfmodel.workloads.workload import WORKLOADS, workload_path
-    from testbench.record_head import measurement
+
+    workload = how["workload"]
+    job = workload_path(workload) if workload in WORKLOADS else Path(workload)
+    return {
+        "name": hardware.name,
+        "fabric": hardware.words,
+        "command": command,
+        "hardware": read_data(Path(hardware.source)),
+        "changes": dict(hardware.changes),
+        "topology": said_of(how["topology"]) or read_data(Path(how["topology"])),
+        "workload": read_data(job),
+        **{name: how[name] for name in ("strategy", "placement", "algorithm", "compute")},
+    }
+
+
+def counted(beside: "Beside") -> dict[str, Any]:
+    """Return what a record says of what hardware did."""
+    from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
 
     names: dict[str, int] = {}
     npus = [
@@ -64,31 +105,22 @@ def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
         ]
         for one in zip(beside.tasks, beside.circuits, beside.times, strict=True)
     ]
-    workload = how["workload"]
-    job = workload_path(workload) if workload in WORKLOADS else Path(workload)
-    record = {
-        "schema": _SCHEMA,
-        "name": beside.hardware.name,
-        "fabric": beside.hardware.words,
-        "command": shlex.join(["fred", *sys.argv[1:]]),
-        "hardware": read_data(Path(beside.hardware.source)),
-        "changes": dict(beside.hardware.changes),
-        "topology": said_of(how["topology"]) or read_data(Path(how["topology"])),
-        "workload": read_data(job),
-        **{name: how[name] for name in ("strategy", "placement", "algorithm", "compute")},
-        **measurement([beside.simulator], 1, verilog_sha256=beside.hardware.verilog_sha256()),
+    return {
         "tasks_sha256": tasks_hash(beside.tasks),
         "link_cycles": beside.link_cycles,
         "memory_cycles": beside.memory_cycles,
         "clock": {"hz": beside.clock_hz, "source": beside.hardware.clock_source},
         "cycles": beside.cycles,
         "names": list(names),
+        "npus": npus,
     }
-    write_text(_text(record, npus), path)
 
 
-def _text(record: Mapping[str, Any], npus: list[list[list[int]]]) -> str:
-    """Return the record as JSON, an NPU in a line."""
-    head = json.dumps(record, indent=1).removesuffix("\n}")
-    lines = ",\n".join("  " + json.dumps(one, separators=(",", ":")) for one in npus)
-    return f'{head},\n "npus": [\n{lines}\n ]\n}}\n'
+def record_text(record: Mapping[str, Any]) -> str:
+    """Return a record as JSON, each NPU of an iteration on one line."""
+    rest = json.dumps({key: record[key] for key in record if key != "npus"}, indent=1)
+    if "npus" not in record:
+        return f"{rest}\n"
+    lines = ",\n".join("  " + json.dumps(one, separators=(",", ":")) for one in record["npus"])
+    rest = rest.removesuffix("\n}")
+    return f'{rest},\n "npus": [\n{lines}\n ]\n}}\n'

@@ -1,5 +1,6 @@
 """`fred estimate --rtl`: the iteration on a plane of a wafer in hardware, beside the estimate."""
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +14,19 @@ from .output import table
 from .progress import progress
 from .rtl_hardware import Hardware, load_hardware
 
-__all__ = ["Beside", "iteration_beside_rtl", "say_rtl", "with_rtl"]
+__all__ = [
+    "MEMORY_CYCLES",
+    "Beside",
+    "hardware_tasks",
+    "iteration_beside_rtl",
+    "say_rtl",
+    "with_rtl",
+]
 
 MAX_CYCLES = 10_000_000
 """Of an iteration that is co-simulated, by the estimate."""
 
-_MEMORY_CYCLES = 40
+MEMORY_CYCLES = 40
 """From a read of an NPU's memory to its data."""
 
 _THREADS = ("", "mp", "dp", "pp")
@@ -47,6 +55,8 @@ class Beside:
     tasks, times, circuits : sequence of sequence
         Tasks of each NPU in hardware, begin and end of each [cycles], and its circuit; empty for
         compute.
+    minutes : float
+        Processor time of the co-simulation [min].
     """
 
     hardware: Hardware
@@ -58,6 +68,7 @@ class Beside:
     tasks: Sequence[Sequence[Any]]
     times: Sequence[Sequence[tuple[int, int]]]
     circuits: Sequence[Sequence[str]]
+    minutes: float
 
     @property
     def clock_hz(self) -> float:
@@ -103,9 +114,7 @@ def iteration_beside_rtl(
     InputError
         The hardware is not that of the topology, or does not do what the iteration asks for.
     """
-    from perfmodel.chakra.iteration import iteration_traces
-
-    iteration, npu, scale, _ = found
+    iteration, *_ = found
     hardware = load_hardware(source)
     hardware.check(fabric)
     does = hardware.algorithm(fabric, _groups(iteration.placement), algorithm)
@@ -119,14 +128,39 @@ def iteration_beside_rtl(
             f"({MAX_CYCLES / hardware.clock_hz * 1e3:.1f} ms), not {estimated:,.0f}"
         )
         raise InputError("--rtl", "", message)
+    tasks, link_cycles = hardware_tasks(hardware, fabric, job, found)
+    limit = 4 * round(estimated) + 20_000
+    begun_s = sum(os.times()[:4])
+    run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
+    minutes = (sum(os.times()[:4]) - begun_s) / 60
+    ran = run.simulator, link_cycles, MEMORY_CYCLES, run.cycles, iteration.time_s
+    return Beside(hardware, *ran, tasks, run.times, run.circuits, minutes)
+
+
+def hardware_tasks(
+    hardware: Hardware, fabric: Any, job: Any, found: Any
+) -> tuple[list[list[Any]], int]:
+    """Return the tasks of all endpoints in an iteration, and the cycles of a link.
+
+    Parameters
+    ----------
+    hardware : Hardware
+        What does them.
+    fabric, job, found : Topology, Workload, tuple
+        As for ``iteration_beside_rtl``.
+
+    Raises
+    ------
+    InputError
+        The hardware does not do what the iteration asks for.
+    """
+    from perfmodel.chakra.iteration import iteration_traces
+
+    iteration, npu, scale, _ = found
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
     tasks = _tasks(hardware, iteration.placement.strategy, traces, streams=job.mode == "streaming")
-    tasks = _with_circuits(tasks, iteration.placement)
     link_cycles = max(1, round(fabric.links[0].latency_s * hardware.clock_hz))
-    limit = 4 * round(estimated) + 20_000
-    run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
-    ran = run.simulator, link_cycles, _MEMORY_CYCLES, run.cycles, iteration.time_s
-    return Beside(hardware, *ran, tasks, run.times, run.circuits)
+    return _with_circuits(tasks, iteration.placement), link_cycles
 
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
@@ -181,7 +215,7 @@ def _simulate(
     from testbench.collectives.fabric import Sizes
     from testbench.collectives.iteration import run_tasks
 
-    size = Sizes(link_cycles=link_cycles, memory_cycles=_MEMORY_CYCLES)
+    size = Sizes(link_cycles=link_cycles, memory_cycles=MEMORY_CYCLES)
     with simulating(), progress(f"co-simulating {strategy} on {hardware.words}"):
         try:
             largest = max(task.size for one in tasks for task in one)

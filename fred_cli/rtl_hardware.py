@@ -1,6 +1,5 @@
 """Hardware that `fred estimate --rtl` puts beside an estimate: a plane of a wafer, or a mesh."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,9 +54,9 @@ class Hardware:
     storage : Callable, optional
         Returns for a strategy, and whether weights are streamed, which controller loads and stores
         what; None without controllers.
-    verilog_sha256 : Callable
-        Returns what says of which Verilog it is: that of the shipped records of the same plane, or
-        of routers and endpoints, so that whoever holds those against it has done so with this.
+    design : Callable
+        Returns its Verilog, whose hash is in a record: that of the shipped records of the same
+        plane or mesh.
     grid : tuple of int, optional
         Columns and rows of a mesh.
     read_ports : int
@@ -76,7 +75,7 @@ class Hardware:
     changes: Mapping[str, Any]
     algorithms: Callable[[Sequence[int]], Mapping[str, str]]
     program: Callable[[Any, int, str], Any]
-    verilog_sha256: Callable[[], str]
+    design: Callable[[], Any]
     grid: tuple[int, int] | None = None
     homes: Sequence[int] = ()
     cuts: Callable[[], Sequence[tuple[Sequence[int], float]]] | None = None
@@ -208,11 +207,11 @@ def _plane(source: str) -> Hardware:
     from fred_hw.wafer.storage import storage_ends
     from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 
-    def verilog_sha256() -> str:
-        from testbench.characterize_wafer import wafer_hash
-        from testbench.record_head import fewer_lanes
+    def design() -> Any:
+        from testbench.designs import plane_design
+        from testbench.measurement import fewer_lanes
 
-        return wafer_hash(fewer_lanes(whole))
+        return plane_design(fewer_lanes(whole))
 
     whole, small = load_wafer(source), load_wafer(source, _SMALLER)
 
@@ -233,7 +232,7 @@ def _plane(source: str) -> Hardware:
         changes=_SMALLER,
         algorithms=lambda _: {"in_network": "in_network"},
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
-        verilog_sha256=verilog_sha256,
+        design=design,
         homes=[_home(Plane(whole), npu) for npu in range(whole.npus)],
         cuts=lambda: _cuts(Plane(whole), whole.planes * whole.link.data_width / 8),
         controllers=controllers,
@@ -278,14 +277,11 @@ def _mesh(source: str) -> Hardware:
     from fred_hw.mesh.program import compile_for_mesh
     from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
 
-    def verilog_sha256() -> str:
-        from fred_hw.load import load_spec
-        from testbench.characterize_endpoint import endpoint_hash
-        from testbench.characterize_mesh import measured_mesh, mesh_hash
+    def design() -> Any:
+        from testbench.designs import mesh_with_endpoints_design
+        from testbench.measurement import fewer_lanes
 
-        endpoint = load_spec("l1-12").with_changes(lanes=1)
-        both = mesh_hash(measured_mesh(whole)) + endpoint_hash(endpoint)
-        return hashlib.sha256(both.encode()).hexdigest()
+        return mesh_with_endpoints_design(fewer_lanes(whole))
 
     whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
     if whole.routing != "xy":
@@ -312,7 +308,7 @@ def _mesh(source: str) -> Hardware:
         program=lambda _, size, algorithm: compile_for_mesh(
             small, Strategy(1, 1, 1), size, algorithm=algorithm
         ),
-        verilog_sha256=verilog_sha256,
+        design=design,
         grid=(whole.width, whole.height),
         read_ports=whole.endpoint.read_ports,
     )

@@ -1,25 +1,24 @@
 """Timing record of a specification, measured by co-simulation."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
-from testbench.record_head import fewer_lanes, record_head
-from testbench.sim.kept import Written, kept
-from testbench.sim.runner import SimulationResult, find_simulator
+from testbench.designs import MeasuredDesign, interconnect_design, switch_design
+from testbench.measurement import Say, SpecMeasurement
+from testbench.sim.kept import kept
+from testbench.sim.runner import SimulationResult
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["RECORD_SCHEMA", "SWITCH_TESTS", "agreed", "characterize", "verilog_hashes"]
+__all__ = ["SWITCH_TESTS", "SwitchMeasurement", "agreed"]
 
-RECORD_SCHEMA = "fred-timing/2"
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
 
 SWITCH_TESTS = (
@@ -32,68 +31,41 @@ SWITCH_TESTS = (
 )
 
 
-def characterize(
-    spec: SwitchSpec,
-    work: Path,
-    *,
-    simulators: Sequence[str] = ("icarus",),
-    seed: int = 1,
-    lanes: int | None = None,
-) -> dict[str, Any]:
-    """Co-simulate ``spec``, alone and in a whole switch, and return its timing record.
+@dataclass(frozen=True, kw_only=True)
+class SwitchMeasurement(SpecMeasurement[SwitchSpec]):
+    """A switch: its interconnect alone, and whole. The clock is that of the published port rate."""
 
-    Its clock is that of the published port rate.
+    SCHEMA = "fred-timing/2"
 
-    Parameters
-    ----------
-    spec : SwitchSpec
-        What the record is for.
-    work : Path
-        Folder for logs and results.
-    simulators : Sequence of str
-        Simulators that all have to measure the same.
-    seed : int
-        Seed of all stimulus.
-    lanes : int, optional
-        Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
+    @property
+    def designs(self) -> Mapping[str, MeasuredDesign]:
+        return {
+            "verilog_sha256": interconnect_design(self.measured_spec),
+            "switch_verilog_sha256": switch_design(self.measured_spec),
+        }
 
-    Raises
-    ------
-    SimulatorError
-        A simulator is not installed or failed, a test failed, or the simulators disagree.
-    """
-    check_int("seed", seed, minimum=1)
-    for name in simulators:
-        find_simulator(name)
-    measured_spec = fewer_lanes(spec, lanes)
-    design = kept(generate, measured_spec)
-    whole = kept(generate, measured_spec, level="switch")
-    results = [
-        cosimulate(measured_spec, work / name, simulator=name, seed=seed, design=design)
-        for name in simulators
-    ]
-    measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
-    options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
-    runs = [
-        cosimulate_switch(
-            measured_spec, work / "switch" / name, **Options(**options | {"simulator": name})
-        )
-        for name in simulators
-    ]
-    hashes = verilog_hashes(design, whole)
-    return {
-        **record_head(RECORD_SCHEMA, spec, measured_spec, simulators, seed, **hashes),
-        **measured,
-        "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
-        "switch": agreed(runs, lambda one: _switch(one, spec)),
-        "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
-    }
-
-
-def verilog_hashes(design: Written, whole: Written) -> dict[str, str]:
-    """Return what says in a record which Verilog was measured: of an interconnect, of a switch."""
-    hashes = [hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
-    return {"verilog_sha256": hashes[0], "switch_verilog_sha256": hashes[1]}
+    def figures(self, work: Path, say: Say) -> dict[str, Any]:
+        spec, seed = self.measured_spec, self.seed
+        design = kept(generate, spec)
+        results = [
+            cosimulate(spec, work / name, simulator=name, seed=seed, design=design)
+            for name in self.simulators
+        ]
+        measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
+        whole = kept(generate, spec, level="switch")
+        options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
+        runs = [
+            cosimulate_switch(
+                spec, work / "switch" / name, **Options(**options | {"simulator": name})
+            )
+            for name in self.simulators
+        ]
+        return {
+            **measured,
+            "flits_checked": sum(one.measurements["flits_checked"] for one in [*results, *runs]),
+            "switch": agreed(runs, lambda one: _switch(one, self.spec)),
+            "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
+        }
 
 
 def agreed(

@@ -1,8 +1,7 @@
 """Timing record of an NPU's end of a link, measured by co-simulation of two of them."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,9 @@ import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
-from fred_hw.checks import check_int
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
-from gen.design import generate
 from testbench.collectives.fabric import (
     ADDRESSES,
     Fabric,
@@ -26,15 +23,13 @@ from testbench.collectives.fabric import (
     run_fabric,
 )
 from testbench.collectives.pair import PairRun, build_pair, run_pair
+from testbench.designs import MeasuredDesign, endpoint_design
+from testbench.measurement import Say, SpecMeasurement
 from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_ring import all_reduce
-from testbench.record_head import fewer_lanes, record_head
-from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["ENDPOINT_SCHEMA", "characterize_endpoint", "endpoint_hash"]
-
-ENDPOINT_SCHEMA = "fred-endpoint-timing/1"
+__all__ = ["EndpointMeasurement"]
 
 _LINK, _MEMORY = 24, 40
 """Cycles of the link and of memories, which the figures leave out."""
@@ -310,64 +305,44 @@ def _rate(cycles: Sequence[int]) -> float:
     return (len(cycles) - 1 - first) / (cycles[-1] - cycles[first])
 
 
-def endpoint_hash(spec: SwitchSpec) -> str:
-    """Return what says in a record which Verilog was measured."""
-    endpoint = kept(generate, spec, level="endpoint")
-    return hashlib.sha256(endpoint.verilog.encode()).hexdigest()
+@dataclass(frozen=True, kw_only=True)
+class EndpointMeasurement(SpecMeasurement[SwitchSpec]):
+    """Two collective endpoints on one link, in Icarus.
 
-
-def characterize_endpoint(
-    spec: SwitchSpec,
-    work: Path,
-    *,
-    simulators: Sequence[str] = ("icarus",),
-    seed: int = 1,
-    lanes: int | None = None,
-) -> dict[str, Any]:
-    """Co-simulate two endpoints on one link, in Icarus, and return their timing record.
-
-    Its clock is that of the published port rate. Cycles of links and of memory, and those in which
+    The clock is that of the published port rate. Cycles of links and of memory, and those in which
     a chunk is loaded, are left out, as they depend on what stands there.
-
-    Parameters
-    ----------
-    spec : SwitchSpec
-        What the record is for; ``endpoint`` has its sizes.
-    work : Path
-        Folder for files of runs.
-    simulators : Sequence of str
-        Must be ``icarus`` alone.
-    seed : int
-        Seed of all numbers.
-    lanes : int, optional
-        Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
 
     Raises
     ------
     SimulatorError
-        Another simulator is asked for, Icarus is not installed, or a result is wrong.
+        Another simulator is asked for.
     """
-    check_int("seed", seed, minimum=1)
-    if tuple(simulators) != ("icarus",):
-        raise SimulatorError(f"simulator must be icarus for an endpoint, not {list(simulators)}")
-    measured_spec = fewer_lanes(spec, lanes)
-    verilog = endpoint_hash(measured_spec)
-    head = record_head(
-        ENDPOINT_SCHEMA, spec, measured_spec, simulators, seed, verilog_sha256=verilog
-    )
-    pair = _Pair(measured_spec, work, seed)
-    figures: Mapping[str, Any] = {
-        **_one_way(pair),
-        **_answers(pair),
-        **_received(pair),
-        **_both_ways(pair),
-        **_rings(pair),
-        **_commands(pair),
-        "credit_cycles": _credit_cycles(measured_spec, work, pair.rng),
-    }
-    return {
-        **head,
-        "endpoint": dict(figures),
-        "flits_checked": pair.checked,
-        "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
-    }
+
+    SCHEMA = "fred-endpoint-timing/1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.simulators != ("icarus",):
+            message = f"simulator must be icarus for an endpoint, not {list(self.simulators)}"
+            raise SimulatorError(message)
+
+    @property
+    def designs(self) -> Mapping[str, MeasuredDesign]:
+        return {"verilog_sha256": endpoint_design(self.measured_spec)}
+
+    def figures(self, work: Path, say: Say) -> dict[str, Any]:
+        pair = _Pair(self.measured_spec, work, self.seed)
+        figures: dict[str, Any] = {
+            **_one_way(pair),
+            **_answers(pair),
+            **_received(pair),
+            **_both_ways(pair),
+            **_rings(pair),
+            **_commands(pair),
+            "credit_cycles": _credit_cycles(self.measured_spec, work, pair.rng),
+        }
+        return {
+            "endpoint": figures,
+            "flits_checked": pair.checked,
+            "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
+        }

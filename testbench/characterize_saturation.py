@@ -1,36 +1,29 @@
 """Latency against load on a mesh of 8 x 8 Verilated routers, to stand beside published curves."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from fred_hw.checks import check_int
-from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.ways import link_loads
-from gen.emitter import VerilogEmitter
-from testbench.record_head import measurement
+from testbench.designs import MeasuredDesign, routers_design
+from testbench.measurement import Measurement, Say
 from testbench.sim.tools import SimulatorError
 from testbench.stimulus.meshes import PATTERNS
 from testbench.volume.mesh import MeshLoad, build_mesh, run_mesh
 
 __all__ = [
     "KNEE",
-    "SATURATION_SCHEMA",
     "SHARES",
+    "SaturationMeasurement",
     "SetUp",
     "capacity",
-    "characterize_saturation",
     "measured_row",
     "senders",
     "set_ups",
-    "set_ups_hash",
 ]
-
-SATURATION_SCHEMA = "fred-mesh-saturation/1"
 
 WIDTH, HEIGHT = 8, 8
 LANES = 2  # flits of 32 bits, which the harness has
@@ -135,14 +128,6 @@ def capacity(mesh: MeshSpec, pattern: str) -> float:
     return len(flows) / senders(mesh, pattern) / max(loads.values())
 
 
-def set_ups_hash() -> str:
-    """Return what says in a record which Verilog was measured: that of all routers."""
-    emitter = VerilogEmitter()
-    for mesh in dict.fromkeys(one.mesh for one in set_ups()):
-        emitter.add(MeshRouter(mesh=mesh, directions=DIRECTIONS))
-    return hashlib.sha256(emitter.verilog().encode()).hexdigest()
-
-
 def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str, Any]:
     """Return what a load takes: share and flits offered, and what was measured.
 
@@ -172,7 +157,7 @@ def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str
     }
 
 
-def _measured_curve(one: SetUp, seed: int, say: Callable[[str], object]) -> dict[str, Any]:
+def _measured_curve(one: SetUp, seed: int, say: Say) -> dict[str, Any]:
     """Return what the record has of a curve."""
     mesh, most = one.mesh, capacity(one.mesh, one.pattern)
     program = build_mesh(mesh)
@@ -201,36 +186,49 @@ def _measured_curve(one: SetUp, seed: int, say: Callable[[str], object]) -> dict
     }
 
 
-def characterize_saturation(
-    *, seed: int = 1, say: Callable[[str], object] = lambda _: None
-) -> dict[str, Any]:
-    """Measure latency against load for all of ``set_ups``, and what passes when all ends offer 1.
+@dataclass(frozen=True, kw_only=True)
+class SaturationMeasurement(Measurement):
+    """Latency against load for all of ``set_ups``, and what passes when all ends offer 1."""
 
-    Parameters
-    ----------
-    seed : int
-        Of when packets are made and where they go, 1 or more.
-    say : callable, optional
-        Called with a line for each run.
+    SCHEMA = "fred-mesh-saturation/1"
 
-    Raises
-    ------
-    SimulatorError
-        Verilator is not installed, or a run was not right.
-    """
-    check_int("seed", seed, minimum=1)
-    head = measurement(["verilator"], seed, verilog_sha256=set_ups_hash())
-    curves = [_measured_curve(one, seed, say) for one in set_ups()]
-    return {
-        "schema": SATURATION_SCHEMA,
-        "name": f"mesh of {WIDTH} x {HEIGHT}",
-        **head,
-        "warm_cycles": WARM,
-        "measured_cycles": MEASURE,
-        "flits_checked": sum(
-            row["packets"] * curve["packet_flits"]
-            for curve in curves
-            for row in (*curve["rows"], curve["full"])
-        ),
-        "curves": curves,
-    }
+    simulators: tuple[str, ...] = ("verilator",)
+
+    @property
+    def designs(self) -> Mapping[str, MeasuredDesign]:
+        return {"verilog_sha256": routers_design([one.mesh for one in set_ups()])}
+
+    def head(self) -> dict[str, Any]:
+        return {"name": f"mesh of {WIDTH} x {HEIGHT}"}
+
+    def figures(self, work: Path, say: Say) -> dict[str, Any]:
+        curves = [_measured_curve(one, self.seed, say) for one in set_ups()]
+        return {
+            "warm_cycles": WARM,
+            "measured_cycles": MEASURE,
+            "flits_checked": sum(
+                row["packets"] * curve["packet_flits"]
+                for curve in curves
+                for row in (*curve["rows"], curve["full"])
+            ),
+            "curves": curves,
+        }
+
+    def other_inputs(self, record: Any) -> Iterator[str]:
+        own = (self.seed, WARM, MEASURE)
+        theirs = (record.seed, record.warm_cycles, record.measured_cycles)
+        names = ("seed", "warm_cycles", "measured_cycles")
+        yield from (n for n, a, b in zip(names, own, theirs, strict=True) if a != b)
+        curves = {(o.pattern, o.routing, o.packet_flits, o.buffer_flits): o for o in record.curves}
+        wanted = {
+            (o.pattern, o.routing, o.flits, o.mesh.protocol.buffer_flits): o for o in set_ups()
+        }
+        for key in dict.fromkeys((*wanted, *curves)):
+            one, curve = wanted.get(key), curves.get(key)
+            if not one or not curve or not _has_loads(one, [row.share for row in curve.rows]):
+                yield "curve: {}, {}, packets of {}, buffers of {} flits".format(*key)
+
+
+def _has_loads(one: SetUp, shares: Sequence[float]) -> bool:
+    """Return whether a curve has the loads that are asked for, perhaps up to its end."""
+    return shares == list(one.shares if one.whole else one.shares[: len(shares)])

@@ -1,89 +1,74 @@
 """Cycles of phases on a plane of a wafer, measured by co-simulation."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import FieldError
-from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import COLLECTIVES, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
-from gen.design import generate
-from gen.wafer_top import modules_of, wafer_top
+from testbench.characterize_phases import PhasesMeasurement
 from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job, measured_rows
+from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
-from testbench.record_head import fewer_lanes, record_head
-from testbench.sim.kept import kept
+from testbench.designs import MeasuredDesign, plane_design
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["WAFER_SCHEMA", "characterize_wafer", "wafer_hash"]
-
-WAFER_SCHEMA = "fred-wafer-cycles/1"
+__all__ = ["PlanePhasesMeasurement"]
 
 
-def wafer_hash(wafer: WaferSpec) -> str:
-    """Return what says in a record which Verilog was measured: that of each unit, and the top."""
-    plane = Plane(wafer)
-    chiplets = dict.fromkeys(one.spec for one in plane.chiplets)
-    units = [kept(generate, spec, level="switch") for spec in chiplets]
-    texts = [one.verilog for one in (kept(generate, wafer.link, level="endpoint"), *units)]
-    texts.append(wafer_top(plane, modules_of(wafer)))
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
-
-
-def characterize_wafer(
-    wafer: WaferSpec,
-    strategies: Sequence[str],
-    flits: Sequence[int],
-    *,
-    collectives: Sequence[str] = COLLECTIVES,
-    phases: Sequence[str] = (),
-    simulator: str = "verilator",
-    seed: int = 1,
-) -> dict[str, Any]:
-    """Do each phase of some strategies alone, and return how many cycles each takes.
-
-    Results of all are compared with the golden model, bit for bit.
+@dataclass(frozen=True, kw_only=True)
+class PlanePhasesMeasurement(PhasesMeasurement[WaferSpec]):
+    """Phases of strategies on a plane of a wafer.
 
     Parameters
     ----------
-    wafer : WaferSpec
-        The wafer, of which a plane is simulated, with fewer lanes.
-    strategies : Sequence of str
-        Such as ``MP2-DP5-PP2``.
-    flits : Sequence of int
-        What an NPU sends in a phase [flits].
     collectives : Sequence of str
         Some of ``program.COLLECTIVES``.
     phases : Sequence of str
         Names of phases, such as ``load_0``; no others are done. All are if there are none.
-    simulator : str
-        ``icarus`` or ``verilator``.
-    seed : int
-        Of all numbers.
 
     Raises
     ------
     SimulatorError
-        The simulator is not installed, or a run failed.
-    ValueError
-        A strategy does not fit the wafer.
+        Several simulators are asked for, or another one than Icarus and Verilator.
     FieldError
-        None of the strategies has a phase; its field is ``--phase``.
+        While it measures: none of the strategies has a phase; its field is ``--phase``.
     """
-    check_int("seed", seed, minimum=1)
-    small = fewer_lanes(wafer)
-    jobs = _jobs(small, strategies, flits, collectives, phases)
-    verilog = wafer_hash(small)
-    head = record_head(WAFER_SCHEMA, wafer, small, [simulator], seed, verilog_sha256=verilog)
-    return {**head, **measured_rows(jobs, _runner(small, simulator, max(flits)), seed)}
+
+    SCHEMA = "fred-wafer-cycles/1"
+
+    simulators: tuple[str, ...] = ("verilator",)
+    collectives: Sequence[str] = COLLECTIVES
+    phases: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.simulators not in (("icarus",), ("verilator",)):
+            said = ", ".join(self.simulators)
+            raise SimulatorError(f"simulator must be icarus or verilator for a plane, not {said}")
+
+    @property
+    def designs(self) -> Mapping[str, MeasuredDesign]:
+        return {"verilog_sha256": plane_design(self.measured_spec)}
+
+    def jobs(self) -> list[Job]:
+        small = self.measured_spec
+        return _jobs(small, self.strategies, self.flits, self.collectives, self.phases)
+
+    def runner(self) -> Callable[[PlaneRun, Path], Finished]:
+        return _runner(self.measured_spec, self.simulators, max(self.flits))
+
+    def other_inputs(self, record: Any) -> Iterator[str]:
+        yield from super().other_inputs(record)
+        yield from self.other_rows(record, collectives=self.collectives)
+        if self.phases:
+            yield from self.other_rows(record, phase=self.phases)
 
 
 def _jobs(
@@ -115,13 +100,11 @@ def _jobs(
     ]
 
 
-def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[PlaneRun, Path], Finished]:
+def _runner(
+    wafer: WaferSpec, simulators: Sequence[str], flits: int
+) -> Callable[[PlaneRun, Path], Finished]:
     """Return what simulates a plane in a folder."""
     size = Sizes(flits=2 * flits, link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
-    if simulator == "icarus":
-        model = build_plane(wafer, size)
-        return partial(run_plane, model)
-    if simulator != "verilator":
-        raise SimulatorError(f"simulator must be icarus or verilator for a plane, not {simulator}")
-    compiled = build_compiled_plane(wafer, size)
-    return partial(run_joined, compiled)
+    if simulators == ("icarus",):
+        return partial(run_plane, build_plane(wafer, size))
+    return partial(run_joined, build_compiled_plane(wafer, size))

@@ -28,13 +28,13 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 _MEASURERS = {
-    "switch": ("testbench.characterize", "characterize"),
-    "endpoint": ("testbench.characterize_endpoint", "characterize_endpoint"),
-    "router": ("testbench.characterize_mesh", "characterize_mesh"),
-    "wafer": ("testbench.characterize_wafer", "characterize_wafer"),
-    "mesh": ("testbench.characterize_mesh_phases", "characterize_mesh_phases"),
+    "switch": ("testbench.characterize", "SwitchMeasurement"),
+    "endpoint": ("testbench.characterize_endpoint", "EndpointMeasurement"),
+    "router": ("testbench.characterize_mesh", "RouterMeasurement"),
+    "wafer": ("testbench.characterize_wafer", "PlanePhasesMeasurement"),
+    "mesh": ("testbench.characterize_mesh_phases", "MeshPhasesMeasurement"),
 }
-"""Levels that are measured: module and function that does it."""
+"""Levels that are measured: module and class of the measurement."""
 
 _PHASES = ("wafer", "mesh")
 """Levels of which phases of strategies are measured."""
@@ -113,7 +113,7 @@ def command(
     if level in _PHASES:
         more: dict[str, Any] = {"seed": seed}
         if level == "wafer":
-            more |= {"phases": phases, "simulator": simulator}
+            more |= {"phases": phases, "simulators": (simulator,)}
             more |= {"collectives": (collectives,)} if collectives else {}
         fabric = read_spec(spec_source, changes, LEVELS[level].load)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
@@ -131,7 +131,8 @@ def command(
     logs = [one / "simulation.log" for one in folders]
     look = partial(tests_begun_last, logs, time.time())
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}", look):
-        record = _measurer(level)(spec, work, simulators=names, seed=seed, lanes=lanes)
+        asked = _measurement(level)(spec=spec, simulators=names, seed=seed, lanes=lanes)
+        record = asked.record(work)
     if libraries:
         record["clock"] = _synthesized(spec, spec_source, libraries, effort, sizing)
     if path is not None:
@@ -185,9 +186,10 @@ def _characterize_phases(
     for count in flits:
         if not 1 <= count <= 1 << 16:
             raise InputError("--flits", "", f"must be 1 to 65536, not {count}")
-    load_testbench(more.get("simulator", "verilator"))
+    load_testbench(*more.get("simulators", ("verilator",)))
     with simulating(), checked("--strategy", spec=source), progress(f"measuring {fabric.name}"):
-        record = _measurer(level)(fabric, strategies, flits, **more)
+        asked = _measurement(level)(spec=fabric, strategies=strategies, flits=flits, **more)
+        record = asked.record(Path("build") / "characterize" / fabric.name)
     if path is not None:
         write_json(record, path)
     if as_json:
@@ -202,8 +204,8 @@ def _characterize_phases(
         print(f"  {path}")
 
 
-def _measurer(level: str) -> Any:
-    """Return what measures a record."""
+def _measurement(level: str) -> Any:
+    """Return the class of a measurement."""
     module, name = _MEASURERS[level]
     return getattr(import_module(module), name)
 

@@ -32,7 +32,7 @@ class UnitArea(FileModel):
     flip_flops, memory_bits : int
         In it, and in memories beside it.
     verilog_sha256 : str
-        Of what was mapped.
+        Canonical hash of what was mapped.
     """
 
     unit: str
@@ -61,6 +61,8 @@ class AreaRecord(FileModel):
         How it was mapped, and the clock that was asked for [ns].
     git_commit : str or None
         Revision of the sources.
+    date, minutes : str, float
+        Day of the synthesis, and its processor time [min]; None if unknown.
     units : tuple of UnitArea
         What was found.
     """
@@ -74,6 +76,8 @@ class AreaRecord(FileModel):
     effort: str
     target_clock_ns: Size
     git_commit: str | None
+    date: str | None = None
+    minutes: Annotated[float, Field(ge=0)] | None = None
     units: Annotated[tuple[UnitArea, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def unit(self, name: str) -> UnitArea:

@@ -28,7 +28,15 @@ class Simulator(FileModel):
 
 
 class Source(FileModel):
-    """Revision of the generator and hashes of the Verilog simulated: interconnect, whole switch."""
+    """Revision of the generator and canonical hashes of the Verilog simulated.
+
+    Parameters
+    ----------
+    git_commit : str or None
+        Revision of the generator.
+    verilog_sha256, switch_verilog_sha256 : str
+        Hashes of ``gen.canonical``; of a switch the first is that of its interconnect alone.
+    """
 
     git_commit: str | None
     verilog_sha256: str
@@ -53,6 +61,8 @@ class Measured(FileModel, Generic[Schema]):
         Name of the hardware.
     simulators, seed, source : tuple of Simulator, int, Source
         Who measured, with which random seed, and what: its Verilog.
+    date, minutes : str, float
+        Day of the measurement, and its processor time [min]; None if unknown.
     """
 
     schema_name: Annotated[Schema, Field(alias="schema")]
@@ -60,6 +70,8 @@ class Measured(FileModel, Generic[Schema]):
     simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     seed: int
     source: Source
+    date: str | None = None
+    minutes: Annotated[float, Field(ge=0)] | None = None
 
     @property
     def measured_by(self) -> str:

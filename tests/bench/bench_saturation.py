@@ -4,14 +4,13 @@ Prints a line per run, and for uniform traffic where latency is twice and three 
 lowest load and what passes, as shares of what links across the middle allow, beside a published
 router. Returns 1 if a flit is lost or wrong, if latency of uniform traffic falls where load rises,
 if one of these shares is below that of the published router with fewer channels and less room
-(two of 16 flits), or if the shipped record says anything else. `-o FILE` writes the record
-instead of comparing it. About ten minutes of CPU time.
+(two of 16 flits), or if the shipped record says anything else, which `fred records update
+mesh-8x8-saturation` measures again. About ten minutes of CPU time.
 """
 
-import json
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,7 +25,7 @@ from perfmodel.studies.saturation import (
     load_saturation,
     misses,
 )
-from testbench.characterize_saturation import characterize_saturation
+from testbench.characterize_saturation import SaturationMeasurement
 
 
 def say(line: str) -> None:
@@ -59,11 +58,11 @@ def stale(measured: SaturationRecord) -> list[str]:
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the record.")
 @click.option("--seed", type=click.IntRange(min=1), default=1, help="Of all traffic.")
-def main(output: Path | None, seed: int) -> None:
+def main(seed: int) -> None:
     """Print a line per run."""
-    record: dict[str, Any] = characterize_saturation(seed=seed, say=say)
+    with tempfile.TemporaryDirectory() as work:
+        record = SaturationMeasurement(seed=seed).record(Path(work), say)
     measured = validate(SaturationRecord, record, "measured")
     wrong: list[str] = []
     for curve in measured.uniform:
@@ -72,9 +71,7 @@ def main(output: Path | None, seed: int) -> None:
         wrong += [f"{name}: {one}" for one in misses(curve)]
     for name, curve in UNIFORM_CURVES.items():
         say(summary(f"BookSim 2, {name}", curve))
-    if output:
-        output.write_text(json.dumps(record, indent=1) + "\n")
-    elif seed == load_saturation().seed:
+    if seed == load_saturation().seed:
         wrong += [f"the shipped record has another {one}" for one in stale(measured)]
     for one in wrong:
         say(f"error: {one}")

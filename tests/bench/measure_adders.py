@@ -26,7 +26,7 @@ from synth.liberty import Libraries, read_libraries
 from synth.mapping import find_yosys
 from synth.synthesis import from_spec, synthesize
 from synth.timing import find_opensta
-from testbench.record_head import git_commit
+from testbench.measurement import git_commit
 
 SIZE: dict[str, Any] = {"ports": 4, "lanes": 1}
 EFFORT = "speed"

@@ -13,4 +13,6 @@ def what_was_measured(model: type[FileModel], record: Mapping[str, Any]) -> dict
 
     So a key that is new in specifications makes no record stale.
     """
-    return validate(model, record, "record").model_dump(exclude={"source", "simulators"})
+    return validate(model, record, "record").model_dump(
+        exclude={"source", "simulators", "date", "minutes"}
+    )

@@ -1,14 +1,10 @@
 """Tests of testbench.characterize_mesh_phases; tests/testbench/collectives has phases on a mesh."""
 
-import json
-import re
-
 import pytest
 
 from fred_hw.mesh.load import load_mesh
-from perfmodel.studies.rtl_mesh import SHIPPED_MESH_CYCLES
-from testbench.characterize_mesh_phases import measured_phases, mesh_with_ends_hash
-from testbench.record_head import fewer_lanes
+from testbench.characterize_mesh_phases import measured_phases
+from testbench.measurement import fewer_lanes
 from tests.docs.pages import ROOT
 
 MESH = load_mesh(str(ROOT / "examples/mesh-5x4.yaml"), {})
@@ -31,12 +27,3 @@ def test_a_phase_is_measured_once_by_each_algorithm() -> None:
 def test_strategies_without_phases_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^strategy must have phases, not MP1-DP1-PP1$"):
         measured_phases(fewer_lanes(MESH), ["MP1-DP1-PP1"], [16])
-
-
-@pytest.mark.sim
-@pytest.mark.slow
-def test_shipped_cycles_are_of_the_verilog_of_today() -> None:
-    """`make records` mends it: the same Verilog takes as many cycles."""
-    source = json.loads(SHIPPED_MESH_CYCLES.read_text())["source"]
-    assert source["verilog_sha256"] == mesh_with_ends_hash(fewer_lanes(MESH))
-    assert re.fullmatch("[0-9a-f]{40}", source["git_commit"]), "measured on what is no commit"

@@ -8,6 +8,10 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
+from testbench.characterize import SwitchMeasurement
+from testbench.characterize_endpoint import EndpointMeasurement
+from testbench.characterize_mesh import RouterMeasurement
+from testbench.characterize_wafer import PlanePhasesMeasurement
 from testbench.faults.datapath import broken_design, operand_dropped
 from tests.fred_cli.fred import Fred
 from tests.records import shipped
@@ -28,7 +32,7 @@ def test_characterize_prints_the_record_that_it_writes(
     assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p2_int8x1_a3_s2"
     assert_deep(record)
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
-    monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: record)
+    monkeypatch.setattr(SwitchMeasurement, "record", lambda *_: record)
     status, out, err = fred("characterize", *deep, "-o", "again.json")
     assert status == 0, err
     assert out.startswith(
@@ -54,7 +58,7 @@ def test_record_of_routers_is_printed_and_written(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = shipped("mesh-5x4")
-    monkeypatch.setattr("testbench.characterize_mesh.characterize_mesh", lambda *_, **__: record)
+    monkeypatch.setattr(RouterMeasurement, "record", lambda *_: record)
     Path("mesh.yaml").write_text("width: 2\nheight: 2\nformat: int8\nlanes: 1\n")
     status, out, err = fred("characterize", "mesh.yaml", "--level", "router", "-o", "new.json")
     assert status == 0, err
@@ -67,8 +71,7 @@ def test_record_of_an_endpoint_is_printed_and_written(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = shipped("endpoint")
-    found = "testbench.characterize_endpoint.characterize_endpoint"
-    monkeypatch.setattr(found, lambda *_, **__: record)
+    monkeypatch.setattr(EndpointMeasurement, "record", lambda *_: record)
     status, out, err = fred("characterize", "l1-12", "--level", "endpoint", "-o", "new.json")
     assert status == 0, err
     cycles = record["endpoint"]["start_cycles"]
@@ -79,10 +82,10 @@ def test_record_of_an_endpoint_is_printed_and_written(
 def test_phases_of_a_wafer_are_printed_and_written(
     fred: Fred, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, object] = {}
+    asked: list[PlanePhasesMeasurement] = []
 
-    def characterize(wafer: object, *given: object, **more: object) -> dict[str, object]:
-        asked.update(more, given=given)
+    def record(measurement: PlanePhasesMeasurement, work: Path) -> dict[str, object]:
+        asked.append(measurement)
         row = {"strategy": "MP2-DP2-PP1", "phase": "mp_all_reduce", "collectives": "ring"}
         return {
             "name": "w",
@@ -91,11 +94,12 @@ def test_phases_of_a_wafer_are_printed_and_written(
             "rows": [row | {"flits": 8, "cycles": 7}],
         }
 
-    monkeypatch.setattr("testbench.characterize_wafer.characterize_wafer", characterize)
+    monkeypatch.setattr(PlanePhasesMeasurement, "record", record)
     words = ("--level", "wafer", "--strategy", "MP2-DP2-PP1", "--flits", "8")
     words = (*words, "--collectives", "ring", "--phase", "mp_all_reduce")
     status, out, err = fred("characterize", "wafer.yaml", *words)
     assert status == 0, err
     assert "mp_all_reduce" in out and "9 flits checked, seed 1" in out
-    assert asked["given"] == (("MP2-DP2-PP1",), (8,)) and asked["collectives"] == ("ring",)
-    assert asked["phases"] == ("mp_all_reduce",)
+    [one] = asked
+    assert (one.strategies, one.flits) == (("MP2-DP2-PP1",), (8,))
+    assert (one.collectives, one.phases) == (("ring",), ("mp_all_reduce",))

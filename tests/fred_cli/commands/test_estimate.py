@@ -153,8 +153,8 @@ def test_estimate_puts_hardware_beside_itself(
     examples = Path(__file__).parents[3] / "examples"
     arguments = ("estimate", "--topology", "fred-d", "--workload", f"{examples}/iteration.yaml")
     arguments = (*arguments, "--rtl", f"{examples}/wafer-20.yaml")
-    monkeypatch.setattr("testbench.characterize_wafer.wafer_hash", lambda _: "0" * 64)
-    monkeypatch.setattr("testbench.sim.runner.find_simulator", lambda _: ("5.6", Path()))
+    monkeypatch.setattr("testbench.designs.MeasuredDesign.sha256", "0" * 64)
+    monkeypatch.setattr("testbench.measurement.find_simulator", lambda _: ("5.6", Path()))
     more = ("--timeline", "timeline.json", "--record", "record.json")
     said = fred.json(*arguments, *more)
     assert said["rtl"]["cycles"] == 887

@@ -250,7 +250,9 @@ def test_the_clock_of_a_record_may_be_synthesized(
         return found[asked]
 
     monkeypatch.setattr(synthesis, "synthesize", once)
-    monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
+    monkeypatch.setattr(
+        "testbench.characterize.SwitchMeasurement.record", lambda *_: {"clock": None}
+    )
     said = fred("characterize", "tiny-2", *tiny, "--json")
     assert said[0] == 0
     report = fred.json("synth", "tiny-2", "--level", "switch", *tiny)
@@ -274,7 +276,9 @@ def test_the_seed_is_checked_before_hours_of_synthesis(
 def test_a_clock_of_no_time_gets_no_record(
     refused: Callable[..., str], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
+    monkeypatch.setattr(
+        "testbench.characterize.SwitchMeasurement.record", lambda *_: {"clock": None}
+    )
     found = SimpleNamespace(timing=SimpleNamespace(clock_ns=0.0))
     monkeypatch.setattr("synth.synthesis.from_spec", lambda *_: None)
     monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: found)

@@ -25,8 +25,8 @@ LEVEL = "interconnect"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FRED_HW_CACHE", str(tmp_path / "cache"))
     # Who has just edited a source would see nothing kept, as it should be.
-    states = [(*state[:2], 0, state[3]) for state in module._states()]
-    monkeypatch.setattr(module, "_states", lambda: iter(states))
+    states = [(*state[:2], 0, state[3]) for state in module._states(module._roots())]
+    monkeypatch.setattr(module, "_states", lambda _: iter(states))
     return tmp_path / "cache"
 
 
@@ -86,7 +86,7 @@ def test_other_sources_make_another_design(
     other = tmp_path / "other.py"
     other.write_bytes(path.read_bytes() + (b"#" if change == "edited" else b""))
     one = (f"{name}{'2' if change == 'renamed' else ''}", other, changed, size)
-    monkeypatch.setattr(module, "_states", lambda: iter([one, *others]))
+    monkeypatch.setattr(module, "_states", lambda _: iter([one, *others]))
     kept(generate, TINY)
     assert len(generated) == 2
 
@@ -106,9 +106,11 @@ def test_nothing_is_kept_while_a_source_has_changed_since_the_process_began(
     cache: Path, generated: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(generate, TINY)
-    (name, path, _, size), *others = module._states()
+    (name, path, _, size), *others = module._states(module._roots())
     begun = module._process().create_time()
-    monkeypatch.setattr(module, "_states", lambda: [(name, path, int(begun * 1e9), size), *others])
+    monkeypatch.setattr(
+        module, "_states", lambda _: [(name, path, int(begun * 1e9), size), *others]
+    )
     for _ in range(2):
         assert kept(generate, TINY).name == TINY.name
     assert len(generated) == 3 and len(folders(cache)) == 1
@@ -117,12 +119,12 @@ def test_nothing_is_kept_while_a_source_has_changed_since_the_process_began(
 def test_nothing_is_kept_if_a_source_changes_meanwhile(
     cache: Path, generated: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (name, path, changed, size), *others = module._states()
+    (name, path, changed, size), *others = module._states(module._roots())
     later = [(name, path, time.time_ns(), size), *others]
     answers: Iterator[list[tuple[str, Path, int, int]]] = iter(
         [[(name, path, changed, size), *others], later]
     )
-    monkeypatch.setattr(module, "_states", lambda: next(answers))
+    monkeypatch.setattr(module, "_states", lambda _: next(answers))
     assert kept(generate, TINY).verilog == "// 1"
     assert len(generated) == 1 and folders(cache) == []
 
@@ -135,12 +137,12 @@ def test_times_of_changes_are_those_of_the_system(
     source = tmp_path / "unit.py"
     source.write_text("")
     os.utime(source, (1, 1))
-    package = type("package", (), {"__path__": [str(tmp_path)], "__name__": "package"})
-    monkeypatch.setattr(module, "_PACKAGES", (package,))
-    ((name, path, changed_ns, size),) = module._states()
+    for roots in ([tmp_path], [source]):
+        assert [one[1] for one in module._states(roots)] == [source]
+    ((name, path, changed_ns, size),) = module._states([tmp_path])
     assert (name, path, size) == (f"{tmp_path.name}/unit.py", source, 0)
     assert abs(changed_ns - time.time_ns()) < 60e9
-    assert module._sources() is None
+    assert module.source_digest(tmp_path) is None
 
 
 def other_writer(spec: SwitchSpec, emitter: VerilogEmitter) -> Written:

@@ -1,0 +1,166 @@
+"""`fred records`."""
+
+import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.cosimulation import load_testbench, simulating
+from fred_cli.names import Named, names_in
+from fred_cli.options import as_json_option
+from fred_cli.output import plain, say_json, table
+from fred_cli.progress import progress
+from fred_hw.errors import InputError
+from fred_hw.progress import track
+
+__all__ = ["command"]
+
+
+@click.group("records", no_args_is_help=False)
+def command() -> None:
+    """List, check and measure the records that come with the package.
+
+    The performance model takes the timing of hardware from them. A record holds a hash of the
+    Verilog that was measured, which does not depend on names.
+    """
+
+
+names_argument = click.argument(
+    "names",
+    metavar="[NAME]...",
+    nargs=-1,
+    type=Named(names_in("fred_cli.records.registry", "ENTRIES")),
+)
+
+
+@command.command("list")
+@as_json_option
+def list_records(as_json: bool) -> None:
+    """List the records: what each measures, and the processor minutes that it takes."""
+    from fred_cli.records.registry import ENTRIES
+
+    rows = [(name, entry, *_measured(name, entry)) for name, entry in ENTRIES.items()]
+    if as_json:
+        keys = ("record", "measures", "minutes", "by", "date", "git_commit")
+        found = [
+            (name, entry.what, entry.minutes if minutes is None else minutes, by, date, commit)
+            for name, entry, minutes, by, date, commit in rows
+        ]
+        say_json({"records": [dict(zip(keys, row, strict=True)) for row in found]})
+        return
+    table(
+        "Records",
+        ("record", "measures", "minutes", "by", "date", "revision"),
+        [
+            (
+                name,
+                entry.what,
+                f"{entry.minutes if minutes is None else minutes:g}",
+                by,
+                date or "unknown",
+                (commit or "unknown")[:12],
+            )
+            for name, entry, minutes, by, date, commit in rows
+        ],
+    )
+
+
+def _measured(name: str, entry: Any) -> tuple[float | None, str, str | None, str | None]:
+    """Return minutes, tools, day and revision of a record; what is damaged says none of it."""
+    from fred_cli.records.state import record_path
+    from fred_hw.files import load_model
+
+    try:
+        record = load_model(entry.model, record_path(name))
+    except InputError:
+        return None, entry.by, None, None
+    tools = {one.name: one.version for one in getattr(record, "simulators", ())}
+    tools = tools or getattr(record, "tools", {})
+    by = ", ".join(f"{name} {version}" for name, version in tools.items())
+    return record.minutes, by, record.date, getattr(record, "source", record).git_commit
+
+
+@command.command("check")
+@names_argument
+@as_json_option
+def check_records(names: tuple[str, ...], as_json: bool) -> None:
+    """Say which records are stale and why; all of them without NAME. Exit status 1 if one is.
+
+    A record is stale if its design or its inputs have changed. Designs are generated and hashed
+    only where the sources that generate have changed since the last time.
+    """
+    from fred_cli.records.registry import ENTRIES
+    from fred_cli.records.state import STALE, check
+
+    load_testbench("icarus")
+    from testbench.designs import CANONICAL
+    from testbench.sim.cache import BUILDS
+
+    asked, begun = _asked(names) or list(ENTRIES), len(BUILDS)
+    with progress("checking records"):
+        states = [check(name, ENTRIES[name]) for name in track(asked, "records")]
+    generated = sum(one.name == CANONICAL for one in BUILDS[begun:])
+    if as_json:
+        say_json({"records": states, "designs_generated": generated})
+    else:
+        rows = [(one.name, one.state, "; ".join((*one.why, *one.notes))) for one in states]
+        table("Records", ("record", "state", "why"), rows)
+        print(
+            f"{generated} designs generated, the hashes of the others were known by their sources"
+        )
+    sys.exit(int(any(one.state == STALE for one in states)))
+
+
+@command.command("update")
+@names_argument
+@click.option("--stale", is_flag=True, help="All that are stale.")
+@as_json_option
+def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
+    """Measure records again, and replace each file when its measurement has ended."""
+    from fred_cli.records.registry import ENTRIES
+    from fred_cli.records.state import STALE, check, record_path, remeasure
+    from gen.write import check_file
+
+    asked = _asked(names)
+    if bool(asked) == stale:
+        raise click.UsageError("NAME: must be given, or --stale, and not both")
+    load_testbench("icarus")
+    if stale:
+        with progress("checking records"):
+            states = [check(name, entry) for name, entry in ENTRIES.items()]
+        asked = [one.name for one in states if one.state == STALE]
+    for name in asked:
+        check_file(record_path(name))
+    for name in asked:
+        work = Path("build") / "records" / name
+        with simulating(), progress(f"measuring {name}, {ENTRIES[name].minutes:g} min"):
+            remeasure(name, ENTRIES[name], work, _say)
+        if not as_json:
+            print(f"{name}: {record_path(name)}")
+    if as_json:
+        say_json(plain({"updated": asked}))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _asked(names: Iterable[str]) -> list[str]:
+    """Return names, each once.
+
+    Raises
+    ------
+    InputError
+        There is no such record.
+    """
+    from fred_cli.records.registry import ENTRIES
+
+    for name in names:
+        if name not in ENTRIES:
+            near = get_close_matches(name, ENTRIES, 1)
+            more = f"; did you mean {near[0]}?" if near else ""
+            raise InputError("NAME", "", f"must be one of `fred records list`, not {name!r}{more}")
+    return list(dict.fromkeys(names))

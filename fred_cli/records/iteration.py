@@ -1,0 +1,92 @@
+"""Measurement of a training iteration on hardware, for a record that comes with the package."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fred_cli.iteration_record import SCHEMA, counted, head
+from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, iteration_beside_rtl
+from fred_cli.rtl_hardware import Hardware, load_hardware
+from perfmodel.studies.rtl_iteration import tasks_hash
+from perfmodel.topology.parse import shared_topology
+from perfmodel.training.estimate import simulate, summarize
+from perfmodel.workloads.workload import load_workload
+from testbench.designs import MeasuredDesign
+from testbench.measurement import Measurement, Say
+
+__all__ = ["IterationMeasurement"]
+
+_COMPUTE, _PLACEMENT = "first-principles", "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IterationMeasurement(Measurement):
+    """A training iteration on a plane of a wafer or a mesh, as `fred estimate --rtl` simulates it.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the files.
+    topology, workload, rtl : str
+        Files of the model's fabric, of what is trained, and of the hardware.
+    algorithm : str
+        Algorithm of collectives.
+    """
+
+    SCHEMA = SCHEMA
+
+    simulators: tuple[str, ...] = ("verilator",)
+    root: Path
+    topology: str
+    workload: str
+    rtl: str
+    algorithm: str = "published"
+
+    @cached_property
+    def _hardware(self) -> Hardware:
+        return load_hardware(str(self.root / self.rtl))
+
+    @cached_property
+    def _estimated(self) -> tuple[Any, Any, Any]:
+        """Fabric and workload, and what ``simulate`` finds."""
+        fabric = shared_topology(str(self.root / self.topology), None)
+        job = load_workload(str(self.root / self.workload))
+        how = (None, None, _COMPUTE, _PLACEMENT, self.algorithm)
+        return fabric, job, simulate(fabric, job, *how, repeats=False)
+
+    @property
+    def designs(self) -> Mapping[str, MeasuredDesign]:
+        return {"verilog_sha256": self._hardware.design()}
+
+    def head(self) -> dict[str, Any]:
+        fabric, job, found = self._estimated
+        files = {"topology": self.topology, "workload": self.workload, "rtl": self.rtl}
+        words = [word for name, file in files.items() for word in (f"--{name}", file)]
+        words += ["--algorithm", self.algorithm, "--record", "FILE.json"]
+        how = {
+            "topology": str(self.root / self.topology),
+            "workload": str(self.root / self.workload),
+            "strategy": summarize(fabric, job, *found).strategy,
+            "placement": _PLACEMENT,
+            "algorithm": self.algorithm,
+            "compute": _COMPUTE,
+        }
+        return head(self._hardware, shlex.join(["fred", "estimate", *words]), how)
+
+    def figures(self, work: Path, say: Say) -> dict[str, Any]:
+        rtl = str(self.root / self.rtl)
+        return counted(iteration_beside_rtl(rtl, *self._estimated, self.algorithm, recorded=True))
+
+    def other_inputs(self, record: Any) -> Iterator[str]:
+        tasks, link_cycles = hardware_tasks(self._hardware, *self._estimated)
+        wanted = {
+            **{key: value for key, value in self.head().items() if key != "command"},
+            "seed": self.seed,
+            "tasks_sha256": tasks_hash(tasks),
+            "link_cycles": link_cycles,
+            "memory_cycles": MEMORY_CYCLES,
+        }
+        yield from (key for key, value in wanted.items() if getattr(record, key) != value)

@@ -1,0 +1,216 @@
+"""All records that come with the package; a new one is a new entry here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ENTRIES", "Entry"]
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout, whose ``examples`` some are measured of; an installation has none."""
+
+_WAFER_STRATEGIES = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
+_FLITS = (128, 512, 2048, 8192)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record that comes with the package.
+
+    Parameters
+    ----------
+    what : str
+        What it measures.
+    minutes : float
+        Processor time that it takes with no build kept, about [min].
+    by : str
+        Simulator, or what else measures it.
+    reader : str
+        Model of its file: module and class.
+    measure : callable
+        Returns the measurement, importing what it needs.
+    """
+
+    what: str
+    minutes: float
+    by: str
+    reader: str
+    measure: Callable[[], Any]
+
+    @property
+    def model(self) -> Any:
+        """Model of its file."""
+        module, _, name = self.reader.partition(":")
+        return getattr(import_module(module), name)
+
+
+def _switch(preset: str) -> Callable[[], Any]:
+    def measure() -> Any:
+        from fred_hw.load import load_spec
+        from testbench.characterize import SwitchMeasurement
+
+        return SwitchMeasurement(spec=load_spec(preset))
+
+    return measure
+
+
+def _endpoint() -> Any:
+    from fred_hw.load import load_spec
+    from testbench.characterize_endpoint import EndpointMeasurement
+
+    return EndpointMeasurement(spec=load_spec("l1-12"))
+
+
+def _router() -> Any:
+    from fred_hw.mesh.load import load_mesh
+    from testbench.characterize_mesh import RouterMeasurement
+
+    return RouterMeasurement(spec=load_mesh(str(ROOT / "examples/mesh-5x4.yaml")))
+
+
+def _plane(example: str, *more: str, **how: Any) -> Callable[[], Any]:
+    def measure() -> Any:
+        from fred_hw.wafer.load import load_wafer
+        from testbench.characterize_wafer import PlanePhasesMeasurement
+
+        wafer = load_wafer(str(ROOT / f"examples/{example}.yaml"))
+        strategies = (*_WAFER_STRATEGIES, *more)
+        return PlanePhasesMeasurement(spec=wafer, strategies=strategies, flits=_FLITS, **how)
+
+    return measure
+
+
+def _mesh_phases() -> Any:
+    from fred_hw.mesh.load import load_mesh
+    from testbench.characterize_mesh_phases import MeshPhasesMeasurement
+
+    more = ("MP4-DP5-PP1-SP", "MP20-DP1-PP1-SP", "MP2-DP10-PP1-EP2", "MP1-DP20-PP1-EP4")
+    mesh, strategies = load_mesh(str(ROOT / "examples/mesh-5x4.yaml")), (*_WAFER_STRATEGIES, *more)
+    return MeshPhasesMeasurement(spec=mesh, strategies=strategies, flits=_FLITS)
+
+
+def _iteration(rtl: str, topology: str, algorithm: str = "published") -> Callable[[], Any]:
+    def measure() -> Any:
+        from fred_cli.records.iteration import IterationMeasurement
+
+        return IterationMeasurement(
+            root=ROOT,
+            topology=f"examples/{topology}.yaml",
+            workload="examples/iteration.yaml",
+            rtl=f"examples/{rtl}.yaml",
+            algorithm=algorithm,
+        )
+
+    return measure
+
+
+def _saturation() -> Any:
+    from testbench.characterize_saturation import SaturationMeasurement
+
+    return SaturationMeasurement()
+
+
+def _areas() -> Any:
+    from fred_cli.records.areas import AreasMeasurement
+
+    return AreasMeasurement(root=ROOT)
+
+
+_SWITCH_READER = "perfmodel.switch_timing.record:TimingRecord"
+_PLANE_READER = "perfmodel.studies.rtl_plane:PlaneRecord"
+_ITERATION_READER = "perfmodel.studies.rtl_iteration:IterationRecord"
+
+ENTRIES = {
+    "l1-12": Entry(
+        "switch of 12 ports: interconnect and whole switch",
+        5,
+        "icarus",
+        _SWITCH_READER,
+        _switch("l1-12"),
+    ),
+    "l1-11": Entry("the same with 11 ports", 4, "icarus", _SWITCH_READER, _switch("l1-11")),
+    "l2-10": Entry("the same with 10 ports", 4, "icarus", _SWITCH_READER, _switch("l2-10")),
+    "mesh-5x4": Entry(
+        "router of a mesh", 1, "icarus", "perfmodel.switch_timing.router:RouterRecord", _router
+    ),
+    "endpoint": Entry(
+        "collective endpoint",
+        1,
+        "icarus",
+        "perfmodel.switch_timing.endpoint:EndpointRecord",
+        _endpoint,
+    ),
+    "wafer-20": Entry(
+        "phases of seven strategies on a plane of FRED-D, collectives by switches and by endpoints",
+        60,
+        "verilator",
+        _PLANE_READER,
+        _plane(
+            "wafer-20", "MP4-DP5-PP1-SP", "MP3-DP3-PP2-SP", "MP2-DP10-PP1-EP2", "MP4-DP4-PP1-EP4"
+        ),
+    ),
+    "wafer-20-controllers": Entry(
+        "loads and stores of a plane with endpoints at I/O controllers",
+        30,
+        "verilator",
+        _PLANE_READER,
+        _plane(
+            "wafer-20-controllers",
+            "MP1-DP20-PP1",
+            collectives=("in-network",),
+            phases=("load_0", "store_0"),
+        ),
+    ),
+    "wafer-20-a": Entry(
+        "phases on a plane of FRED-A, collectives by endpoints",
+        30,
+        "verilator",
+        _PLANE_READER,
+        _plane("wafer-20-narrow", collectives=("ring",)),
+    ),
+    "wafer-20-b": Entry(
+        "phases on a plane of FRED-B, collectives by switches",
+        30,
+        "verilator",
+        _PLANE_READER,
+        _plane("wafer-20-narrow", collectives=("in-network",)),
+    ),
+    "mesh-5x4-phases": Entry(
+        "phases of seven strategies on a mesh with endpoints",
+        30,
+        "verilator",
+        "perfmodel.studies.rtl_mesh:MeshRecord",
+        _mesh_phases,
+    ),
+    "iteration-wafer-20": Entry(
+        "an iteration on a plane of FRED-D",
+        6,
+        "verilator",
+        _ITERATION_READER,
+        _iteration("wafer-20", "fred-d-endpoints"),
+    ),
+    "iteration-mesh-5x4": Entry(
+        "an iteration on a mesh with endpoints",
+        4,
+        "verilator",
+        _ITERATION_READER,
+        _iteration("mesh-5x4", "mesh-5x4-endpoints", algorithm="bidirectional_ring"),
+    ),
+    "mesh-8x8-saturation": Entry(
+        "latency against load of 8 x 8 routers",
+        10,
+        "verilator",
+        "perfmodel.studies.saturation:SaturationRecord",
+        _saturation,
+    ),
+    "areas-int8x1": Entry(
+        "area and clock of switches, router and endpoint, by synthesis",
+        60,
+        "yosys",
+        "perfmodel.switch_timing.areas:AreaRecord",
+        _areas,
+    ),
+}
+"""Records by name, which is that of their files."""

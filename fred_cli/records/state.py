@@ -1,0 +1,104 @@
+"""Whether records are of the design and the inputs of today, and measuring one again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fred_hw.errors import InputError
+from fred_hw.files import load_model, validate
+
+from .registry import Entry
+
+__all__ = ["CURRENT", "STALE", "UNKNOWN", "State", "check", "record_path", "remeasure"]
+
+CURRENT, STALE, UNKNOWN = "current", "stale", "unknown"
+
+
+@dataclass(frozen=True)
+class State:
+    """What is to be said of a record.
+
+    Parameters
+    ----------
+    name, state : str
+        Its name, and ``current``, ``stale`` or ``unknown``.
+    why : tuple of str
+        Reasons, if it is not current.
+    notes : tuple of str
+        What has changed and makes no record stale.
+    """
+
+    name: str
+    state: str
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def record_path(name: str) -> Path:
+    """Return the file of a record that comes with the package."""
+    from perfmodel.switch_timing.record import RECORDS
+
+    return RECORDS / f"{name}.json"
+
+
+def check(name: str, entry: Entry) -> State:
+    """Compare a record with the design and the inputs of today.
+
+    Not compared is the code of the benches: whether it still counts the same, tests say that
+    measure again.
+    """
+    try:
+        record = load_model(entry.model, record_path(name))
+    except InputError as error:
+        return State(name, STALE, (f"damaged: {error}",))
+    try:
+        measurement = entry.measure()
+        why = [f"input changed: {one}" for one in measurement.other_inputs(record)]
+        recorded = measurement.recorded_hashes(record)
+        of_today = measurement.hashes()
+    except InputError as error:
+        return State(name, UNKNOWN, (str(error),))
+    why += [f"design changed: {one}" for one in of_today if of_today[one] != recorded[one]]
+    return State(name, STALE if why else CURRENT, tuple(why), _notes(measurement, record))
+
+
+def _notes(measurement: Any, record: Any) -> tuple[str, ...]:
+    """Return what differs from when the record was made, without effect on what it says."""
+    known, notes = measurement.tools(), list[str]()
+    for tool, version in measurement.recorded_tools(record).items():
+        if tool in known and known[tool] != version:
+            notes.append(f"{tool} {version} measured, {known[tool]} is installed")
+    commit = getattr(record, "source", record).git_commit
+    if commit is None or commit.endswith("-dirty"):
+        notes.append("measured on sources that are no commit")
+    return tuple(notes)
+
+
+def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
+    """Measure a record again and replace its file, all of it or nothing.
+
+    Parameters
+    ----------
+    name, entry : str, Entry
+        The record.
+    work : Path
+        Folder for files of runs.
+    say : callable
+        Called with a line for each part that is done.
+
+    Raises
+    ------
+    InputError
+        The record cannot be written, or an input not be read.
+    SimulatorError
+        The measurement failed.
+    """
+    from fred_cli.iteration_record import record_text
+    from fred_cli.output import write_text
+    from gen.write import check_file
+
+    path = record_path(name)
+    check_file(path)
+    record = entry.measure().record(work, say)
+    validate(entry.model, record, name)
+    write_text(record_text(record), path)

@@ -1,0 +1,150 @@
+"""Verilog that records are measured on, and its canonical hash.
+
+Generating all of it takes minutes, so hashes are kept: each is known by the specification, by the
+sources that generate, and by the versions of their tools.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import fred_hw
+import gen
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.files import FileModel
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.spec import WaferSpec
+from gen.canonical import canonical_hash
+from gen.design import generate
+from gen.emitter import VerilogEmitter
+from gen.wafer_top import modules_of, wafer_top
+
+from .sim.cache import built
+from .sim.kept import kept, source_digest
+
+__all__ = [
+    "CANONICAL",
+    "MeasuredDesign",
+    "endpoint_design",
+    "interconnect_design",
+    "mesh_design",
+    "mesh_with_endpoints_design",
+    "plane_design",
+    "router_design",
+    "routers_design",
+    "switch_design",
+]
+
+CANONICAL = "canonical-hash"
+"""What hashes are called in the store of what is built."""
+
+
+@dataclass(frozen=True)
+class MeasuredDesign:
+    """Verilog that a record is measured on.
+
+    Parameters
+    ----------
+    write : Callable
+        Function of this module that returns the texts of ``models``.
+    models : tuple of FileModel
+        Specifications.
+    """
+
+    write: Callable[..., Sequence[str]]
+    models: tuple[FileModel, ...]
+
+    @property
+    def sha256(self) -> str:
+        """Its canonical hash; the Verilog is generated only if the hash is not kept."""
+        sources = source_digest(*_SOURCES)
+        if sources is None:  # changed while this process runs
+            return canonical_hash(*self.write(*self.models))
+        content = [sources, self.write.__name__, *(one.model_dump_json() for one in self.models)]
+
+        def build(folder: Path) -> None:
+            (folder / "sha256").write_text(canonical_hash(*self.write(*self.models)))
+
+        return (built(CANONICAL, content, build) / "sha256").read_text()
+
+
+_SOURCES = (*map(Path, (*fred_hw.__path__, *gen.__path__)), Path(__file__))
+
+
+def interconnect_design(spec: SwitchSpec) -> MeasuredDesign:
+    """Return the interconnect of a switch alone."""
+    return MeasuredDesign(_interconnect, (spec,))
+
+
+def switch_design(spec: SwitchSpec) -> MeasuredDesign:
+    """Return a whole switch."""
+    return MeasuredDesign(_switch, (spec,))
+
+
+def endpoint_design(spec: SwitchSpec) -> MeasuredDesign:
+    """Return a collective endpoint."""
+    return MeasuredDesign(_endpoint, (spec,))
+
+
+def mesh_design(mesh: MeshSpec) -> MeasuredDesign:
+    """Return the routers of a mesh."""
+    return MeasuredDesign(_mesh, (mesh,))
+
+
+def mesh_with_endpoints_design(mesh: MeshSpec) -> MeasuredDesign:
+    """Return the routers of a mesh, and the endpoint that is at each."""
+    return MeasuredDesign(_mesh_with_endpoints, (mesh,))
+
+
+def router_design(mesh: MeshSpec) -> MeasuredDesign:
+    """Return a router with all directions of a mesh."""
+    return routers_design([mesh])
+
+
+def routers_design(meshes: Sequence[MeshSpec]) -> MeasuredDesign:
+    """Return a router with all directions of each mesh."""
+    return MeasuredDesign(_routers, tuple(dict.fromkeys(meshes)))
+
+
+def plane_design(wafer: WaferSpec) -> MeasuredDesign:
+    """Return a plane of a wafer: its endpoint, its chiplets, and the top."""
+    return MeasuredDesign(_plane, (wafer,))
+
+
+def _interconnect(spec: SwitchSpec) -> list[str]:
+    return [kept(generate, spec).verilog]
+
+
+def _switch(spec: SwitchSpec) -> list[str]:
+    return [kept(generate, spec, level="switch").verilog]
+
+
+def _endpoint(spec: SwitchSpec) -> list[str]:
+    return [kept(generate, spec, level="endpoint").verilog]
+
+
+def _mesh(mesh: MeshSpec) -> list[str]:
+    return [kept(generate, mesh, level="mesh").verilog]
+
+
+def _mesh_with_endpoints(mesh: MeshSpec) -> list[str]:
+    emitter = VerilogEmitter()
+    emitter.add(NpuEndpoint(spec=mesh.link))
+    return [generate(mesh, emitter, "mesh").verilog]
+
+
+def _routers(*meshes: MeshSpec) -> list[str]:
+    emitter = VerilogEmitter()
+    for mesh in meshes:
+        emitter.add(MeshRouter(mesh=mesh, directions=DIRECTIONS))
+    return [emitter.verilog()]
+
+
+def _plane(wafer: WaferSpec) -> list[str]:
+    plane = Plane(wafer)
+    chiplets = dict.fromkeys(one.spec for one in plane.chiplets)
+    units = [text for spec in chiplets for text in _switch(spec)]
+    return [*_endpoint(wafer.link), *units, wafer_top(plane, modules_of(wafer))]
