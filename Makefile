@@ -39,7 +39,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-BENCHES := routing generator wafer traces link switch mesh saturation endpoint plane mesh_collectives synth areas
+BENCHES := routing generator wafer traces link switch mesh saturation endpoint plane mesh_collectives synth
 # All of them run, whatever one of them misses: it takes hours.
 bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh, clock and area; tests of large volume
 	@missed=; for one in $(BENCHES); do \
@@ -68,34 +68,8 @@ golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal prot
 	$(BIN)/python tests/gen/golden/rewrite.py
 	$(BIN)/python -m tests.perfmodel.studies.rewrite
 
-records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mesh, and rewrite their timing records
-	mkdir -p build/records
-	for chiplet in l1-12 l1-11 l2-10; do \
-	    $(BIN)/fred characterize $$chiplet -o build/records/$$chiplet.json || exit; \
-	done
-	$(BIN)/fred characterize examples/mesh-5x4.yaml --level router -o build/records/mesh-5x4.json
-	$(BIN)/fred characterize l1-12 --level endpoint -o build/records/endpoint.json
-	$(BIN)/fred characterize examples/wafer-20.yaml --level wafer --sim verilator --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
-	    --strategy MP4-DP5-PP1-SP --strategy MP3-DP3-PP2-SP --strategy MP2-DP10-PP1-EP2 --strategy MP4-DP4-PP1-EP4 \
-	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20.json
-	$(BIN)/fred characterize examples/wafer-20-controllers.yaml --level wafer --sim verilator --collectives in-network --phase load_0 --phase store_0 \
-	    --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 --strategy MP1-DP20-PP1 \
-	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20-controllers.json
-	$(BIN)/fred characterize examples/wafer-20-narrow.yaml --level wafer --sim verilator --collectives ring \
-	    --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
-	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20-a.json
-	$(BIN)/fred characterize examples/wafer-20-narrow.yaml --level wafer --sim verilator --collectives in-network \
-	    --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
-	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20-b.json
-	$(BIN)/fred characterize examples/mesh-5x4.yaml --level mesh --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
-	    --strategy MP4-DP5-PP1-SP --strategy MP20-DP1-PP1-SP --strategy MP2-DP10-PP1-EP2 --strategy MP1-DP20-PP1-EP4 \
-	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/mesh-5x4-phases.json
-	$(BIN)/fred estimate --topology examples/fred-d-endpoints.yaml --workload examples/iteration.yaml --rtl examples/wafer-20.yaml \
-	    --record build/records/iteration-wafer-20.json
-	$(BIN)/fred estimate --topology examples/mesh-5x4-endpoints.yaml --workload examples/iteration.yaml --algorithm bidirectional_ring \
-	    --rtl examples/mesh-5x4.yaml --record build/records/iteration-mesh-5x4.json
-	$(BIN)/python tests/bench/bench_saturation.py -o build/records/mesh-8x8-saturation.json
-	cp build/records/*.json perfmodel/switch_timing/records/
+records: $(STAMP) ## measure again each record whose design or inputs have changed (hours if all have)
+	$(BIN)/fred records update --stale
 
 adders: $(STAMP) ## map adders of all formats and depths with nangate45, and rewrite their record (10 minutes)
 	$(BIN)/python tests/bench/measure_adders.py

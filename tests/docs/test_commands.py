@@ -22,6 +22,7 @@ FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
 ELSEWHERE = {
     "sim": "test_sim.py::test_sim_counts_what_the_manifest_states",
     "characterize": "test_characterize.py::test_characterize_prints_the_record_that_it_writes",
+    "records": "test_records.py::test_a_record_of_today_is_current",
     "section": "test_reproduce.py::test_reproduce_says_how_far_the_protocol_moved_its_rows",
     "synth": "test_synth.py::test_a_library_is_known_by_its_name",
     "hardware": "test_estimate.py::test_estimate_puts_hardware_beside_itself",

@@ -56,7 +56,7 @@ def hardware(record: IterationRecord) -> Hardware:
 
 @every
 def test_the_record_is_of_the_examples_and_of_the_tasks_of_today(name: str) -> None:
-    """`make records` mends it: another model, or other files, may be other tasks."""
+    """`fred records update` mends it: another model, or other files, may be other tasks."""
     record, (topology, workload, (iteration, npu, scale, _)) = found(name)
     words, fabric = record.command.split(), hardware(record)
     for option, said in (("workload", record.workload), ("rtl", record.hardware)):

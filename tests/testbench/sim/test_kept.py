@@ -82,7 +82,7 @@ def test_other_sources_make_another_design(
     change: str, tmp_path: Path, generated: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(generate, TINY)
-    (name, path, changed, size), *others = module._states()
+    (name, path, changed, size), *others = module._states(module._roots())
     other = tmp_path / "other.py"
     other.write_bytes(path.read_bytes() + (b"#" if change == "edited" else b""))
     one = (f"{name}{'2' if change == 'renamed' else ''}", other, changed, size)
