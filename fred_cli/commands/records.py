@@ -4,14 +4,13 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.names import Named, names_in
 from fred_cli.options import as_json_option
-from fred_cli.output import plain, say_json, table
+from fred_cli.output import say_json, table
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 from fred_hw.progress import track
@@ -24,7 +23,7 @@ def command() -> None:
     """List, check and measure the records that come with the package.
 
     The performance model takes the timing of hardware from them. A record holds a hash of the
-    Verilog that was measured, which does not depend on names.
+    Verilog that was measured, which does not depend on names. Every command here takes --json.
     """
 
 
@@ -41,46 +40,20 @@ names_argument = click.argument(
 def list_records(as_json: bool) -> None:
     """List the records: what each measures, and the processor minutes that it takes."""
     from fred_cli.records.registry import ENTRIES
+    from fred_cli.records.state import summary
 
-    rows = [(name, entry, *_measured(name, entry)) for name, entry in ENTRIES.items()]
+    found = [summary(name, entry) for name, entry in ENTRIES.items()]
     if as_json:
-        keys = ("record", "measures", "minutes", "by", "date", "git_commit")
-        found = [
-            (name, entry.what, entry.minutes if minutes is None else minutes, by, date, commit)
-            for name, entry, minutes, by, date, commit in rows
-        ]
-        say_json({"records": [dict(zip(keys, row, strict=True)) for row in found]})
+        say_json({"records": found})
         return
-    table(
-        "Records",
-        ("record", "measures", "minutes", "by", "date", "revision"),
-        [
-            (
-                name,
-                entry.what,
-                f"{entry.minutes if minutes is None else minutes:g}",
-                by,
-                date or "unknown",
-                (commit or "unknown")[:12],
-            )
-            for name, entry, minutes, by, date, commit in rows
-        ],
-    )
-
-
-def _measured(name: str, entry: Any) -> tuple[float | None, str, str | None, str | None]:
-    """Return minutes, tools, day and revision of a record; what is damaged says none of it."""
-    from fred_cli.records.state import record_path
-    from fred_hw.files import load_model
-
-    try:
-        record = load_model(entry.model, record_path(name))
-    except InputError:
-        return None, entry.by, None, None
-    tools = {one.name: one.version for one in getattr(record, "simulators", ())}
-    tools = tools or getattr(record, "tools", {})
-    by = ", ".join(f"{name} {version}" for name, version in tools.items())
-    return record.minutes, by, record.date, getattr(record, "source", record).git_commit
+    rows = [
+        (
+            *(one.record, one.measures, f"{one.minutes:g}", one.by),
+            *(one.date or "unknown", (one.git_commit or "unknown")[:12]),
+        )
+        for one in found
+    ]
+    table("Records", ("record", "measures", "minutes", "by", "date", "revision"), rows)
 
 
 @command.command("check")
@@ -121,7 +94,7 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
 def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
     """Measure records again, and replace each file when its measurement has ended."""
     from fred_cli.records.registry import ENTRIES
-    from fred_cli.records.state import STALE, check, record_path, remeasure
+    from fred_cli.records.state import STALE, check, record_path, remeasure, summary
     from gen.write import check_file
 
     asked = _asked(names)
@@ -136,12 +109,13 @@ def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
         check_file(record_path(name))
     for name in asked:
         work = Path("build") / "records" / name
-        with simulating(), progress(f"measuring {name}, {ENTRIES[name].minutes:g} min"):
+        minutes = summary(name, ENTRIES[name]).minutes
+        with simulating(), progress(f"measuring {name}, about {minutes:g} processor minutes"):
             remeasure(name, ENTRIES[name], work, _say)
         if not as_json:
             print(f"{name}: {record_path(name)}")
     if as_json:
-        say_json(plain({"updated": asked}))
+        say_json({"updated": asked})
 
 
 def _say(line: str) -> None:

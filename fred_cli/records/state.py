@@ -9,7 +9,17 @@ from fred_hw.files import load_model, validate
 
 from .registry import Entry
 
-__all__ = ["CURRENT", "STALE", "UNKNOWN", "State", "check", "record_path", "remeasure"]
+__all__ = [
+    "CURRENT",
+    "STALE",
+    "UNKNOWN",
+    "State",
+    "Summary",
+    "check",
+    "record_path",
+    "remeasure",
+    "summary",
+]
 
 CURRENT, STALE, UNKNOWN = "current", "stale", "unknown"
 
@@ -34,11 +44,49 @@ class State:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What a list says of a record.
+
+    Parameters
+    ----------
+    record, measures : str
+        Its name, and what it measures.
+    minutes : float
+        Processor time that the measurement took, or about takes [min].
+    by : str
+        Simulators or tools, with versions.
+    date, git_commit : str or None
+        Day and revision of the measurement; None if unknown.
+    """
+
+    record: str
+    measures: str
+    minutes: float
+    by: str
+    date: str | None = None
+    git_commit: str | None = None
+
+
 def record_path(name: str) -> Path:
     """Return the file of a record that comes with the package."""
     from perfmodel.switch_timing.record import RECORDS
 
     return RECORDS / f"{name}.json"
+
+
+def summary(name: str, entry: Entry) -> Summary:
+    """Return what a list says of a record; of a damaged one, what its entry says."""
+    try:
+        record = load_model(entry.model, record_path(name))
+    except InputError:
+        return Summary(name, entry.what, entry.minutes, entry.by)
+    tools = {one.name: one.version for one in getattr(record, "simulators", ())}
+    tools = tools or getattr(record, "tools", {})
+    by = ", ".join(f"{tool} {version}" for tool, version in tools.items())
+    minutes = entry.minutes if record.minutes is None else record.minutes
+    commit = getattr(record, "source", record).git_commit
+    return Summary(name, entry.what, minutes, by, record.date, commit)
 
 
 def check(name: str, entry: Entry) -> State:

@@ -93,7 +93,7 @@ def kept(
 
     sources = source_digest(*_roots())
     makers = [write, *(one.disturb for one in faults)]
-    if sources is None or not all(map(_ours, makers)) or _lent():
+    if sources is None or not all(map(_ours, makers)):
         return made()
 
     def build(folder: Path) -> None:
@@ -139,8 +139,11 @@ def source_digest(*roots: Path) -> str | None:
     Returns
     -------
     str or None
-        None if a source has changed since this process began, which may have read it before that.
+        None if the sources do not decide what is generated: one has changed since this process
+        began, which may have read it before that, or number formats are from elsewhere.
     """
+    if _lent():
+        return None
     found = tuple(sorted(_states(roots)))
     begun_ns = (_process().create_time() - _UNSURE_S) * 1e9
     if any(changed_ns >= begun_ns for _, _, changed_ns, _ in found):

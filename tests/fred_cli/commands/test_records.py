@@ -12,11 +12,8 @@ import pytest
 from fred_cli.records.registry import ENTRIES
 from fred_cli.records.state import CURRENT, STALE, check
 from fred_hw.files import validate
-from fred_hw.spec import SwitchSpec
 from perfmodel.switch_timing import record as timing
-from testbench import designs
 from testbench.characterize_mesh import RouterMeasurement
-from testbench.designs import MeasuredDesign
 from testbench.measurement import Measurement
 from tests.fred_cli.fred import Fred
 from tests.records import shipped
@@ -241,21 +238,3 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_measured(
     monkeypatch.setattr(RouterMeasurement, "figures", lambda *_: pytest.fail("measured"))
     status, _, err = fred("records", "update", ROUTER)
     assert status == 2 and err.startswith("error: ") and len(err.splitlines()) == 1
-
-
-def test_hashes_are_kept_by_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FRED_HW_CACHE", str(tmp_path))
-    monkeypatch.setattr(designs, "source_digest", lambda *_: "sources")
-    texts = ["module a(); endmodule"]
-
-    def written_(spec: SwitchSpec) -> list[str]:
-        return [texts.pop()]
-
-    one = MeasuredDesign(written_, (SwitchSpec(ports=2),))
-    assert one.sha256 == one.sha256 and not texts
-    texts.append("module a(b); input b; endmodule")
-    monkeypatch.setattr(designs, "source_digest", lambda *_: "others")
-    assert one.sha256 == one.sha256 and not texts
-    texts += ["module a(); endmodule"] * 2
-    monkeypatch.setattr(designs, "source_digest", lambda *_: None)
-    assert one.sha256 == one.sha256 and not texts
