@@ -466,11 +466,11 @@ def _hashed(module: _Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
     for item in items:
         for name in dict.fromkeys(item.drives):
             drivers.setdefault(name, []).append(item)
-    numbers, lines, done = _Numbers(), list[str](), set[int]()
+    numbers, lines, done = _Numbers(), list[str](), dict[int, int]()
 
     def add(item: _Item) -> None:
         if id(item) not in done:
-            done.add(id(item))
+            done[id(item)] = len(done)
             lines.append(" ".join([numbers[token] for token in item.tokens]))
 
     def walk(first: int) -> int:
@@ -479,8 +479,11 @@ def _hashed(module: _Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
             name = numbers.names[first]
             for one in sorted(module.declared.get(name, ())):
                 lines.append(f"%{first} {' '.join([numbers[token] for token in one])}")
-            for item in _in_order(drivers.get(name, ()), numbers):
+            driving = _in_order(drivers.get(name, ()), numbers)
+            for item in driving:
                 add(item)
+            if len(driving) > 1:  # some may have been reached before, from another net
+                lines.append(" ".join(str(done[id(one)]) for one in driving if one.ordered))
             first += 1
         return first
 

@@ -220,6 +220,11 @@ def test_what_each_of_two_memory_ports_writes_matters_in_their_order() -> None:
     text = "module t(c, w, d, q); input c; input [1:0] w, d; output q; reg m [0:1];\n{}{}"
     text += "assign q = m[0]; endmodule"
     assert canonical_hash(text.format(*blocks)) != canonical_hash(text.format(*blocks[::-1]))
+    # Also where one of them is reached from another net before.
+    blocks[0] = "always @(posedge c) begin q <= d[0]; m[0] <= w[0]; end\n"
+    text = "module t(q, c, w, d, r); input c; input [1:0] w, d; output q, r; reg m [0:1];\n{}{}"
+    text += "assign r = m[0]; endmodule"
+    assert canonical_hash(text.format(*blocks)) != canonical_hash(text.format(*blocks[::-1]))
 
 
 def test_several_texts_are_hashed_together() -> None:
