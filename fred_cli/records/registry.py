@@ -133,11 +133,11 @@ ENTRIES = {
     "l1-11": Entry("the same with 11 ports", 4, "icarus", _SWITCH_READER, _switch("l1-11")),
     "l2-10": Entry("the same with 10 ports", 4, "icarus", _SWITCH_READER, _switch("l2-10")),
     "mesh-5x4": Entry(
-        "router of a mesh", 1, "icarus", "perfmodel.switch_timing.router:RouterRecord", _router
+        "router of a mesh", 0.2, "icarus", "perfmodel.switch_timing.router:RouterRecord", _router
     ),
     "endpoint": Entry(
         "collective endpoint",
-        1,
+        0.6,
         "icarus",
         "perfmodel.switch_timing.endpoint:EndpointRecord",
         _endpoint,
