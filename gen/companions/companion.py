@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from fred_hw.registry import Registry
 from gen.any_design import AnyDesign
-from gen.level import LEVELS
 
 __all__ = ["COMPANIONS", "Companion"]
 
@@ -20,24 +19,24 @@ class Companion:
         What stands behind the name of the top module in the name of the file.
     write : Callable
         From the design to the text of the file.
-    switch_only : bool
-        Whether only levels with registers have it, switches and endpoints; others all have.
+    levels : tuple of str, optional
+        Levels of generation whose designs come with the file; all without it.
     fileset : str
-        Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
-        one, which then belongs to the default target.
+        Fileset of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``,
+        ``bench``, or a new one, which then belongs to the default target.
     file_type : str
         What FuseSoC calls such a file.
     """
 
     ending: str
     write: Callable[[AnyDesign], str]
-    switch_only: bool = False
+    levels: tuple[str, ...] | None = None
     fileset: str = ""
     file_type: str = ""
 
     def serves(self, level: str) -> bool:
         """Whether a design of a level has the file."""
-        return not self.switch_only or LEVELS[level].registers is not None
+        return self.levels is None or level in self.levels
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")

@@ -8,27 +8,51 @@ import yaml
 from gen.level import LEVELS
 
 from .companion import COMPANIONS, Companion
+from .smoke_bench import SMOKE_FILESET
 
 __all__ = ["core_file"]
 
 
 def core_file(name: str, version: str, level: str) -> str:
-    """Return a FuseSoC core description (CAPI2) with a lint target."""
+    """Return a FuseSoC core description (CAPI2) with targets to lint, simulate and synthesize.
+
+    Parameters
+    ----------
+    name : str
+        Name of the top module.
+    version : str
+        Of this package.
+    level : str
+        One of ``LEVELS``. Those without a smoke test have no target ``sim``.
+    """
     filesets = _filesets(name, level)
-    core = {
+    sources = [one for one in filesets if one not in ("lint", SMOKE_FILESET)]
+    core: dict[str, Any] = {
         "name": f"fred-hw:{level}:{name}:{version}",
         "description": LEVELS[level].description,
         "filesets": filesets,
         "targets": {
-            "default": {"filesets": [one for one in filesets if one != "lint"], "toplevel": name},
+            "default": {"filesets": sources, "toplevel": name},
             "lint": {
                 "default_tool": "verilator",
                 "filesets": ["lint", "rtl"],
                 "tools": {"verilator": {"mode": "lint-only", "verilator_options": ["-Wall"]}},
                 "toplevel": name,
             },
+            "synth": {
+                "default_tool": "yosys",
+                "filesets": ["rtl"],
+                "tools": {"yosys": {"arch": "xilinx"}},
+                "toplevel": name,
+            },
         },
     }
+    if SMOKE_FILESET in filesets:
+        core["targets"]["sim"] = {
+            "default_tool": "icarus",
+            "filesets": ["rtl", SMOKE_FILESET],
+            "toplevel": f"{name}_tb",
+        }
     return "CAPI=2:\n" + yaml.safe_dump(core, sort_keys=False, width=100)
 
 

@@ -19,7 +19,9 @@ def registers_of(design: AnyDesign) -> RegisterMap:
 
 COMPANIONS.add(
     "C header",
-    Companion("_registers.h", lambda design: c_header(registers_of(design)), switch_only=True),
+    Companion(
+        "_registers.h", lambda design: c_header(registers_of(design)), levels=("switch", "endpoint")
+    ),
     rank=1,
 )
 COMPANIONS.add(
@@ -27,7 +29,7 @@ COMPANIONS.add(
     Companion(
         "_registers.md",
         lambda design: f"# Registers\n\n{markdown(registers_of(design))}",
-        switch_only=True,
+        levels=("switch", "endpoint"),
     ),
     rank=2,
 )

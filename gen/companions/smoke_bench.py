@@ -1,0 +1,154 @@
+"""Self-checking Verilog bench: the first simulation of a generated top module in any simulator."""
+
+from collections.abc import Iterable
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.routing import route
+from fred_hw.control.registers import RegisterMap
+from gen.any_design import AnyDesign
+from gen.level import LEVELS
+from gen.ports import bit_range
+
+from .companion import COMPANIONS, Companion
+
+__all__ = ["SMOKE_FILESET", "smoke_bench"]
+
+SMOKE_FILESET = "bench"
+"""Fileset of the FuseSoC core that holds the bench; the target ``sim`` reads it."""
+
+_LIMIT = 1_000
+"""Cycles after which a register that does not answer counts as failed."""
+
+
+def smoke_bench(design: AnyDesign) -> str:
+    """Return a bench in Verilog-2005 that prints ``PASS`` or ``FAIL`` and ends.
+
+    An interconnect gets a multicast from port 0 and a reduction of all ports, whose results need no
+    golden model: the operands are one number and zeros, or equal numbers. Of other levels the bench
+    reads the registers that hold constants, over AXI4-Lite.
+    """
+    registers = LEVELS[design.level].registers
+    checks = _flows(design) if registers is None else _constants(registers(design.spec))
+    return "\n".join([*_head(design), *checks, *_end(design)]) + "\n"
+
+
+def _head(design: AnyDesign) -> list[str]:
+    inputs = [(name, bits) for name, way, bits in design.ports if way == "input" and name != "clk"]
+    outputs = [(name, bits) for name, way, bits in design.ports if way == "output"]
+    return [
+        f"// Smoke test of {design.name}; `fred sim` runs the full verification.",
+        f"module {design.name}_tb;",
+        "  reg clk = 0;",
+        *(f"  reg {bit_range(bits)}{name} = {int(name == 'rst')};" for name, bits in inputs),
+        *(f"  wire {bit_range(bits)}{name};" for name, bits in outputs),
+        "  integer failures = 0;",
+        f"  {design.name} dut (",
+        ",\n".join(f"    .{name}({name})" for name, _, _ in design.ports),
+        "  );",
+        "  always #1 clk = !clk;",
+    ]
+
+
+def _end(design: AnyDesign) -> list[str]:
+    return [
+        f'    if (failures == 0) $display("PASS {design.name}");',
+        f'    else $display("FAIL {design.name}: %0d mismatches", failures);',
+        "    $finish;",
+        "  end",
+        "endmodule",
+    ]
+
+
+def _start() -> list[str]:
+    """Return the first lines of the program: all inputs change at falling edges of the clock."""
+    return ["  initial begin", "    repeat (4) @(negedge clk);", "    rst = 0;"]
+
+
+def _flows(design: AnyDesign) -> list[str]:
+    spec = design.spec
+    every = range(spec.ports)
+    width, lanes = spec.data_width, spec.lanes
+    word = sum(
+        (k % 7 + 1) << (k * width // lanes) for k in range(lanes)
+    )  # small, so sums are exact
+    others = 0 if spec.operation == "sum" else word
+    lines = [
+        "  task check(input valid, input [8*12-1:0] what);",
+        "    begin",
+        *(
+            f"      if (o__{k}__valid !== valid || (valid && o__{k}__data !== {width}'h{word:x}))"
+            f' begin failures = failures + 1; $display("port {k}: wrong after %0s", what); end'
+            for k in every
+        ),
+        "    end",
+        "  endtask",
+        *_start(),
+    ]
+    cases: Iterable[tuple[str, Flow, dict[int, int]]] = (
+        ("multicast", Flow([0], every), {0: word}),
+        ("reduction", Flow(every, every), {k: others if k else word for k in every}),
+    )
+    for name, flow, operands in cases:
+        found = route([flow], spec.ports, spec.middle).configuration
+        assert found is not None, "one flow alone is always routed"
+        bits = next(bits for port, _, bits in design.ports if port == "configuration")
+        lines += [
+            "    @(negedge clk);",
+            f"    configuration = {bits}'h{found.pack():x};",
+            *(
+                f"    i__{k}__valid = 1; i__{k}__data = {width}'h{value:x};"
+                for k, value in operands.items()
+            ),
+            "    @(negedge clk);",
+            *(f"    i__{k}__valid = 0;" for k in operands),
+            f"    repeat ({design.latency_cycles - 1}) begin",
+            f'      check(0, "{name}");',
+            "      @(negedge clk);",
+            "    end",
+            f'    check(1, "{name}");',
+            "    @(negedge clk);",
+            f'    check(0, "{name}");',
+        ]
+    return lines
+
+
+def _constants(registers: RegisterMap) -> list[str]:
+    lines = [
+        "  integer waited;",
+        "  task check(input [31:0] address, input [31:0] expected);",
+        "    begin",
+        "      s_axil_araddr = address; s_axil_arvalid = 1; s_axil_rready = 1; waited = 0;",
+        f"      while (!s_axil_arready && waited < {_LIMIT})",
+        "        begin @(negedge clk); waited = waited + 1; end",
+        "      @(negedge clk);",
+        "      s_axil_arvalid = 0;",
+        f"      while (!s_axil_rvalid && waited < {_LIMIT})",
+        "        begin @(negedge clk); waited = waited + 1; end",
+        "      if (s_axil_rvalid !== 1 || s_axil_rdata !== expected) begin",
+        "        failures = failures + 1;",
+        '        $display("register %h: %h, not %h", address, s_axil_rdata, expected);',
+        "      end",
+        "      @(negedge clk);",
+        "    end",
+        "  endtask",
+        *_start(),
+        "    @(negedge clk);",
+    ]
+    for one in registers.registers:
+        if all(field.access == "constant" for field in one.fields) and one.count is None:
+            value = sum(field.value << field.low for field in one.fields)
+            lines.append(f"    check(32'h{one.address:x}, 32'h{value:08x}); // {one.name}")
+    return lines
+
+
+COMPANIONS.add(
+    "smoke test",
+    Companion(
+        "_tb.v",
+        smoke_bench,
+        levels=("interconnect", "switch", "endpoint"),
+        fileset=SMOKE_FILESET,
+        file_type="verilogSource-2005",
+    ),
+    rank=8,
+)
