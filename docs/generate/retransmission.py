@@ -10,8 +10,8 @@ from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
+from testbench.simulated_switch import GREETING, Recorder, Value, Watch
 
-from .device import GREETING, Recorder, Value, Watch
 from .wavejson import Trace
 
 __all__ = ["called", "retransmission"]

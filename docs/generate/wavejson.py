@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .device import Rows, Value
+from testbench.simulated_switch import Rows, Value
 
 __all__ = ["Trace"]
 

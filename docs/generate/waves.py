@@ -13,8 +13,8 @@ from fred_hw.datapath.interconnect import Interconnect
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
+from testbench.simulated_switch import SHAKE, Recorder, SimulatedSwitch, Value
 
-from .device import SHAKE, Recorder, SimulatedSwitch, Value
 from .retransmission import called, retransmission
 from .wavejson import Trace
 

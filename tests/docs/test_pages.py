@@ -93,6 +93,13 @@ def test_every_page_can_be_found_from_the_readme() -> None:
     assert set(map(ROOT.joinpath, PAGES)) - found - decisions - {ROOT / "CHANGELOG.md"} == set()
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_python_imports_only_what_is_installed(page: str) -> None:
+    text = "\n".join(block.text for block in blocks(page, "python"))
+    found = re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE)
+    assert not {*found} & {"tests", "docs", "examples", "scripts"}
+
+
 @pytest.mark.parametrize("page", RUN)
 def test_python_prints_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
