@@ -5,6 +5,8 @@ from pkgutil import iter_modules
 
 import click
 
+from fred_hw.choices import did_you_mean
+
 from . import commands
 
 __all__ = ["cli"]
@@ -15,6 +17,15 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in iter_modules(commands.__path__))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in known:
+            suggestion = did_you_mean(args[0], known) or "; 'fred --help' lists the commands"
+            raise click.UsageError(f"no such command {args[0]!r}{suggestion}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

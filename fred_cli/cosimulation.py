@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_cli.output import needed
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 __all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_begun_last"]
@@ -24,7 +25,8 @@ def check_tests(names: tuple[str, ...], level: str) -> None:
     known = tests_of(level)
     for name in names:
         if name not in known:
-            raise InputError("--test", "", f"must be one of {', '.join(known)}, not {name!r}")
+            message = not_one_of(name, known, listed_by=None)
+            raise InputError("--test", "", message)
 
 
 def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:

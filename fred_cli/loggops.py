@@ -8,6 +8,7 @@ import click
 from fred_cli.output import option_names, say_json, table
 from fred_cli.progress import progress
 from fred_cli.traces import given_names, spans
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 __all__ = ["check_loggops", "estimate_schedule"]
@@ -72,8 +73,7 @@ def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
     for change in changes:
         key, value = parse_change(change, "--loggops")
         if key not in PARAMETERS:
-            known = ", ".join(PARAMETERS)
-            raise InputError("--loggops", "", f"must be one of {known}, not {key!r:.60}")
+            raise InputError("--loggops", "", not_one_of(key, PARAMETERS))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not isfinite(value) or not 0 <= value <= 1e15:
             raise InputError(

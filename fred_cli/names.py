@@ -7,6 +7,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from fred_hw.choices import find_choice
+
 __all__ = [
     "Named",
     "algorithm_name",
@@ -34,7 +36,9 @@ def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str
 
 
 class Named(click.ParamType):
-    """Text that a shell completes to one of some names; others may be allowed too.
+    """Text that names one of some things, in letters of any case; others may be allowed too.
+
+    A shell completes the names. A text that is none of them is passed on as it is.
 
     Parameters
     ----------
@@ -46,6 +50,9 @@ class Named(click.ParamType):
 
     def __init__(self, names: Callable[[Any], Iterable[str]]) -> None:
         self._names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return find_choice(value, self._names(ctx)) or value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

@@ -1,12 +1,14 @@
 """Options and arguments that commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
+
+from fred_hw.choices import find_choice, not_one_of
 
 from .names import (
     Named,
@@ -34,6 +36,7 @@ __all__ = [
     "memory_option",
     "mode_option",
     "npu_option",
+    "option_name",
     "optional_topology_option",
     "optional_workload_option",
     "placement_option",
@@ -75,8 +78,35 @@ class ListingOption(click.Option):
         return super().get_help_record(ctx)
 
 
+def option_name(param: click.Parameter | None) -> str:
+    """Return what error lines call a parameter: ``--level``, or ``KIND`` of an argument."""
+    if param is None:
+        return ""
+    name = param.opts[-1]
+    return name if name.startswith("-") else name.upper()
+
+
 class NameChoice(Named):
-    """A choice of names that are looked up when they are needed, not before."""
+    """A choice of names that are looked up when they are needed, not before.
+
+    Parameters
+    ----------
+    names : Callable
+        Returns the names, given the context of the command.
+    renamed : mapping of str to str, optional
+        Old names, still accepted with a warning, and the names that replace them.
+
+    Raises
+    ------
+    InputError
+        The value is none of the names.
+    """
+
+    def __init__(
+        self, names: Callable[..., Iterable[str]], renamed: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(names)
+        self._renamed = renamed or {}
 
     name = "choice"
 
@@ -84,7 +114,18 @@ class NameChoice(Named):
         return click.Choice(tuple(self._names(ctx))).get_metavar(param, ctx)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return click.Choice(tuple(self._names(ctx))).convert(value, param, ctx)
+        from fred_hw.errors import InputError
+
+        if value in self._renamed:
+            new = self._renamed[value]
+            message = f"warning: {option_name(param)} {value}: is deprecated; use {new}"
+            click.echo(message, err=True)
+            value = new
+        names = tuple(self._names(ctx))
+        if (found := find_choice(value, names)) is None:
+            listed_by = f"{ctx.command_path if ctx else 'fred'} --help"
+            raise InputError(option_name(param), "", not_one_of(value, names, listed_by=listed_by))
+        return found
 
 
 class InputPath(click.ParamType):
@@ -126,7 +167,7 @@ class OutputPath(click.ParamType):
 
         if ctx and ctx.resilient_parsing:  # completion of a shell
             return Path(value)
-        name = param.opts[-1] if param else ""
+        name = option_name(param)
         if not str(value):
             kind = "folder" if self._folder else "file"
             raise InputError(name, "", f"must be the name of a {kind}, not ''")
@@ -157,28 +198,26 @@ def _refuse_twin(path: Path, name: str, ctx: click.Context | None) -> None:
         raise InputError(name, "", f"must be another file than {other}")
 
 
-class NameOrFile(click.ParamType):
-    """Text that is a name or a path: a shell completes both.
+class NameOrFile(Named):
+    """Text that is a name, in letters of any case, or a path: a shell completes both.
 
     Parameters
     ----------
     names : Callable
-        Returns the names, asked for when a shell does; none for the prefix of a set of files.
+        Returns the names; none for the prefix of a set of files.
     """
 
-    name = "text"
-
-    def __init__(self, names: Callable[[], Iterable[str]] = tuple) -> None:
-        self._names = names
+    def __init__(self, names: Callable[..., Iterable[str]] = lambda *_: ()) -> None:
+        super().__init__(names)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        found = super().shell_complete(ctx, param, incomplete)
         return found or [CompletionItem(incomplete, type="file")]
 
 
-def _topology_names() -> Iterable[str]:
+def _topology_names(*_: object) -> Iterable[str]:
     from perfmodel.topology.parse import topology_names
 
     return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
@@ -230,14 +269,12 @@ set_option = click.option(
     type=change_key,
     help="Change a field of SPEC.",
 )
-seed_option = click.option("--seed", type=int, help="Seed of all stimulus; random by default.")
-
-
-def simulator_option(default: str) -> Callable[[Any], Any]:
-    """Return the option for one simulator, or the two that everyone can have."""
-    return click.option(
-        "--sim", "simulator", type=NameChoice(_simulators), default=default, show_default=True
-    )
+seed_option = click.option(
+    "--seed", type=int, default=1, show_default=True, help="Seed of all stimulus."
+)
+simulator_option = click.option(
+    "--sim", "simulator", type=NameChoice(_simulators), default="verilator", show_default=True
+)
 
 
 def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[Any], Any]:

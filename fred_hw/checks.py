@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import TypeVar
 
+from .choices import not_one_of
+
 __all__ = ["check_choice", "check_int", "check_kind"]
 
 Some = TypeVar("Some")
@@ -35,7 +37,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
         ``value`` is none of them.
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise ValueError(f"{name} {not_one_of(value, choices)}")
     return value
 
 

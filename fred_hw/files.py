@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,8 +19,10 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from .choices import did_you_mean, find_choice, not_one_of
 from .docstrings import parameters, summary
 from .errors import InputError
+from .file_kinds import file_kind
 from .reading import read_data
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "EachOnce",
     "FileModel",
     "Share",
+    "check_file_kind",
     "describe",
     "in_range",
     "int_range",
@@ -143,6 +146,9 @@ class FileModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    file_kind: ClassVar[str] = ""
+    """What a whole file of this model is, one of ``file_kinds``; nothing for a part of a file."""
+
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -215,13 +221,15 @@ def one_of(*choices: str) -> Check:
 def name_in(choices: Collection[str], *others: str) -> Check:
     """Check of a string field that takes a name in a registry, as it is when the check is made.
 
-    Some take ``others`` too, which stand in front.
+    The field holds the name as the registry spells it, whatever the case in the file. Some fields
+    take ``others`` too, which are listed first.
     """
 
     def check(value: object) -> object:
-        if not isinstance(value, str) or value not in (*others, *choices):
-            raise refused(f"must be one of {', '.join((*others, *choices))}, not {value!r}")
-        return value
+        known = (*others, *choices)
+        if (found := find_choice(value, known)) is None:
+            raise refused(not_one_of(value, known))
+        return found
 
     return Check(check, schema=lambda: {"type": "string", "enum": [*others, *choices]})
 
@@ -235,8 +243,9 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         given = given[:57] + "..."
     kind = first["type"]
     if kind == "extra_forbidden":
-        allowed = ", ".join(_fields(model, first["loc"][:-1]))
-        return field, f"unknown key; allowed are {allowed}" if allowed else "unknown key"
+        allowed = _fields(model, first["loc"][:-1])
+        known = f"; allowed are {', '.join(allowed)}" if allowed else ""
+        return field, f"unknown key{known}{did_you_mean(first['loc'][-1], allowed)}"
     if kind == "missing":
         return field, "is required and was not given"
     if kind in {_REFUSED, "value_error"}:
@@ -292,13 +301,29 @@ def validate(model: type[M], data: object, source: str) -> M:
     ------
     InputError
         A key is unknown, missing, of the wrong type or out of range; names ``source`` and field.
+        Of a file of another kind it names both kinds.
     """
     if not isinstance(data, Mapping):
         raise InputError(source, "", f"must be a mapping of keys to values, not {data!r:.60}")
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
+        if issubclass(model, FileModel):
+            check_file_kind(model.file_kind, data, source)
         raise InputError(source, *describe(error, model)) from None
+
+
+def check_file_kind(wanted: str, data: object, source: str) -> None:
+    """Refuse a file that looks like another kind of file than the one wanted.
+
+    Raises
+    ------
+    InputError
+        It does; names both kinds.
+    """
+    given = file_kind(data)
+    if wanted and given not in (None, wanted):
+        raise InputError(source, "", f"must be {wanted}, not {given}")
 
 
 def load_model(model: type[M], path: Path) -> M:
@@ -312,14 +337,26 @@ def load_model(model: type[M], path: Path) -> M:
     return validate(model, read_data(path), str(path))
 
 
-def read_kind(data: object, kinds: Collection[str], source: str) -> str:
+def read_kind(data: object, kinds: Collection[str], source: str, wanted: str) -> str:
     """Return the ``kind`` that ``data`` names, which decides what else it may hold.
+
+    Parameters
+    ----------
+    data : object
+        What the file holds.
+    kinds : collection of str
+        Allowed values.
+    source : str
+        The file, for error lines.
+    wanted : str
+        What the file has to be, one of ``file_kinds``.
 
     Raises
     ------
     InputError
-        It names none, or none of ``kinds``.
+        It names none, or none of ``kinds``; or the file is one of another kind.
     """
+    check_file_kind(wanted, data, source)
 
     class Kind(FileModel, extra="ignore"):
         kind: Annotated[str, name_in(kinds)]

@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from .choices import did_you_mean, find_choice
 from .errors import InputError
+from .file_kinds import SWITCH
 from .files import validate
 from .reading import read_data
 from .spec import SwitchSpec
@@ -49,11 +51,11 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     InputError
         The file cannot be read, or a field is unknown, missing or out of range.
     """
-    path = preset_path(source) if source in PRESETS else Path(source)
-    if source not in PRESETS and not path.exists() and not path.suffix:
-        known = ", ".join(PRESETS)
-        raise InputError(source, "", f"must be an existing file or one of the presets {known}")
-    return load_model(SwitchSpec, source, changes, path)
+    preset = find_choice(source, PRESETS)
+    path = preset_path(preset) if preset else Path(source)
+    if not preset and not path.exists() and not path.suffix:
+        raise InputError(source, "", _missing(source))
+    return load_model(SwitchSpec, preset or source, changes, path)
 
 
 def load_model(
@@ -64,11 +66,20 @@ def load_model(
     Changes and errors are those of :func:`load_spec`; ``path`` is the file, if errors call it
     something else.
     """
+    wanted = getattr(model, "file_kind", SWITCH)
+    if path is None and wanted != SWITCH and find_choice(source, PRESETS):
+        raise InputError(source, "", f"must be {wanted}, not the preset of a switch")
     data = read_data(path or Path(source))
     if isinstance(data, Mapping):
         for key, value in (changes or {}).items():
             data = changed(data, key.split("."), value)
     return validate(model, data, source)
+
+
+def _missing(source: str) -> str:
+    """Return the message about a text that names neither a preset nor a file."""
+    suggestion = did_you_mean(source, PRESETS)
+    return f"must be an existing file or a preset that 'fred presets' lists{suggestion}"
 
 
 def has_key(source: str, key: str) -> bool:

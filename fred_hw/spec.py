@@ -8,6 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from .adder_delays import adder_delays
 from .endpoint_spec import EndpointSpec
+from .file_kinds import SWITCH
 from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range, refused
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
@@ -101,6 +102,8 @@ class SwitchSpec(FileModel):
         A key is unknown, a value has the wrong type or is out of range, the operation does not
         take the format, or no depth of adders reaches the clock; a ``ValueError``.
     """
+
+    file_kind = SWITCH
 
     ports: Annotated[int, int_range(2, 64)]
     middle: Annotated[int, int_range(2, 8)] = 3

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from fred_hw.checks import check_int
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.collectives.schedule import as_flows
@@ -143,7 +144,7 @@ def _check(
     _check_count("wafers", wafers, MAX_WAFERS)
     _check_count("shown", shown)
     if join not in JOINS:
-        raise InputError("join", "", f"must be one of {', '.join(JOINS)}, not {join!r}")
+        raise InputError("join", "", not_one_of(join, JOINS))
     if not 0 < size_bytes < float("inf"):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
     if not 0 <= link_latency_s < float("inf"):

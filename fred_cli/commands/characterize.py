@@ -17,6 +17,7 @@ from fred_cli.options import (
     collectives_name,
     read_spec,
     refuse_given,
+    seed_option,
     set_option,
     simulator_option,
     spec_argument,
@@ -52,8 +53,8 @@ _PHASES = ("wafer", "mesh")
     "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
     "which the model is held against.",
 )
-@simulator_option("icarus")
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
+@simulator_option
+@seed_option
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
 @click.option(
     "--strategy",

@@ -20,6 +20,7 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, say_json
 from fred_cli.progress import progress
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -71,8 +72,7 @@ def command(
         return
     for name in sections:
         if name not in SECTIONS:
-            allowed = ", ".join(SECTIONS)
-            raise InputError("--section", "", f"must be one of {allowed}, not {name!r}")
+            raise InputError("--section", "", not_one_of(name, SECTIONS))
     moved = protocol != "ideal"
     with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):
         compute_model(compute)

@@ -37,7 +37,7 @@ def _waves() -> str:
 @click.command("sim")
 @spec_argument
 @set_option
-@simulator_option("verilator")
+@simulator_option
 @seed_option
 @level_option(lambda: _LATENCY)
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
@@ -52,7 +52,7 @@ def command(
     spec_source: str,
     changes: tuple[str, ...],
     simulator: str,
-    seed: int | None,
+    seed: int,
     level: str,
     waves: bool,
     tests: tuple[str, ...],
@@ -65,7 +65,6 @@ def command(
     spec = read_spec(spec_source, changes)
     check_tests(tests, level)
     cosimulation, names = load_testbench(simulator)
-    chosen: int = cosimulation.fresh_seed() if seed is None else seed
     cosimulate = cosimulation.cosimulate
     work = folder or Path("build") / "sim-results" / spec.name
     if level == "switch":
@@ -76,11 +75,11 @@ def command(
         check_folder(work / name)
     results = []
     for name in names:
-        what = f"{spec.name} in {name}, seed {chosen}"
+        what = f"{spec.name} in {name}, seed {seed}"
         log = work / name / "simulation.log"
         with simulating(), checked("--seed"), progress(what, lambda log=log: tests_begun(log)):
             results.append(
-                cosimulate(spec, work / name, simulator=name, seed=chosen, waves=waves, tests=tests)
+                cosimulate(spec, work / name, simulator=name, seed=seed, waves=waves, tests=tests)
             )
     failures = sum(len(result.failures) for result in results)
     if as_json:
@@ -94,13 +93,13 @@ def command(
                 "failures": failures,
                 "latency_cycles": first.measurements.get(_LATENCY[level]),
                 "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
-                "seed": chosen,
+                "seed": seed,
                 "runs": [result.to_dict() for result in results],
             }
         )
         return int(failures > 0)
     for result in results:
-        _print(result, chosen, waves)
+        _print(result, seed, waves)
     print(f"{failures} failures" if failures else "all tests passed")
     return int(failures > 0)
 

@@ -66,7 +66,7 @@ class Strategy:
 
     @classmethod
     def parse(cls, text: str) -> "Strategy":
-        """Return the strategy that ``text`` names.
+        """Return the strategy that ``text`` names, in capitals or small letters.
 
         Raises
         ------
@@ -76,9 +76,9 @@ class Strategy:
         """
         size = "([0-9]{1,9})"
         form = rf"[MT]P{size}-DP{size}-PP{size}(?:-CP{size})?(?:-EP{size})?(-SP)?"
-        match = re.fullmatch(form, text)
+        match = re.fullmatch(form, text.upper())
         if match is None:
-            raise ValueError(f"strategy must be of the form MP2-DP5-PP2, not {text!r}")
+            raise ValueError(f"strategy must be of the form MP2-DP5-PP2, not {text!r:.60}")
         *sizes, sequence = match.groups("1")
         return cls(*map(int, sizes), sp=sequence == "-SP")
 

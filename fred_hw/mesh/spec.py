@@ -8,6 +8,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
+from fred_hw.file_kinds import MESH
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
 from fred_hw.protocol import ADDRESSES, ProtocolSpec
 from fred_hw.spec import SwitchSpec
@@ -166,6 +167,8 @@ class MeshSpec(FabricSpec, MeshShape):
         A key is unknown, a value has the wrong type or is out of range, there is one router alone,
         there are too many addresses, or the operation does not take the format; a ``ValueError``.
     """
+
+    file_kind = MESH
 
     @model_serializer(mode="wrap")
     def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

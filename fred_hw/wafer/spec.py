@@ -7,6 +7,7 @@ from zlib import crc32
 from pydantic import model_validator
 
 from fred_hw.fabric_spec import FabricSpec
+from fred_hw.file_kinds import WAFER
 from fred_hw.files import one_of, refused
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.protocol import SHARED_SIZES, ProtocolSpec
@@ -39,6 +40,8 @@ class WaferSpec(FabricSpec, WaferTree):
         all; nothing hangs on a switch; or ends of links differ in what they count by. A
         ``ValueError``.
     """
+
+    file_kind = WAFER
 
     controllers: Annotated[str, one_of(*CONTROLLERS)] = CONTROLLERS[0]
 

@@ -10,6 +10,7 @@ from typing import Annotated, cast
 from pydantic import Field
 
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import CLUSTER
 from fred_hw.files import EachOnce, FileModel, Share, int_range, load_model, number_range, one_of
 
 from .footprint import RECOMPUTE, Recompute, Training
@@ -211,6 +212,8 @@ class ClusterFile(FileModel):
     vary : mapping
         What is to be varied beside the strategy; nothing without it.
     """
+
+    file_kind = CLUSTER
 
     npu: ClusterNpu
     local: ClusterMemory

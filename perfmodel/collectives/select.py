@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from perfmodel.published import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
 from perfmodel.topology.graph import Topology
@@ -167,8 +168,9 @@ def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm
 def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) -> Algorithm:
     """Return the algorithm of a name if it fits."""
     if name not in ALGORITHMS:
-        allowed = ", ".join(("auto", PUBLISHED, *ALGORITHMS))
-        raise InputError("algorithm", "", f"must be one of {allowed}, not {name!r}")
+        known = ("auto", PUBLISHED, *ALGORITHMS)
+        message = not_one_of(name, known, listed_by="fred collective --help")
+        raise InputError("algorithm", "", message)
     found = ALGORITHMS[name]
     if pattern not in found.patterns:
         allowed = ", ".join(found.patterns)
@@ -181,7 +183,7 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
 
 def _check(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> None:
     if pattern not in PATTERNS:
-        raise InputError("pattern", "", f"must be one of {', '.join(PATTERNS)}, not {pattern!r}")
+        raise InputError("pattern", "", not_one_of(pattern, PATTERNS))
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2:

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import REMOTE_MEMORY
 from fred_hw.files import FileModel, int_range, load_model, number_range, one_of
 
 __all__ = ["MEMORY_TYPES", "NO_MEMORY", "MemoryFile", "check_tier", "load_memory", "load_tier"]
@@ -64,6 +65,8 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         1 for switches that copy what several NPUs load, and add up what they store: the pool and
         each node's links then carry it once.
     """
+
+    file_kind = REMOTE_MEMORY
 
     memory_type: Annotated[str, one_of(*MEMORY_TYPES)]
     remote_mem_latency: Annotated[int, int_range(0, 10**12)] = 0

@@ -4,6 +4,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
+from fred_hw.file_kinds import SWEEP
 from fred_hw.files import Check, EachOnce, FileModel, int_range, name_in, refused
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.select import PUBLISHED
@@ -82,6 +83,8 @@ class SweepFile(FileModel):
     baseline : str
         The topology that others are compared with; the first by default.
     """
+
+    file_kind = SWEEP
 
     topologies: Annotated[list[str], EachOnce()]
     workloads: Annotated[list[str], EachOnce()]

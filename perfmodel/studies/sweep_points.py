@@ -8,6 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from fred_hw.choices import not_one_of
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import validate
@@ -109,8 +110,7 @@ def load_sweep(path: Path) -> Sweep:
     file = validate(SweepFile, read_data(path), source)
     baseline = file.baseline or file.topologies[0]
     if baseline not in file.topologies:
-        allowed = ", ".join(file.topologies)
-        raise InputError(source, "baseline", f"must be one of {allowed}, not {baseline!r}")
+        raise InputError(source, "baseline", not_one_of(baseline, file.topologies))
     for key in ("least_npus", "cp", "ep", "sp"):
         if file.strategies != ALL and getattr(file, key) not in (None, False):
             raise InputError(source, key, "must be given with strategies: all alone")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from fred_hw.file_kinds import TOPOLOGY
 from fred_hw.files import FileModel, Share, number_range, one_of, read_kind, validate
 from fred_hw.reading import read_data
 from fred_hw.registry import Registry
@@ -100,6 +101,8 @@ class TopologyFile(FileModel):
         What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
     """
 
+    file_kind = TOPOLOGY
+
     kind: str
     npu: NpuEntry | None = None
 
@@ -176,7 +179,7 @@ def build_topology(
     InputError
         A key is unknown, missing or has a value that is not allowed.
     """
-    kind = KINDS[read_kind(data, KINDS, name)]
+    kind = KINDS[read_kind(data, KINDS, name, TOPOLOGY)]
     file = validate(kind.file, data, name)
     if protocol:
         file = file.model_copy(update={"protocol": protocol})

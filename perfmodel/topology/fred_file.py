@@ -8,6 +8,7 @@ from pydantic import Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of
 from perfmodel import published
@@ -198,9 +199,10 @@ def _read_name(name: str) -> Mapping[str, object] | None:
 
     Three L1s have 4 I/O controllers and two have 3: so the published chiplet areas add up.
     """
-    if name not in published.FRED_VARIANTS:
+    variant = find_choice(name, published.FRED_VARIANTS)
+    if variant is None:
         return None
-    l1_l2_bytes_per_s, in_network = published.FRED_VARIANTS[name]
+    l1_l2_bytes_per_s, in_network = published.FRED_VARIANTS[variant]
     return {
         "l1": [
             {"count": 3, "npus": 4, "io_controllers": 4, "record": "l1-12"},

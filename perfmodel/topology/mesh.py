@@ -399,7 +399,7 @@ class MeshFile(TopologyFile):
 
 
 def _read_name(text: str) -> Mapping[str, object] | None:
-    size = re.fullmatch(r"mesh:([0-9]{1,9})x([0-9]{1,9})", text)
+    size = re.fullmatch(r"mesh:([0-9]{1,9})x([0-9]{1,9})", text.lower())
     return {"columns": int(size[1]), "rows": int(size[2])} if size else None
 
 

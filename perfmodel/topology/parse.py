@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fred_hw.choices import find_choice, not_one_of
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.reading import SUFFIXES
@@ -46,15 +47,20 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
         It is none of these, the file is bad, or there is no such protocol.
     """
     if protocol not in (None, *PROTOCOL_MODELS):
-        allowed = ", ".join(PROTOCOL_MODELS)
-        raise InputError("protocol", "", f"must be one of {allowed}, not {protocol!r}")
+        raise InputError("protocol", "", not_one_of(protocol, PROTOCOL_MODELS))
+    text = find_choice(text, FABRICS) or text
     if (said := said_of(text)) is not None:
         data = {**said, "protocol": protocol or "measured"}
         return validate(KINDS[said["kind"]].file, data, f"topology {text}").build(text)
     if text.endswith(SUFFIXES):
         return load_topology(Path(text), protocol)
-    names = ", ".join(topology_names())
-    raise InputError("topology", "", f"must be {names} or a path ending in .yaml, not {text!r}")
+    message = not_one_of(
+        text,
+        topology_names(),
+        otherwise="or a path ending in .yaml",
+        listed_by="fred estimate --help",
+    )
+    raise InputError("topology", "", message)
 
 
 def said_of(text: str) -> dict[str, Any] | None:
@@ -71,9 +77,9 @@ def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topolog
     What is known of its collectives is then found again: calibration and studies ask for the same
     few wafers many times. So it must not be changed.
     """
-    if text not in FABRICS:
+    if (name := find_choice(text, FABRICS)) is None:
         return parse_topology(text, protocol)
-    return _shared(text, protocol or "measured", record.RECORDS)
+    return _shared(name, protocol or "measured", record.RECORDS)
 
 
 @cache

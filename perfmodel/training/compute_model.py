@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.files import parse_number
 from fred_hw.registry import Registry
@@ -87,8 +88,7 @@ def compute_model(name: str) -> ComputeModel:
                 return model
         elif colon and known.partition(":")[0] == kind:
             return model.given(text)
-    allowed = ", ".join(COMPUTE_MODELS)
-    raise InputError("", "compute", f"must be one of {allowed}, not {name!r}")
+    raise InputError("", "compute", not_one_of(name, COMPUTE_MODELS))
 
 
 def parse_factor(name: str, text: str) -> float:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import WithJsonSchema
 
+from fred_hw.file_kinds import WORKLOAD
 from fred_hw.files import FileModel, int_range, name_in, one_of
 from fred_hw.registry import Registry
 
@@ -78,6 +79,8 @@ class WorkloadFile(FileModel):
     overlap : bool
         Whether gradients are reduced while the backward pass goes on, in stationary mode.
     """
+
+    file_kind = WORKLOAD
 
     kind: str
     strategy: Annotated[str, WithJsonSchema({"type": "string", "pattern": STRATEGY})]

@@ -4,8 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from fred_hw.choices import find_choice, not_one_of
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import WORKLOAD
 from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
@@ -89,8 +91,9 @@ def load_workload(name_or_path: str) -> Workload:
     InputError
         There is no such workload, or a field of the file is bad.
     """
-    file, source = load_file(name_or_path)
-    return _build(name_or_path, file, source)
+    name = find_choice(name_or_path, WORKLOADS) or name_or_path
+    file, source = load_file(name)
+    return _build(name, file, source)
 
 
 def build_workload(data: object, name: str) -> Workload:
@@ -101,7 +104,7 @@ def build_workload(data: object, name: str) -> Workload:
     InputError
         A field is bad.
     """
-    kind = KINDS[read_kind(data, KINDS, name)]
+    kind = KINDS[read_kind(data, KINDS, name, WORKLOAD)]
     return _build(name, validate(kind, data, name), name)
 
 
@@ -113,16 +116,20 @@ def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
     InputError
         As :func:`load_workload`, but for what binds keys to each other.
     """
-    if name_or_path in WORKLOADS:
-        path = workload_path(name_or_path)
+    if name := find_choice(name_or_path, WORKLOADS):
+        path = workload_path(name)
     elif name_or_path.endswith(SUFFIXES):
         path = Path(name_or_path)
     else:
-        names = ", ".join(WORKLOADS)
-        message = f"must be {names} or a path ending in .yaml, not {name_or_path!r}"
+        message = not_one_of(
+            name_or_path,
+            WORKLOADS,
+            otherwise="or a path ending in .yaml",
+            listed_by="fred estimate --help",
+        )
         raise InputError("workload", "", message)
     data = read_data(path)
-    kind = KINDS[read_kind(data, KINDS, str(path))]
+    kind = KINDS[read_kind(data, KINDS, str(path), WORKLOAD)]
     return validate(kind, data, str(path)), str(path)
 
 
@@ -143,7 +150,7 @@ def parse_strategy(text: str, source: str = "") -> Strategy:
         return Strategy.parse(text)
     except ValueError as error:
         message = f"must be like MP2-DP5-PP2, not {text!r}"
-        if re.fullmatch(STRATEGY, text):
+        if re.fullmatch(STRATEGY, text.upper()):
             message = str(error).removeprefix("strategy ")
         raise InputError(source, "strategy", message) from None
 

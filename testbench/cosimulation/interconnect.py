@@ -1,6 +1,5 @@
 """Co-simulation of an interconnect: generate it, run its benches, report."""
 
-import random
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -14,12 +13,7 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
-__all__ = ["cosimulate", "fresh_seed"]
-
-
-def fresh_seed() -> int:
-    """Return a seed that no run had before, for runs whose seed nobody gave."""
-    return random.SystemRandom().randrange(1, 2**31)
+__all__ = ["cosimulate"]
 
 
 def cosimulate(

@@ -128,10 +128,11 @@ def test_missing_part_of_the_installation_is_named(
     ("arguments", "line"),
     [
         ((), "fred: Missing command."),
-        (("bogus",), "fred: No such command 'bogus'."),
+        (("bogus",), "fred: no such command 'bogus'; 'fred --help' lists the commands"),
+        (("estimat",), "fred: no such command 'estimat'; did you mean 'estimate'?"),
         (("--bogus",), "fred: No such option '--bogus'."),
     ],
-    ids=["none", "command", "option"],
+    ids=["none", "command", "close command", "option"],
 )
 def test_what_is_no_command_is_refused(
     refused: Callable[..., str], arguments: tuple[str, ...], line: str

@@ -160,7 +160,7 @@ REFUSED = {
     "--workload gpt-3": r"fred estimate: --topology: must be given, or --network",
     GIVEN: r"fred estimate: --workload: must be given",
     f"{FILES[0]} --workload w": r"fred estimate: --system: must be given with --network",
-    f"{GIVEN} --workload w --network-model no": r".*'no' is not one of 'fluid', 'unaware', .*\.",
+    f"{GIVEN} --workload w --network-model no": r"--network-model: must be one of fluid, .*",
     f"{GIVEN} --workload w --network-model aware --protocol ideal": (
         r"fred estimate: --protocol: must be left out with network model aware"
     ),
@@ -169,7 +169,7 @@ REFUSED = {
     ),
     f"--network fred-x {FILES[1]} --workload w": r"fred-x: must be an existing file.*",
     f"--network fred-d {FILES[1]} --workload w --algorithm no": (
-        r"--algorithm: must be one of auto, published, .*, not 'no'"
+        r"--algorithm: must be one of the \d+ names that 'fred collective --help' lists, not 'no'"
     ),
     f"{GIVEN} --network-model aware --workload w --topology fred-d": (
         r"fred estimate: --topology: must be left out with --network"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import NETWORK
 from fred_hw.files import Check, FileModel, int_range, number_range, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.astra.fluid.lines import BlockLine, Line
@@ -71,6 +73,8 @@ class NetworkFile(FileModel):
     latency : list of float
         Of each link [ns]; through a switch it counts twice. Null for a fabric.
     """
+
+    file_kind = NETWORK
 
     topology: Annotated[list[Annotated[str, _kind()]], Field(min_length=1)]
     npus_count: list[Annotated[int, int_range(2, MAX_NPUS)]]
@@ -159,8 +163,8 @@ def _fabric(
     except InputError as error:
         if error.source != "topology":  # a name of a kind, but a bad one
             raise InputError(source, field, f"{error.field}: {error.message}") from None
-    names = ", ".join((*_KINDS, *topology_names()))
-    message = f"must be one of {names} or a path ending in .yaml, not {text!r:.60}"
+    names = (*_KINDS, *topology_names())
+    message = not_one_of(text, names, otherwise="or a path ending in .yaml")
     raise InputError(source, field, message)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, cast
 from pydantic import Field, PrivateAttr
 
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import SYSTEM
 from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of, refused
 from fred_hw.reading import read_data
 from perfmodel.chakra.traces import find_traces
@@ -107,6 +108,8 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     trace-enabled : int
         Of no effect.
     """
+
+    file_kind = SYSTEM
 
     scheduling_policy: Annotated[str, one_of("LIFO", "FIFO", "EXPLICIT")] = "LIFO"
     collective_optimization: Annotated[str, one_of("baseline", "localBWAware")] = "baseline"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.rivals import Rivals, rivals
@@ -40,7 +41,7 @@ class FabricLine(Line):
         super().__init__(topology.npus)
         known = ("auto", PUBLISHED, *ALGORITHMS)
         if algorithm not in known:
-            message = f"must be one of {', '.join(known)}, not {algorithm!r:.60}"
+            message = not_one_of(algorithm, known, listed_by="fred collective --help")
             raise InputError("algorithm", "", message)
         self._known: dict[tuple[str, tuple[tuple[int, ...], ...]], list[Rivals]] = {}
         self.fabric, self.topology, self.algorithm = topology, topology, algorithm

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fred_hw.choices import not_one_of
 from fred_hw.compiler.placement import (
     Strategy,
     cp_groups,
@@ -107,8 +108,7 @@ def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Pla
         allowed = f"must fit the {topology.npus} NPUs of {topology.name}, not need {given}"
         raise InputError("", "strategy", allowed)
     if policy not in POLICIES:
-        allowed = ", ".join(("auto", "anneal", *POLICIES))
-        raise InputError("", "placement", f"must be one of {allowed}, not {policy!r}")
+        raise InputError("", "placement", not_one_of(policy, ("auto", "anneal", *POLICIES)))
     order = POLICIES[policy].walk(topology)
     if order is None:
         allowed = ", ".join(fitting(topology))

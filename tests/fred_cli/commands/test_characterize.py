@@ -17,6 +17,9 @@ from tests.fred_cli.fred import Fred
 from tests.records import shipped
 from tests.testbench.cases import assert_deep
 
+ICARUS = ("--sim", "icarus")
+"""Compiles these designs in less time than Verilator."""
+
 
 @pytest.mark.sim
 @pytest.mark.slow
@@ -25,7 +28,7 @@ def test_characterize_prints_the_record_that_it_writes(
 ) -> None:
     registers = "--set", "adder_registers=3", "--set", "stage_registers=2"
     deep = "small.yaml", "--set", "ports=2", *registers
-    status, out, err = fred("characterize", *deep, "-o", "new/record.json", "--json")
+    status, out, err = fred("characterize", *deep, *ICARUS, "-o", "new/record.json", "--json")
     assert status == 0, err
     record = json.loads(out)
     assert json.loads(Path("new/record.json").read_text()) == record
@@ -33,7 +36,7 @@ def test_characterize_prints_the_record_that_it_writes(
     assert_deep(record)
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     monkeypatch.setattr(SwitchMeasurement, "record", lambda *_: record)
-    status, out, err = fred("characterize", *deep, "-o", "again.json")
+    status, out, err = fred("characterize", *deep, *ICARUS, "-o", "again.json")
     assert status == 0, err
     assert out.startswith(
         "fred_m3_p2_int8x1_a3_s2: latency 5 cycles, 1.0 flits per cycle and port, "
@@ -48,7 +51,7 @@ def test_broken_hardware_gets_no_record(fred: Fred, monkeypatch: pytest.MonkeyPa
         return broken_design(spec, operand_dropped)
 
     monkeypatch.setattr("testbench.characterize.generate", generate)
-    status, out, err = fred("characterize", "small.yaml", "-o", "record.json")
+    status, out, err = fred("characterize", "small.yaml", *ICARUS, "-o", "record.json")
     assert (status, out) == (2, "")
     assert re.search(r"^error: --sim: icarus: no record, as these tests failed: \w+", err, re.M)
     assert not Path("record.json").exists()
@@ -60,7 +63,9 @@ def test_record_of_routers_is_printed_and_written(
     record = shipped("mesh-5x4")
     monkeypatch.setattr(RouterMeasurement, "record", lambda *_: record)
     Path("mesh.yaml").write_text("width: 2\nheight: 2\nformat: int8\nlanes: 1\n")
-    status, out, err = fred("characterize", "mesh.yaml", "--level", "router", "-o", "new.json")
+    status, out, err = fred(
+        "characterize", "mesh.yaml", *ICARUS, "--level", "router", "-o", "new.json"
+    )
     assert status == 0, err
     assert out.startswith("mesh_5x4_fp16x256_link: a router takes 8 cycles, 0.9714 of the link ")
     assert "clock 1.464844 GHz, derived from the published mesh link rate" in out
@@ -72,7 +77,9 @@ def test_record_of_an_endpoint_is_printed_and_written(
 ) -> None:
     record = shipped("endpoint")
     monkeypatch.setattr(EndpointMeasurement, "record", lambda *_: record)
-    status, out, err = fred("characterize", "l1-12", "--level", "endpoint", "-o", "new.json")
+    status, out, err = fred(
+        "characterize", "l1-12", *ICARUS, "--level", "endpoint", "-o", "new.json"
+    )
     assert status == 0, err
     cycles = record["endpoint"]["start_cycles"]
     assert out.startswith(f"fred_m3_p12_fp16x256: an endpoint sends {cycles} cycles after COMMAND")

@@ -85,7 +85,7 @@ def test_progress_counts_the_points(
     [
         ("none.yaml", r"none\.yaml: must be an existing file, not a missing one"),
         ("empty.yaml", r"empty\.yaml: must hold .*"),
-        ("own.yaml", r"own\.yaml: topologies: is required and was not given"),
+        ("own.yaml", r"own\.yaml: must be a sweep, not a workload"),
         ("bad.yaml", r"bad\.yaml: baseline: must be one of mesh:2x2, not 'fred-d'"),
         ("sweep.yaml --csv folder.yaml", r"folder\.yaml: must be a file, not a directory"),
         ("sweep.yaml --parquet a-file/x", r"a-file: must be a folder, not a file"),

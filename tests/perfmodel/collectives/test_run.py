@@ -265,7 +265,13 @@ def test_provenance_is_that_of_the_topology_and_the_algorithm() -> None:
         ({"size": float("inf")}, "size: must be above 0 bytes, not inf"),
         ({"chunks": 0}, "chunks must be 1 to 16384, not 0"),
         ({"chunks": 1.5}, "chunks must be an integer, not 1.5"),
-        ({"pattern": "gather"}, f"pattern: must be one of {', '.join(PATTERNS)}, not 'gather'"),
+        (
+            {"pattern": "gather"},
+            (
+                f"pattern: must be one of {', '.join(PATTERNS)}, not 'gather'; "
+                "did you mean 'all_gather'?"
+            ),
+        ),
     ],
 )
 def test_bad_argument_is_refused(more: dict[str, object], message: str) -> None:

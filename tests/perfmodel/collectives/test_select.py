@@ -80,7 +80,10 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
             "all_reduce",
             "gossip",
             20,
-            f"algorithm: must be one of auto, published, {', '.join(ALGORITHMS)}, not 'gossip'",
+            (
+                f"algorithm: must be one of the {len(ALGORITHMS) + 2} names that "
+                "'fred collective --help' lists, not 'gossip'"
+            ),
         ),
         (
             "fred-d",

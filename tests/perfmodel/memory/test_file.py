@@ -29,7 +29,10 @@ def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"memory-type": "DISK"}, "memory-type: must be one of NO_MEM.*_POOL, not 'DISK'"),
+        (
+            {"memory-type": "DISK"},
+            "memory-type: must be one of the 5 names .*, not 'DISK'",
+        ),
         ({"memory-type": None}, "memory-type: is required and was not given"),
         ({"remote-mem-bw": 0}, "remote-mem-bw: must be a number from 1e-09 .*, not 0"),
         ({"remote-mem-bw": None}, "remote-mem-bw: is required with PER_NODE_MEM.* not given"),

@@ -118,7 +118,10 @@ def test_schedule_and_overlap_are_read(tmp_path: Path) -> None:
 
 
 def test_unknown_name_is_refused() -> None:
-    message = rf"^workload: must be {', '.join(WORKLOADS)} or a path ending in \.yaml, not 'bert'$"
+    message = (
+        rf"^workload: must be one of the {len(WORKLOADS)} names that 'fred estimate --help' lists "
+        r"or a path ending in \.yaml, not 'bert'$"
+    )
     with pytest.raises(InputError, match=message):
         load_workload("bert")
 

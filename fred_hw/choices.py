@@ -1,0 +1,63 @@
+"""Names that a user chooses from: found whatever their case, suggested where one is close."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["did_you_mean", "find_choice", "not_one_of"]
+
+_LIST = 100
+"""Characters of a list of choices in an error line, at most."""
+
+
+def find_choice(value: object, choices: Iterable[str]) -> str | None:
+    """Return the choice that ``value`` names, whatever the case of its letters, or None."""
+    if not isinstance(value, str):
+        return None
+    wanted = value.casefold()
+    return next((choice for choice in choices if choice.casefold() == wanted), None)
+
+
+def did_you_mean(value: object, choices: Iterable[str]) -> str:
+    """Return ``; did you mean 'NAME'?`` for the choice closest to ``value``, or nothing.
+
+    Hyphens, underscores and spaces do not matter, so ``allreduce`` suggests ``all_reduce``.
+    """
+    if not isinstance(value, str) or len(value) > _LIST:
+        return ""
+    by_letters = {_letters(choice): choice for choice in choices}
+    close = get_close_matches(_letters(value), by_letters, n=1)
+    return f"; did you mean {by_letters[close[0]]!r}?" if close else ""
+
+
+def not_one_of(
+    value: object,
+    choices: Iterable[str],
+    *,
+    otherwise: str = "",
+    listed_by: str | None = "fred schema KIND",
+) -> str:
+    """Return the message about a value that is none of the choices.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    choices : iterable of str
+        What is allowed.
+    otherwise : str
+        What else is allowed, from "or" on.
+    listed_by : str or None
+        The command that lists the choices; named in place of a list that is too long for a line.
+        With None the whole list is written.
+    """
+    known = tuple(choices)
+    allowed = ", ".join(known)
+    if listed_by and len(allowed) > _LIST:
+        allowed = f"the {len(known)} names that '{listed_by}' lists"
+    allowed += f" {otherwise}" if otherwise else ""
+    return f"must be one of {allowed}, not {value!r:.60}{did_you_mean(value, known)}"
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name.casefold())

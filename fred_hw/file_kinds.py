@@ -1,0 +1,58 @@
+"""Kinds of input files, told apart by the keys that only they have."""
+
+from collections.abc import Mapping
+
+__all__ = [
+    "CLUSTER",
+    "MESH",
+    "NETWORK",
+    "REMOTE_MEMORY",
+    "SWEEP",
+    "SWITCH",
+    "SYSTEM",
+    "TOPOLOGY",
+    "WAFER",
+    "WORKLOAD",
+    "file_kind",
+]
+
+SWITCH = "a switch specification"
+MESH = "a mesh specification"
+WAFER = "a wafer specification"
+TOPOLOGY = "a topology of the wafer model"
+WORKLOAD = "a workload"
+SWEEP = "a sweep"
+CLUSTER = "a cluster"
+NETWORK = "an ASTRA-sim network"
+SYSTEM = "an ASTRA-sim system"
+REMOTE_MEMORY = "an ASTRA-sim remote memory"
+
+_MARKS: dict[str, tuple[str, ...]] = {
+    SWITCH: ("ports",),
+    MESH: ("width",),
+    WAFER: ("switches",),
+    SWEEP: ("topologies",),
+    CLUSTER: ("networks",),
+    NETWORK: ("npus_count",),
+    SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
+    REMOTE_MEMORY: ("memory-type",),
+}
+"""Keys by which a kind is known; one of them is enough."""
+
+_OF_KIND = {
+    TOPOLOGY: ("fred", "mesh", "blocks"),
+    WORKLOAD: ("transformer", "resnet", "dlrm"),
+}
+"""Values of the key ``kind`` in the kinds of files that have this key."""
+
+
+def file_kind(data: object) -> str | None:
+    """Return the kind of file that ``data`` looks like, or None if it looks like none."""
+    if not isinstance(data, Mapping):
+        return None
+    for kind, values in _OF_KIND.items():
+        if data.get("kind") in values:
+            return kind
+    if "kind" in data:
+        return None
+    return next((kind for kind, keys in _MARKS.items() if any(key in data for key in keys)), None)

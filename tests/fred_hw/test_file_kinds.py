@@ -1,0 +1,63 @@
+"""Tests of fred_hw.file_kinds: each shipped example is known as what it is."""
+
+from pathlib import Path
+
+import pytest
+
+from fred_cli.schemas.file_kind import FILES
+from fred_hw import file_kinds
+from fred_hw.errors import InputError
+from fred_hw.file_kinds import file_kind
+from fred_hw.load import PRESETS, preset_path
+from fred_hw.mesh.load import load_mesh
+from fred_hw.reading import read_data
+from fred_hw.wafer.load import load_wafer
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+KINDS = {
+    "specification": file_kinds.SWITCH,
+    "mesh": file_kinds.MESH,
+    "wafer": file_kinds.WAFER,
+    "topology": file_kinds.TOPOLOGY,
+    "workload": file_kinds.WORKLOAD,
+    "sweep": file_kinds.SWEEP,
+    "cluster": file_kinds.CLUSTER,
+    "astra_network": file_kinds.NETWORK,
+    "astra_system": file_kinds.SYSTEM,
+    "astra_memory": file_kinds.REMOTE_MEMORY,
+}
+
+
+def kinds_that_read(path: Path) -> set[str]:
+    """Return the kinds of files that a file is read as."""
+    found = set[str]()
+    for name, kind in FILES.items():
+        try:
+            kind.read(path)
+        except InputError:
+            continue
+        found.add(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*sorted(EXAMPLES.glob("*.yaml")), *map(preset_path, PRESETS)],
+    ids=lambda path: path.stem,
+)
+def test_kind_is_that_of_the_reader(path: Path) -> None:
+    [name] = kinds_that_read(path)
+    assert file_kind(read_data(path)) == KINDS.get(name)
+
+
+@pytest.mark.parametrize("data", [None, 3, [], {}, {"kind": "other", "ports": 3}, {"name": "x"}])
+def test_other_data_is_of_no_kind(data: object) -> None:
+    assert file_kind(data) is None
+
+
+def test_both_kinds_are_named() -> None:
+    mesh = str(EXAMPLES / "mesh-5x4.yaml")
+    with pytest.raises(InputError, match=r": must be a wafer .*, not a mesh .*$"):
+        load_wafer(mesh)
+    with pytest.raises(InputError, match=r"^SMALL-4: must be a mesh .*, not the preset .*$"):
+        load_mesh("SMALL-4")
