@@ -40,10 +40,9 @@ class Hardware:
     changes : mapping
         What is simulated differs in these keys from what the file says.
     algorithms : Callable
-        Returns the algorithms of all-reduces that it does in a group, as the model calls them, and
-        as it does itself.
+        Returns the names of the all-reduce algorithms that it runs in a group.
     program : Callable
-        Compiles a strategy, the bytes of its largest task and one of its own algorithms.
+        Compiles a strategy, the bytes of its largest task and an all-reduce algorithm.
     homes : sequence of int
         Switch that each NPU is on; nothing of a mesh.
     cuts : Callable, optional
@@ -73,7 +72,7 @@ class Hardware:
     clock_hz: float
     clock_source: str
     changes: Mapping[str, Any]
-    algorithms: Callable[[Sequence[int]], Mapping[str, str]]
+    algorithms: Callable[[Sequence[int]], Sequence[str]]
     program: Callable[[Any, int, str], Any]
     design: Callable[[], Any]
     grid: tuple[int, int] | None = None
@@ -162,7 +161,7 @@ class Hardware:
             raise InputError("--rtl", "", message)
 
     def algorithm(self, fabric: Any, groups: Iterable[Sequence[int]], asked: str) -> str:
-        """Return what it calls the algorithm with which the model estimates all-reduces of groups.
+        """Return the algorithm with which the model estimates all-reduces of groups.
 
         Raises
         ------
@@ -176,15 +175,16 @@ class Hardware:
             one: asked if asked == "auto" else chosen(fabric, "all_reduce", one, asked)
             for one in every
         }
-        does = {self.algorithms(one).get(name, "") for one, name in taken.items()}
-        if "" in does or len(does) > 1:
+        runs_all = all(name in self.algorithms(one) for one, name in taken.items())
+        does = {*taken.values()}
+        if not runs_all or len(does) > 1:
             names = sorted({*taken.values()})
             given = asked if names == [asked] else f"{asked} ({', '.join(names)})"
             first = next((o for o in every if taken[o] not in self.algorithms(o)), every[0])
             allowed = " or ".join(self.algorithms(first))
             message = f"must be {allowed} on {self.words} with --rtl, not {given}"
             raise InputError("--algorithm", "", message)
-        return does.pop() if does else next(iter(self.algorithms(()).values()))
+        return does.pop() if does else self.algorithms(())[0]
 
 
 def load_hardware(source: str) -> Hardware:
@@ -230,7 +230,7 @@ def _plane(source: str) -> Hardware:
         clock_hz=CLOCK_HZ,
         clock_source=CLOCK_SOURCE,
         changes=_SMALLER,
-        algorithms=lambda _: {"in_network": "in_network"},
+        algorithms=lambda _: ("in_network",),
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         design=design,
         homes=[_home(Plane(whole), npu) for npu in range(whole.npus)],
@@ -288,9 +288,8 @@ def _mesh(source: str) -> Hardware:
         message = f"must be xy, the ways that the model's meshes have, not {whole.routing}"
         raise InputError(source, "routing", message)
 
-    def algorithms(group: Sequence[int]) -> Mapping[str, str]:
-        done = {one.model: name for name, one in ALGORITHMS.items()}
-        return {k: name for k, name in done.items() if ALGORITHMS[name].is_modelled(small, group)}
+    def algorithms(group: Sequence[int]) -> Sequence[str]:
+        return [name for name, one in ALGORITHMS.items() if one.is_modelled(small, group)]
 
     return Hardware(
         source=source,

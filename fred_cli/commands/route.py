@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical_2d_halves"}
+"""Old names of algorithms on a mesh."""
+
 
 @click.command("route")
 @spec_argument
@@ -36,14 +39,17 @@ __all__ = ["command"]
 @click.option(
     "--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 or TP2-DP5-PP2 instead."
 )
-@click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")
+@click.option("--max-conflicts", type=int, help="Bound on the exact search, in solver conflicts.")
+@click.option(
+    "--effort", type=int, hidden=True, deprecated="use --max-conflicts", help="Old spelling."
+)
 @click.option("--generation", type=int, help="Of the entries, 0 to 7; 0 by default.")
 @click.option(
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )
 @click.option(
     "--algorithm",
-    type=NameChoice(names_in("fred_hw.mesh.collectives", "algorithm_names")),
+    type=NameChoice(names_in("fred_hw.mesh.collectives", "algorithm_names"), _RENAMED),
     help="Of a mesh: how rings go; by default auto, the last of these that a group fits.",
 )
 @click.option(
@@ -68,6 +74,7 @@ def command(
     flows_file: Path | None,
     changes: tuple[str, ...],
     strategy: str | None,
+    max_conflicts: int | None,
     effort: int | None,
     generation: int | None,
     picture: Path | None,
@@ -81,17 +88,18 @@ def command(
 
     With --json also the entries of the whole switch's configuration memory, one per circuit, for
     which --generation is one more than that of the entry before, modulo 8. Exit status 3 if they
-    conflict, 4 if the effort ended before that was known. Of a wafer, whose YAML file has switches,
-    all that is written to the registers of switches and endpoints of a plane; of a mesh, which has
-    a width, to those of endpoints.
+    conflict, 4 if the search reached --max-conflicts before that was known. Of a wafer, whose YAML
+    file has switches, all that is written to the registers of switches and endpoints of a plane; of
+    a mesh, which has a width, to those of endpoints.
     """
-    from fred_hw.compiler.routing import EFFORT
+    from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.mesh.load import is_mesh
     from fred_hw.wafer.load import is_wafer
     from fred_hw.wafer.program import COLLECTIVES
 
     number = _generation(generation)
-    of_switches = {"FLOWS": flows_file, "--effort": effort, "--draw": picture}
+    conflicts = effort if max_conflicts is None else max_conflicts
+    of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
     fabric = partial(
         route_fabric,
         source=spec_source,
@@ -117,15 +125,15 @@ def command(
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
     spec = read_spec(spec_source, changes)
-    effort = EFFORT if effort is None else effort
-    return _route(spec, strategy, flows_file, effort, number, picture, as_json)
+    bound = DEFAULT_CONFLICTS if conflicts is None else conflicts
+    return _route(spec, strategy, flows_file, bound, number, picture, as_json)
 
 
 def _route(
     spec: "SwitchSpec",
     strategy: str | None,
     flows_file: Path | None,
-    effort: int,
+    max_conflicts: int,
     number: int,
     picture: Path | None,
     as_json: bool,
@@ -139,9 +147,9 @@ def _route(
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
     # A strategy of one worker has no phases, so nothing that could clash.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
-    with checked("--effort"), progress("routing"):
+    with checked("--max-conflicts"), progress("routing"):
         results = {
-            name: route_flows(flows, spec.ports, spec.middle, effort=effort)
+            name: route_flows(flows, spec.ports, spec.middle, max_conflicts=max_conflicts)
             for name, flows in track(list(sets.items()), "phases")
         }
     if picture is not None:
@@ -237,7 +245,7 @@ def _routing_text(report: dict[str, Any]) -> str:
     if report["routed"]:
         return f"routed, {len(report['flows'])} flows, word {report['configuration']['word']}"
     if report["status"] == "unknown":
-        return "unknown: the effort ended before a routing or a conflict was found"
+        return "unknown: the search reached --max-conflicts before it found a routing or a conflict"
     flows = "; ".join(
         f"{flow['index']}: {flow['inputs']} -> {flow['outputs']}" for flow in report["conflict"]
     )

@@ -20,12 +20,12 @@ from .greedy import Path, by_flows, by_levels, leftmost_path
 from .shape import split_count
 from .sharing import Sharing
 
-__all__ = ["EFFORT", "MAX_EFFORT", "RoutingResult", "route", "route_in_rounds"]
+__all__ = ["DEFAULT_CONFLICTS", "MAX_CONFLICTS", "RoutingResult", "route", "route_in_rounds"]
 
-EFFORT = 20_000
+DEFAULT_CONFLICTS = 20_000
 """Solver conflicts to spend on the flows that hang together; a second or so."""
 
-MAX_EFFORT = 10**9
+MAX_CONFLICTS = 10**9
 """Most that may be spent: hours."""
 
 _RETRIES = 4
@@ -45,7 +45,7 @@ class RoutingResult:
         Size of the interconnect.
     status : str
         ``routed``; ``conflict``: it is proven that they cannot be active at once; or ``unknown``:
-        the effort was used up before either was known.
+        the search reached ``max_conflicts`` before either was known.
     paths : tuple of tuple of int
         Middle subswitch of each flow at each level, outermost first; empty unless routed.
     conflict : tuple of int
@@ -70,7 +70,9 @@ class RoutingResult:
         return assemble(self.flows, self.paths, self.ports, self.middle)
 
 
-def route(flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFORT) -> RoutingResult:
+def route(
+    flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
+) -> RoutingResult:
     """Route flows that are to be active at once.
 
     The path of a flow depends neither on the order of the flows nor on flows that no chain of
@@ -82,21 +84,23 @@ def route(flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFOR
         Flows, disjoint in inputs and in outputs.
     ports, middle : int
         Size of the interconnect, each at least 2.
-    effort : int
+    max_conflicts : int
         Solver conflicts to spend at most on each set of connected flows when the quick searches
-        fail, 0 to ``MAX_EFFORT``. Equal effort gives equal results on every machine.
+        fail, 0 to ``MAX_CONFLICTS``. Equal bounds give equal results on every machine.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`check_flows`, or ``middle`` or ``effort`` is out of range.
+        As :func:`check_flows`, or ``middle`` or ``max_conflicts`` is out of range.
     """
     flows = check_flows(flows, ports)
     check_int("middle", middle, minimum=2)
-    check_int("effort", effort, minimum=0, maximum=MAX_EFFORT)
+    check_int("max_conflicts", max_conflicts, minimum=0, maximum=MAX_CONFLICTS)
     order = sorted(range(len(flows)), key=flows.__getitem__)
     sorted_flows = tuple(flows[index] for index in order)
-    status, paths, conflict, smallest = _search(sorted_flows, split_count(ports), middle, effort)
+    status, paths, conflict, smallest = _search(
+        sorted_flows, split_count(ports), middle, max_conflicts
+    )
     by_index = dict(zip(order, paths, strict=False))
     return RoutingResult(
         flows,
@@ -110,19 +114,22 @@ def route(flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFOR
 
 
 def route_in_rounds(
-    flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFORT
+    flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
 ) -> list[RoutingResult]:
     """Split flows into rounds that can each be routed, and route them.
 
     Of each conflict the last flow, in the order of the flows, waits for a later round; so does the
-    last of all if the effort is used up. Parameters and errors are those of :func:`route`.
+    last of all if the search reaches ``max_conflicts``. Parameters and errors are those of
+    :func:`route`.
     """
     waiting, rounds = check_flows(flows, ports), []
     check_int("middle", middle, minimum=2)
-    check_int("effort", effort, minimum=0, maximum=MAX_EFFORT)
+    check_int("max_conflicts", max_conflicts, minimum=0, maximum=MAX_CONFLICTS)
     while waiting:
         turn, waiting = list(waiting), ()
-        while (result := route(turn, ports, middle, effort=effort)).status != "routed":
+        while (
+            result := route(turn, ports, middle, max_conflicts=max_conflicts)
+        ).status != "routed":
             postponed = turn.pop(result.conflict[-1] if result.conflict else -1)
             waiting = (*waiting, postponed)
         rounds.append(result)
@@ -134,13 +141,13 @@ Found = tuple[Status, tuple[Path, ...], tuple[int, ...], bool]
 
 
 @lru_cache(maxsize=8192)
-def _search(flows: tuple[Flow, ...], depth: int, middle: int, effort: int) -> Found:
+def _search(flows: tuple[Flow, ...], depth: int, middle: int, max_conflicts: int) -> Found:
     """Return status, paths, conflict and whether it is smallest; of the ports only K matters."""
     paths: list[Path] = [()] * len(flows)
     found: list[tuple[int, tuple[int, ...], bool]] = []
     unknown = False
     for members in Sharing(flows, depth).components():
-        part = _search_connected(tuple(flows[n] for n in members), depth, middle, effort)
+        part = _search_connected(tuple(flows[n] for n in members), depth, middle, max_conflicts)
         for member, path in zip(members, part[1], strict=False):
             paths[member] = path
         if part[0] == "conflict":
@@ -153,7 +160,7 @@ def _search(flows: tuple[Flow, ...], depth: int, middle: int, effort: int) -> Fo
     return ("unknown", (), (), False) if unknown else ("routed", tuple(paths), (), False)
 
 
-def _search_connected(flows: Sequence[Flow], depth: int, middle: int, effort: int) -> Found:
+def _search_connected(flows: Sequence[Flow], depth: int, middle: int, max_conflicts: int) -> Found:
     # Flows with most ports first: they take paths from most others.
     order = sorted(range(len(flows)), key=lambda n: -len(flows[n].inputs) - len(flows[n].outputs))
     paths, stuck = by_flows(flows, depth, middle, order)
@@ -173,7 +180,7 @@ def _search_connected(flows: Sequence[Flow], depth: int, middle: int, effort: in
     paths = by_levels(sharing, middle)
     if paths is not None:
         return "routed", tuple(paths), (), False
-    return _search_exactly(sharing, middle, Effort(effort))
+    return _search_exactly(sharing, middle, Effort(max_conflicts))
 
 
 def _search_exactly(sharing: Sharing, middle: int, effort: Effort) -> Found:

@@ -66,12 +66,9 @@ class MeshAlgorithm(ABC):
     ----------
     needs : str
         Which groups it takes, for refusals: "must ...".
-    model : str
-        What ``perfmodel.collectives.algorithms`` calls it.
     """
 
     needs: str
-    model: str
 
     @abstractmethod
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
@@ -87,7 +84,10 @@ class MeshAlgorithm(ABC):
 
 
 ALGORITHMS: Registry[MeshAlgorithm] = Registry("fred_hw.mesh.algorithms", "algorithm on a mesh")
-"""All of them by name; of those that a group fits, "auto" takes the last one."""
+"""All of them by name, the same as in ``perfmodel.collectives.algorithms``.
+
+"auto" takes the last of those that a group fits.
+"""
 
 
 def rings(place: Place, orders: Iterable[Sequence[int]], pattern: str) -> dict[int, Descriptor]:

@@ -173,7 +173,7 @@ class MeshJobs(TaskJobs):
         if together:
             kind = self._made.algorithm
             # A pair has one way around.
-            kind = "ring" if kind == "bidirectional" and len(task.inputs) < 3 else kind
+            kind = "ring" if kind == "bidirectional_ring" and len(task.inputs) < 3 else kind
             lanes = collective(place, task.inputs, "all_reduce", kind)
         else:
             lanes = multicast(place, [Flow(task.inputs, task.outputs)])

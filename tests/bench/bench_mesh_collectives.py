@@ -28,12 +28,12 @@ from testbench.models.golden_phase import wrong_npus
 MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
 ENDPOINT = {"fsms": 4, "slots": 8, "chunk_flits": 1024}
 SIZES = Sizes(link_cycles=24, memory_cycles=40)
-ALGORITHMS = ("ring", "bidirectional", "hierarchical")
+ALGORITHMS = ("ring", "bidirectional_ring", "hierarchical_2d_halves")
 WHOLE = 32_768  # flits that 64 KiB are at one lane
 READ_PORTS = (1, 2)  # of an endpoint to its memory
 # What they are to reach. With one port an endpoint reads 5 flits for 4 that it sends in a row.
 GOALS = dict.fromkeys(ALGORITHMS, 0.95)
-ONE_PORT = GOALS | {"hierarchical": 0.87}
+ONE_PORT = GOALS | {"hierarchical_2d_halves": 0.87}
 ONE_ORDER = 1023  # flits that rows and columns have on one circuit, in blocks of 205 and 203
 UNEVEN = (16, 33, 128)  # flits that five members share as 4, 4, 4, 4, 0 and 7, 7, 7, 7, 5, ...
 

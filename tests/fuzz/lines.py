@@ -49,7 +49,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--size": ("1MiB", "1GiB", "64MB"),
     "--group": ("0,1", "0-3"),
     "--chunks": ("1", "8"),
-    "--algorithm": ("auto", "published", "ring", "bidirectional", "hierarchical"),
+    "--algorithm": ("auto", "published", "ring", "bidirectional_ring", "hierarchical_2d_halves"),
     "--pattern": ("all_reduce", "all_to_all", "multicast"),
     "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1", "TP4-DP1-PP1"),
     "--microbatches": ("1", "2"),
@@ -59,6 +59,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--wafers": ("2", "16"),
     "--join": ("fred", "switch"),
     "--effort": ("1", "1000"),
+    "--max-conflicts": ("1", "1000"),
     "--generation": ("1",),
     "--protocol": ("measured", "ideal"),
     "--mode": ("stationary", "streaming"),
@@ -137,7 +138,15 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "route": (
         (),
         (
-            *("--set", "--strategy", "--effort", "--generation", "--draw", "--size", "--output"),
+            *(
+                "--set",
+                "--strategy",
+                "--max-conflicts",
+                "--generation",
+                "--draw",
+                "--size",
+                "--output",
+            ),
             *("--collectives", "--algorithm"),
         ),
     ),

@@ -20,7 +20,7 @@ def test_a_phase_is_measured_once_by_each_algorithm() -> None:
         if phase.number == 0
     ]
     assert found[:2] == [(16, "mp_all_reduce", "ring"), (32, "mp_all_reduce", "ring")]
-    assert [how for *_, how in found[2:]] == ["hierarchical"] * 2 + ["ring"] * 2
+    assert [how for *_, how in found[2:]] == ["hierarchical_2d_halves"] * 2 + ["ring"] * 2
     assert len(jobs) == 2 * (1 + 2 + 1 + 1 + 2)
 
 

@@ -13,7 +13,6 @@ class BothWays(MeshAlgorithm):
     """The first half goes in the order of ``mesh_ring``, the second one backwards."""
 
     needs = "have 3 NPUs or more"
-    model = "bidirectional_ring"
 
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
         return len(group) > 2
@@ -24,4 +23,4 @@ class BothWays(MeshAlgorithm):
         return [[rings(place.part(k, 2), [way], pattern)] for k, way in enumerate(ways)]
 
 
-ALGORITHMS.add("bidirectional", BothWays(), rank=2)
+ALGORITHMS.add("bidirectional_ring", BothWays(), rank=2)

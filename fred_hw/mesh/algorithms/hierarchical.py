@@ -31,7 +31,6 @@ class RowsAndColumns(MeshAlgorithm):
     """
 
     needs = "be all NPUs at which two or more rows and columns cross"
-    model = "hierarchical_2d_halves"
 
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
         return _lengths(mesh, group)[0] > 1
@@ -100,4 +99,4 @@ def _two_levels(
     return stages
 
 
-ALGORITHMS.add("hierarchical", RowsAndColumns(), rank=3)
+ALGORITHMS.add("hierarchical_2d_halves", RowsAndColumns(), rank=3)

@@ -13,7 +13,6 @@ class OneRing(MeshAlgorithm):
     """All data goes one way around."""
 
     needs = "have an NPU"
-    model = "ring"
 
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
         return True

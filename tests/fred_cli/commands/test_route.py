@@ -61,10 +61,11 @@ def test_third_subswitch_routes_what_two_cannot(fred: Fred) -> None:
 def test_effort_that_ends_too_early_ends_in_4(fred: Fred, place: Path) -> None:
     (place / "undecided.yaml").write_text(UNDECIDED)
     arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle=2")
-    status, out, err = fred(*arguments, "--effort", "0")
+    status, out, err = fred(*arguments, "--max-conflicts", "0")
     assert (status, err) == (4, "")
-    assert out == "flows: unknown: the effort ended before a routing or a conflict was found\n"
-    said = json.loads(fred(*arguments, "--effort", "0", "--json")[1])
+    reason = "the search reached --max-conflicts before it found a routing or a conflict"
+    assert out == f"flows: unknown: {reason}\n"
+    said = json.loads(fred(*arguments, "--max-conflicts", "0", "--json")[1])
     assert not said["routed"] and said["status"] == "unknown" and said["conflict"] == []
     assert fred(*arguments)[0] == 3
 
@@ -140,7 +141,7 @@ def test_strategy_on_a_mesh_says_what_endpoints_do(fred: Fred) -> None:
     said = fred.json(*arguments)
     assert said["algorithm"] == "auto" and list(said["endpoints"]) == [f"npu{k}" for k in range(6)]
     algorithms = [one["groups"][0]["algorithm"] for one in said["phases"]]
-    assert algorithms == ["bidirectional", "ring"]
+    assert algorithms == ["bidirectional_ring", "ring"]
     assert fred(*arguments, "--algorithm", "ring", "-o", "made.json")[0] == 0
     made = json.loads(Path("made.json").read_text())
     assert [one["groups"][0]["algorithm"] for one in made["phases"]] == ["ring", "ring"]

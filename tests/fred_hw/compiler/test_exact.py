@@ -91,14 +91,14 @@ def test_a_circle_of_five_is_found_whole() -> None:
 
 
 def test_effort_used_up_is_no_conflict() -> None:
-    result = route(long_conflict(), 16, 2, effort=0)
+    result = route(long_conflict(), 16, 2, max_conflicts=0)
     assert (result.status, result.conflict, result.smallest) == ("unknown", (), False)
     assert result.configuration is None
 
 
 def test_effort_that_suffices_for_the_conflict_alone_leaves_it_unproven() -> None:
     flows = [*long_conflict(), *(Flow((10 + k,), (11 + k,)) for k in range(5))]
-    found = [route(flows, 16, 2, effort=effort) for effort in range(1, 200)]
+    found = [route(flows, 16, 2, max_conflicts=bound) for bound in range(1, 200)]
     statuses = [(result.status, result.smallest) for result in found]
     assert ("conflict", False) in statuses and statuses[-1] == ("conflict", True)
     assert (
@@ -150,7 +150,9 @@ def test_dense_flows_that_only_the_solver_routes_arrive(
     ports: int, sizes: tuple[int, ...], seed: int
 ) -> None:
     flows = random_flows(random.Random(seed), ports, sizes)
-    assert route(flows, ports, 3, effort=0).status == "unknown"  # the quick searches are stuck
+    assert (
+        route(flows, ports, 3, max_conflicts=0).status == "unknown"
+    )  # the quick searches are stuck
     result = route(flows, ports, 3)
     assert result.configuration is not None
     want = {port: frozenset(flow.inputs) for flow in flows for port in flow.outputs}

@@ -130,7 +130,7 @@ def test_every_permutation_routes(ports: int, middle: int, rng: random.Random) -
 def test_two_subswitches_can_be_rearranged_for_every_permutation(
     ports: int, rng: random.Random
 ) -> None:
-    assert_delivers(route(unicasts(rng, ports, ports), ports, 2, effort=0))
+    assert_delivers(route(unicasts(rng, ports, ports), ports, 2, max_conflicts=0))
 
 
 @given(st.integers(2, 64), st.integers(2, 5), RANDOMS)
@@ -231,5 +231,5 @@ def test_bad_argument_is_refused(arguments: Any, kind: type[Exception], message:
 
 
 def test_negative_effort_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^effort must be 0 to 1000000000, not -1$"):
-        route([], 8, 2, effort=-1)
+    with pytest.raises(ValueError, match=r"^max_conflicts must be 0 to 1000000000, not -1$"):
+        route([], 8, 2, max_conflicts=-1)

@@ -16,7 +16,7 @@ from testbench.models.golden_mesh import carry_out, contributions
 
 MESH = MeshSpec(width=5, height=4, lanes=1)
 SLOTS = EndpointSpec(fsms=4, slots=8, chunk_flits=1024)  # in which messages fill a link
-ALGORITHMS = ("ring", "bidirectional", "hierarchical", "auto")
+ALGORITHMS = ("ring", "bidirectional_ring", "hierarchical_2d_halves", "auto")
 
 
 def compiled(
@@ -125,7 +125,9 @@ def test_no_flow_is_on_two_circuits(strategy: str, algorithm: str) -> None:
 def test_rows_and_columns_have_one_order_where_messages_fill_a_link() -> None:
     """Four messages are 184 and 188 flits, and four round trips of a link 4 x 47."""
     for flits, circuits in ((920, ("mp", "pp")), (921, ("mp",))):
-        made = compiled("MP20-DP1-PP1", flits, "hierarchical", MESH.with_changes(endpoint=SLOTS))
+        made = compiled(
+            "MP20-DP1-PP1", flits, "hierarchical_2d_halves", MESH.with_changes(endpoint=SLOTS)
+        )
         assert made.phases[0].circuits == circuits
         jobs = made.descriptors(7, made.phases[0])
         assert [one.operation for one in jobs if one.circuit == "mp"] == [
@@ -139,7 +141,7 @@ def test_rows_and_columns_have_one_order_where_messages_fill_a_link() -> None:
 @pytest.mark.parametrize(("width", "height"), [(3, 4), (4, 3), (5, 2), (2, 5)])
 def test_one_order_begins_with_the_longer_lines(width: int, height: int) -> None:
     mesh = MeshSpec(width=width, height=height, lanes=1, endpoint=SLOTS)
-    made = compiled(f"MP{width * height}-DP1-PP1", 2000, "hierarchical", mesh)
+    made = compiled(f"MP{width * height}-DP1-PP1", 2000, "hierarchical_2d_halves", mesh)
     members = [one.ring.members for one in made.descriptors(0, made.phases[0]) if one.ring]
     longer, shorter = max(width, height), min(width, height)
     assert members == [longer, shorter, longer]
@@ -149,7 +151,9 @@ def test_one_order_begins_with_the_longer_lines(width: int, height: int) -> None
 
 
 def test_one_order_gathers_what_it_has_scattered() -> None:
-    made = compiled("MP20-DP1-PP1-SP", 1003, "hierarchical", MESH.with_changes(endpoint=SLOTS))
+    made = compiled(
+        "MP20-DP1-PP1-SP", 1003, "hierarchical_2d_halves", MESH.with_changes(endpoint=SLOTS)
+    )
     assert {len(one.circuits) for one in made.phases} == {1}
     whole = bits(tuple(range(20)))
     shares = np.array(
@@ -189,7 +193,11 @@ def test_ring_goes_from_neighbour_to_neighbour() -> None:
 
 def test_busiest_links_worked_by_hand() -> None:
     """160 flits in blocks of 8: 19 go out, and come back; see ``rows_first_share`` for rows."""
-    for algorithm, between in (("ring", 304), ("bidirectional", 152), ("hierarchical", 160)):
+    for algorithm, between in (
+        ("ring", 304),
+        ("bidirectional_ring", 152),
+        ("hierarchical_2d_halves", 160),
+    ):
         loads = compiled("MP20-DP1-PP1", 160, algorithm).link_flits("mp_all_reduce")
         ends = {count for (_, _, port), count in loads.items() if port in ("in", "local")}
         others = {link: count for link, count in loads.items() if link[2] not in ("in", "local")}
@@ -237,8 +245,20 @@ def test_program_says_what_to_write_and_to_read() -> None:
             "auto",
             "width must make 21 NPUs or more with height 4 for strategy MP7-DP3-PP1, not 20",
         ),
-        ({}, "MP2-DP1-PP1", 8, "bidirectional", r".*bidirectional groups must have 3 NPUs .* 0, 1"),
-        ({}, "MP5-DP1-PP1", 8, "hierarchical", r".*hierarchical groups must be all NPUs .*, 4"),
+        (
+            {},
+            "MP2-DP1-PP1",
+            8,
+            "bidirectional_ring",
+            r".*bidirectional_ring groups must have 3 NPUs .* 0, 1",
+        ),
+        (
+            {},
+            "MP5-DP1-PP1",
+            8,
+            "hierarchical_2d_halves",
+            r".*hierarchical_2d_halves groups must be all NPUs .*, 4",
+        ),
         ({}, "MP2-DP1-PP1", 8, "snake", "algorithm must be one of .*, not 'snake'"),
         ({}, "MP1-DP5-PP1-EP5", 8, "auto", ".*size of an all-to-all must be a multiple of 10, .*"),
         ({}, "MP2-DP1-PP1", 1 << 24, "auto", "size must be a multiple of 2 .*, not 33554432"),

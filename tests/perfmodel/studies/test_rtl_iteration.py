@@ -104,7 +104,10 @@ def test_hardware_does_the_algorithm_that_was_estimated(name: str) -> None:
     record, (topology, _, (iteration, *_)) = found(name)
     groups = [*iteration.placement.mp_groups(0), *iteration.placement.dp_groups(0)]
     does = hardware(record).algorithm(topology, groups, record.algorithm)
-    assert does == {"iteration-wafer-20": "in_network", "iteration-mesh-5x4": "bidirectional"}[name]
+    assert (
+        does
+        == {"iteration-wafer-20": "in_network", "iteration-mesh-5x4": "bidirectional_ring"}[name]
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_a_topology_with_other_ports_to_read_than_the_hardware_is_refused() -> N
 def test_rows_and_columns_are_done_in_halves() -> None:
     record, (topology, *_) = found("iteration-mesh-5x4")
     does = hardware(record).algorithm(topology, [FOUR_BY_FOUR, range(20)], HALVES)
-    assert does == "hierarchical"
+    assert does == "hierarchical_2d_halves"
 
 
 def test_groups_that_take_several_algorithms_are_refused() -> None:

@@ -50,8 +50,8 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     copies = summaries([row for row in rows if row.phase.startswith("pp_")])[-1]
     assert copies.ok == copies.rows == 16 and copies.mean <= 0.002
     assert told["unicasts"].worst <= 0.006
-    assert told["ring"].mean <= 0.007 and told["bidirectional"].mean <= 0.012
-    assert told["hierarchical"].ok == told["hierarchical"].rows == 16
+    assert told["ring"].mean <= 0.007 and told["bidirectional_ring"].mean <= 0.012
+    assert told["hierarchical_2d_halves"].ok == told["hierarchical_2d_halves"].rows == 16
     assert told["all"].ok == told["all"].rows == 136
     assert told["all"].worst <= 0.035 and told["all"].mean <= 0.008
 

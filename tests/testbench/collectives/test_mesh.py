@@ -79,13 +79,13 @@ def test_rings_with_empty_blocks(tmp_path: Path, size: int) -> None:
 def test_two_directions_and_multicasts_through_faults(tmp_path: Path) -> None:
     # Few flits: with fewer faults all of them may be spared.
     faults = FAULTS | {"faults": 15000}
-    run(tmp_path, program("MP1-DP4-PP1", "bidirectional"), ("dp_all_reduce",), **faults)
+    run(tmp_path, program("MP1-DP4-PP1", "bidirectional_ring"), ("dp_all_reduce",), **faults)
     made = program("MP2-DP1-PP2")
     run(tmp_path, made, ("pp_forward", "pp_backward"), **faults)
 
 
 def test_rows_and_columns_reduce_scatter_and_all_gather(tmp_path: Path) -> None:
-    made = program("MP4-DP1-PP1-SP", "hierarchical")
+    made = program("MP4-DP1-PP1-SP", "hierarchical_2d_halves")
     run(tmp_path, made, tuple(one.name for one in made.phases))
 
 
