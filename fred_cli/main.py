@@ -91,10 +91,12 @@ def _run() -> int:
         return _refused("standard output: must be open, not closed")
     import click
 
-    from fred_hw.errors import InputError
+    from fred_hw.errors import InputError, InputWarning
 
     from .cli import cli
 
+    warnings.filterwarnings("default", category=InputWarning)  # each text once
+    warnings.showwarning = _show_warning
     try:
         status = cli.main(prog_name="fred", standalone_mode=False)
     except InputError as error:
@@ -111,6 +113,14 @@ def _run() -> int:
             return _no_memory()
         raise
     return status if isinstance(status, int) else 0
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
+    """Print a warning as a line: of input without its place in the code, which users cannot use."""
+    from fred_hw.errors import InputWarning, one_line
+
+    name = "" if issubclass(category, InputWarning) else f"{category.__name__}: "
+    _say(f"warning: {one_line(name + str(message))}")
 
 
 def _refused(message: str) -> int:

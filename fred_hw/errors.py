@@ -1,6 +1,6 @@
 """The error that bad input ends in."""
 
-__all__ = ["LINE", "FieldError", "InputError", "one_line"]
+__all__ = ["LINE", "FieldError", "InputError", "InputWarning", "one_line"]
 
 LINE = 300
 """Characters of an error line, with the word before it."""
@@ -28,6 +28,10 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
         return text
     tail = limit // 3
     return f"{text[: limit - tail - 3]}...{text[-tail:]}"
+
+
+class InputWarning(UserWarning):
+    """Input that is accepted although part of it has no effect; the command line prints a line."""
 
 
 class FieldError(ValueError):

@@ -149,6 +149,15 @@ def test_traces_are_read_in_each_format(fred: Fred, tmp_path: Path) -> None:
     assert found[0]["ranks"] == found[1]["ranks"]
 
 
+def test_key_without_effect_is_a_warning_whatever_the_networks(fred: Fred, tmp_path: Path) -> None:
+    system = {"all-reduce-implementation": ["ring"], "track-local-mem": 1}
+    write(tmp_path / "w.0.et", [Node(0, "c", NodeType.COMP_NODE)])
+    line = [f"--workload={tmp_path}/w", f"--system={written(tmp_path / 's.json', system)}"]
+    status, out, err = fred("estimate", *line, "--network=fred-d", "--network=mesh:5x4")
+    assert (status, err) == (0, f"warning: {tmp_path}/s.json: track-local-mem: has no effect\n")
+    assert "fred-d" in out
+
+
 def test_ranks_that_are_alike_are_one_row() -> None:
     assert spans([3]) == "3"
     assert spans([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"

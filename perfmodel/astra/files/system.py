@@ -1,6 +1,7 @@
 """System files of ASTRA-sim: how collectives are done, and what an NPU can do."""
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from math import prod
 from operator import methodcaller
@@ -9,7 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, PrivateAttr
 
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, InputWarning
 from fred_hw.file_kinds import SYSTEM
 from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of, refused
 from fred_hw.reading import read_data
@@ -44,6 +45,31 @@ _Prefix = (
     Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1)] | None
 )
 _Switch = Annotated[int, int_range(0, 1)]
+
+_WITHOUT_EFFECT = (
+    "bus_latency",
+    "bus_overhead",
+    "bus_gap",
+    "bus_gap_per_byte",
+    "local_reduction_delay",
+    "boost_mode",
+    "trace_enabled",
+    "track_local_mem",
+    "local_mem_trace_filename",
+    "frequency",
+)
+"""Fields that files of ASTRA-sim have and that change nothing here."""
+
+
+def _or_zero(minimum: float, maximum: float) -> Check:
+    """Check of a number field that may be 0, which stands for none."""
+    number = number_range(minimum, maximum)
+
+    def check(value: object) -> object:
+        is_zero = isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+        return None if is_zero else number.func(value)  # type: ignore[call-arg, arg-type]
+
+    return Check(check, schema=lambda: {"anyOf": [{"const": 0}, *number.schema()["anyOf"]]})
 
 
 class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
@@ -84,7 +110,8 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     endpoint-delay : int
         Of an NPU before each message and after the last [ns]; 10 in groups of some NPUs.
     local-mem-bw : float
-        Bandwidth of an NPU's memory [10^9 B/s]; reductions are free without.
+        Bandwidth of an NPU's memory [10^9 B/s]. Without it, and with 0, local memory is not
+        modelled and reductions take no time.
     peak-perf : float
         Peak of an NPU [10^12 operations per second].
     roofline-enabled : int
@@ -94,19 +121,25 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     model-shared-bus : int
         0; the bus between NPU and network is not modelled.
     L : float
-        Of that bus, of no effect.
+        Latency of that bus, of no effect.
     o : float
-        Likewise.
+        Overhead of that bus, of no effect.
     g : float
-        Likewise.
+        Gap of that bus, of no effect.
     G : float
-        Likewise.
+        Gap per byte of that bus, of no effect.
     local-reduction-delay : int
-        Likewise.
+        Time of a reduction [ns], of no effect: `local-mem-bw` decides.
     boost-mode : int
         Of no effect.
     trace-enabled : int
-        Of no effect.
+        1 to log each event, of no effect.
+    track-local-mem : int
+        1 to record how much memory of an NPU is in use, of no effect.
+    local-mem-trace-filename : str
+        File of that record, of no effect.
+    frequency : float
+        Clock of an NPU for energy estimates, of no effect.
     """
 
     file_kind = SYSTEM
@@ -138,7 +171,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         int, int_range(1, 1024), Field(alias="active-chunks-per-dimension")
     ] = 1
     endpoint_delay: Annotated[int, int_range(0, 10**9)] = 10
-    local_mem_bw: Annotated[float | None, number_range(1e-6, 1e15)] = None
+    local_mem_bw: Annotated[float | None, _or_zero(1e-6, 1e15)] = None
     peak_perf: Annotated[float | None, number_range(1e-9, 1e12)] = None
     roofline_enabled: _Switch = 0
     replay_only: _Switch = 0
@@ -150,6 +183,9 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     local_reduction_delay: Annotated[int, int_range(0, 10**9)] = 1
     boost_mode: _Switch = 0
     trace_enabled: _Switch = 0
+    track_local_mem: _Switch = 0
+    local_mem_trace_filename: str | None = None
+    frequency: Annotated[float | None, number_range(0, 1e15)] = None
 
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 
@@ -231,14 +267,20 @@ def load_system(path: Path) -> SystemFile:
     ------
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+
+    Warns
+    -----
+    InputWarning
+        Keys ask for something that is not modelled.
     """
     found = load_model(SystemFile, path)
     if found.roofline_enabled:
         rates = {"local-mem-bw": found.local_mem_bw, "peak-perf": found.peak_perf}
         for key, value in rates.items():
             if value is None:
-                message = "is required with roofline-enabled 1 and was not given"
+                message = "must be given and above 0 with roofline-enabled 1"
                 raise InputError(str(path), key, message)
+    _warn_of_no_effect(found, str(path))
     for name in COLLECTIVES:
         prefix = found.custom(name)
         if prefix:
@@ -246,6 +288,19 @@ def load_system(path: Path) -> SystemFile:
     if found.per_node:
         found.name_nodes(_node_prefixes(found.per_node, str(path)))
     return found
+
+
+def _warn_of_no_effect(system: SystemFile, source: str) -> None:
+    """Warn of the keys that ask for something that is not modelled, all in one line."""
+    fields = type(system).model_fields
+    asked = [
+        str(fields[name].alias)
+        for name in _WITHOUT_EFFECT
+        if getattr(system, name) != fields[name].default
+    ]
+    if asked:
+        verb = "has" if len(asked) == 1 else "have"
+        warnings.warn(f"{source}: {', '.join(asked)}: {verb} no effect", InputWarning, stacklevel=1)
 
 
 def _check_prefix(prefix: str, source: str, field: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, InputWarning
 from perfmodel.astra.files.system import SystemFile, load_system
 from tests.written import written
 
@@ -33,18 +33,50 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
         ({"all-reduce-implementation": "ring"}, "all-reduce-implementation: .* list, not 'ring'"),
         ({"all-reduce-implementation": []}, ".*: must have 1 or more entries, not .*"),
         ({"model-shared-bus": 1}, "model-shared-bus: must be 0, not 1"),
-        ({"roofline-enabled": 1}, "local-mem-bw: is required with roofline-enabled 1 and .*"),
+        (
+            {"roofline-enabled": 1, "peak-perf": 1},
+            "local-mem-bw: must be given and above 0 with roofline-enabled 1",
+        ),
+        (
+            {"roofline-enabled": 1, "peak-perf": 1, "local-mem-bw": 0},
+            "local-mem-bw: must be given and above 0 with roofline-enabled 1",
+        ),
         (
             {"roofline-enabled": 1, "local-mem-bw": 1},
-            "peak-perf: is required with roofline-enabled 1 and was not given",
+            "peak-perf: must be given and above 0 with roofline-enabled 1",
         ),
-        ({"local-mem-bw": 0}, "local-mem-bw: must be a number from 1e-06 .*, not 0"),
+        ({"local-mem-bw": -1}, "local-mem-bw: must be a number from 1e-06 .*, not -1"),
+        ({"local-mem-bw": False}, "local-mem-bw: must be a number from 1e-06 .*, not False"),
+        ({"peak-pref": 1}, ".*unknown key; allowed are .*; did you mean peak-perf[?]"),
+        ({"track-local-mem": "m"}, "track-local-mem: must be an integer from 0 to 1, not 'm'"),
         ({"endpoint-delay": -1}, "endpoint-delay: must be an integer from 0 .*, not -1"),
     ],
 )
 def test_bad_file_is_refused(data: Any, line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"sys\.json: {line}$"):
         load_system(written(tmp_path / "sys.json", data))
+
+
+def test_local_memory_of_bandwidth_0_is_not_modelled(tmp_path: Path) -> None:
+    for value in (0, 0.0):
+        path = written(tmp_path / "sys.json", {"local-mem-bw": value})
+        assert load_system(path).local_mem_bw is None
+
+
+def test_keys_that_ask_for_what_is_not_modelled_are_one_warning(tmp_path: Path) -> None:
+    tracked = {"track-local-mem": 1, "local-mem-trace-filename": "m", "boost-mode": 0}
+    with pytest.warns(InputWarning) as warned:
+        load_system(written(tmp_path / "sys.json", tracked))
+    (one,) = warned
+    line = "sys.json: track-local-mem, local-mem-trace-filename: have no effect"
+    assert str(one.message) == f"{tmp_path}/{line}"
+    with pytest.warns(InputWarning, match=r"sys\.json: G: has no effect$"):
+        load_system(written(tmp_path / "sys.json", {"G": 0.1}))
+
+
+def test_keys_without_effect_that_ask_for_nothing_are_no_warning(tmp_path: Path) -> None:
+    idle = {"track-local-mem": 0, "trace-enabled": 0, "boost-mode": 0, "L": 0, "G": 0.0}
+    load_system(written(tmp_path / "sys.json", idle))
 
 
 @pytest.mark.parametrize(
