@@ -177,6 +177,52 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
         print(f"{ranks} ranks: {sum(one[0] for one in messages.values()):,} messages match")
 
 
+@command.command("groups")
+@trace_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OutputPath(),
+    metavar="FILE.json",
+    help="Communicator groups file of ASTRA-sim, for --groups of fred estimate.",
+)
+@as_json_option
+def groups(trace: str, output: Path, as_json: bool) -> None:
+    """Write the process groups that metadata nodes of a trace list to a communicator groups file.
+
+    PyTorch lists them in a node named process_group:init. A group without ranks is that of all,
+    so TRACE should be the prefix of the whole set.
+    """
+    from json import dumps
+
+    from gen.write import check_files, write_outputs
+    from perfmodel.astra.files.groups import check_names
+    from perfmodel.chakra.files import read_tasks
+    from perfmodel.chakra.process_groups import ProcessGroups
+
+    check_files((output,))
+    paths = _files(trace)
+    found = ProcessGroups(None if paths == [Path(trace)] else len(paths))
+    listed = 0
+    with progress("reading traces"):
+        for path in _each(paths):
+            with read_tasks(path) as nodes:
+                for node in nodes:
+                    if node.groups:
+                        found.add(node.groups, str(path), node.id)
+                        listed += 1
+    if not listed:
+        message = "must have metadata nodes named process_group:init, and has none"
+        raise InputError(trace, "", message)
+    check_names(found.groups, trace)
+    write_outputs({output: f"{dumps(found.groups, indent=1)}\n".encode()})
+    if as_json:
+        say_json({"file": str(output), "groups": found.groups})
+        return
+    print(f"  {output}: {len(found.groups):,} groups, beside that of all ranks")
+
+
 @command.command("convert")
 @click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
 @click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")

@@ -14,8 +14,8 @@ from .engine.job import Job
 from .engine.repeated import Ran, run_jobs
 from .engine.setup import Setup, load_setup
 from .engine.stats import RankTimes, times_of
-from .engine.trace import Trace, check_count, load_traces
-from .files.groups import check_members, load_groups
+from .engine.trace import Trace, check_count, load_traces, process_groups
+from .files.groups import NO_GROUPS, check_members, load_groups
 from .files.system import COLLECTIVES, SystemFile, load_system
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Inputs:
     memory : Path or None
         Remote memory file; None for no such memory.
     groups : tuple of Path
-        Communicator groups file, or one for each job; none for no group but all.
+        Communicator groups file, or one for each job; none for the process groups that metadata
+        nodes of the traces list.
     model : str
         One of ``perfmodel.astra.transport.NETWORK_MODELS``.
     protocol, algorithm : str
@@ -162,7 +163,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         check_count(workload, len(traces), npus, fewer=fewer)
         check_members(setup.groups, len(traces), setup.groups_source)
         setup.memory.check_npus(len(traces), str(inputs.memory))
-        groups_of = setup.groups, setup.groups_source
+        groups_of = (setup.groups if groups else process_groups(traces)), setup.groups_source
         job = Job(traces, tuple(range(len(traces))), *groups_of)
         ran = _run([job], setup, inputs)
         total_ns = max(one.total_ns for one in ran.times)
@@ -268,9 +269,9 @@ def _job(request: JobRequest, path: Path | None, system: SystemFile) -> Job:
     if len(traces) != len(request.npus):
         message = f"must be an NPU for each of the {len(traces)} ranks of {request.prefix}"
         raise InputError("--job", "", f"{message}, not {len(request.npus)}")
-    groups = load_groups(path) if path else {}
+    groups = load_groups(path) if path else process_groups(traces)
     check_members(groups, len(traces), str(path))
-    source = str(path) if path else "--groups"
+    source = str(path) if path else NO_GROUPS
     return Job(traces, request.npus, groups, source, request.priority, request.prefix)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from .kinds import KINDS
 from .node import Attr, InOut, Metadata, Node, Task, Value
+from .process_groups import lists_groups
 from .schema import BadMessageError, attribute, from_bytes, has_unknown, merge, new
 
 __all__ = [
@@ -70,6 +71,7 @@ def task_from_bytes(data: bytes) -> Task:
         tuple(message.data_deps),
         message.duration_micros,
         tuple([_known(one) for one in message.attr]),
+        message.inputs.values if lists_groups(message) else "",
     )
 
 

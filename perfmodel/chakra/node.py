@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fred_hw.errors import InputError
 
 from .kinds import KINDS, NodeType
+from .process_groups import lists_groups
 
 __all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Task", "Value"]
 
@@ -164,6 +165,11 @@ class Node(_Attributed):
     attrs: tuple[Attr, ...] = ()
     unknown: bytes = b""
 
+    @property
+    def groups(self) -> str:
+        """Process groups that it lists, as the values of its inputs; empty if it lists none."""
+        return self.inputs.values if self.inputs and lists_groups(self) else ""
+
 
 @dataclass(slots=True)  # not frozen: there are as many as nodes, and one takes half the time so
 class Task(_Attributed):
@@ -173,6 +179,8 @@ class Task(_Attributed):
     ----------
     id, type, data_deps, duration_us, attrs : int, int, tuple of int, int, tuple of Attr
         As for ``Node``.
+    groups : str
+        Process groups that it lists, as the values of its inputs; empty if it lists none.
     """
 
     id: int
@@ -180,3 +188,4 @@ class Task(_Attributed):
     data_deps: tuple[int, ...] = ()
     duration_us: int = 0
     attrs: tuple[Attr, ...] = ()
+    groups: str = ""

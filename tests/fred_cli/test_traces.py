@@ -1,5 +1,6 @@
 """Tests of `fred estimate` with the files and traces of ASTRA-sim."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from fred_cli.traces import spans
 from perfmodel.astra.engine.repeated import Ran, run_jobs
 from perfmodel.chakra.files import read, write
 from perfmodel.chakra.kinds import NodeType
-from perfmodel.chakra.node import Attr, Node
+from perfmodel.chakra.node import Attr, InOut, Node
 from tests.fred_cli.fred import Fred
 from tests.written import written
 
@@ -149,6 +150,68 @@ def test_traces_are_read_in_each_format(fred: Fred, tmp_path: Path) -> None:
     assert found[0]["ranks"] == found[1]["ranks"]
 
 
+def with_process_groups(folder: Path, *groups: dict[str, Any], ranks: int = 4) -> list[str]:
+    """Write traces whose metadata nodes list process groups, and return how they are run."""
+    inputs = InOut(json.dumps([json.dumps(groups)]))
+    listed = Node(0, "## process_group:init ##", NodeType.METADATA_NODE, inputs=inputs)
+    for rank in range(ranks):
+        own = "low" if rank < 2 else "high"
+        write(folder / f"w.{rank}.et", [listed, _coll(1, pg_name=own), _coll(2, (1,), pg_name="7")])
+    return [
+        "estimate",
+        f"--workload={folder}/w",
+        f"--system={written(folder / 's.json', {'all-reduce-implementation': ['ring']})}",
+        f"--network={written(folder / 'n.yaml', NET.replace('2', '4'))}",
+    ]
+
+
+LISTED = (
+    {"pg_name": "7", "ranks": [], "group_size": 4},
+    {"pg_name": "low", "ranks": [0, 1]},
+    {"pg_name": "high", "ranks": [2, 3]},
+)
+
+
+@pytest.mark.parametrize("model", ["fluid", "unaware", "aware"])
+def test_process_groups_of_traces_are_those_of_a_groups_file(
+    model: str, fred: Fred, tmp_path: Path
+) -> None:
+    line = [*with_process_groups(tmp_path, *LISTED), "--network-model", model]
+    found = fred.json(*line)["ranks"]
+    for rank in range(4):
+        own = "8" if rank < 2 else "9"
+        write(tmp_path / f"w.{rank}.et", [_coll(1, pg_name=own), _coll(2, (1,), pg_name="7")])
+    groups = written(tmp_path / "g.json", {"7": [0, 1, 2, 3], "8": [0, 1], "9": [2, 3]})
+    assert found == fred.json(*line, "--groups", str(groups))["ranks"]
+    assert found[0]["communication_ns"] > 0
+
+
+def test_groups_file_goes_before_process_groups(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
+    line = with_process_groups(tmp_path, *LISTED)
+    groups = written(tmp_path / "g.json", {"7": [0, 1, 2, 3]})
+    said = refused(*line, "--groups", str(groups))
+    assert said.endswith(f"pg_name: must be one of the groups of {groups}, not 'low'")
+
+
+def test_process_groups_of_jobs_are_of_ranks(fred: Fred, tmp_path: Path) -> None:
+    line = with_process_groups(tmp_path, *LISTED)
+    del line[1]
+    said = fred.json(*line, f"--job={tmp_path}/w:3,2,1,0")
+    assert [row["communication_ns"] for row in said["jobs"][0]["ranks"]] == [said["total_ns"]] * 4
+
+
+def test_process_group_with_a_rank_that_is_not_there_is_refused(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
+    line = with_process_groups(tmp_path, *LISTED[:2], {"pg_name": "high", "ranks": [2, 4]})
+    assert refused(*line) == (
+        f"error: {tmp_path}/w.0.et: node 0: inputs: process group 'high': ranks: must be ranks 0 "
+        "to 3 of the traces, not 4"
+    )
+
+
 def test_key_without_effect_is_a_warning_whatever_the_networks(fred: Fred, tmp_path: Path) -> None:
     system = {"all-reduce-implementation": ["ring"], "track-local-mem": 1}
     write(tmp_path / "w.0.et", [Node(0, "c", NodeType.COMP_NODE)])
@@ -194,7 +257,7 @@ REFUSED = {
     ),
     f"{GIVEN} --network-model aware --workload w": r"w: must be the prefix of traces such as .*",
     f"{GIVEN} --network-model aware --workload {EXAMPLES}/astra-step/step": (
-        r".*step\.0\.json: node 2: pg_name: must be one of the groups of --groups, not '1'|"
+        r".*step\.0\.json: node 2: pg_name: must be one of the groups of --groups, or .*, not '1'|"
         r".*step\.0\.json: node 0: tensor_loc: must be that of local memory, as there is no .*"
     ),
     f"{GIVEN} --network-model aware --workload w --memory missing": r"missing: must be an exi.*",

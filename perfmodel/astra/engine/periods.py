@@ -249,7 +249,7 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
         said[one.id] = behind[-1]
     if found.tag_step and not _apart(nodes, operations, said, stop, found.stop):
         return None
-    return Trace(trace.source, (*nodes[:stop], *behind), said, trace.names)
+    return replace(trace, nodes=(*nodes[:stop], *behind), operations=said)
 
 
 def _after(

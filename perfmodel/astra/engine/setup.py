@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
-from perfmodel.astra.files.groups import Groups, check_members, load_groups
+from perfmodel.astra.files.groups import NO_GROUPS, Groups, check_members, load_groups
 from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import SystemFile, load_system
 from perfmodel.astra.fluid.network import FluidNetwork
@@ -87,5 +87,5 @@ def load_setup(
         memory=said,
         groups=members,
         system_source=str(system),
-        groups_source=str(groups) if groups else "--groups",
+        groups_source=str(groups) if groups else NO_GROUPS,
     )

@@ -3,21 +3,23 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 from fred_hw.errors import InputError
 from fred_hw.reading import open_bytes
+from perfmodel.astra.files.groups import Groups
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.files import read_tasks
 from perfmodel.chakra.node import Node, Task
+from perfmodel.chakra.process_groups import ProcessGroups
 from perfmodel.chakra.traces import find_traces
 
 from .operation import Operation, Operations
 
-__all__ = ["Trace", "check_count", "load_traces", "trace_of"]
+__all__ = ["Trace", "check_count", "load_traces", "process_groups", "trace_of"]
 
 _CHUNK = 1 << 20
 _WHOLE = 1 << 26
@@ -48,12 +50,15 @@ class Trace:
         The same, by their numbers.
     names : mapping
         What the trace calls a communicator group, by what its nodes do; themselves if not there.
+    groups : tuple of pair
+        Numbers of the nodes that list process groups, and what they list.
     """
 
     source: str
     nodes: tuple[Operation, ...]
     operations: Mapping[int, Operation]
     names: Mapping[str, str] = field(default_factory=dict[str, str])
+    groups: tuple[tuple[int, str], ...] = ()
 
 
 def trace_of(nodes: Iterable[Node | Task], system: SystemFile, source: str) -> Trace:
@@ -64,8 +69,28 @@ def trace_of(nodes: Iterable[Node | Task], system: SystemFile, source: str) -> T
     InputError
         A node has attributes that are missing or not allowed.
     """
-    found = tuple(map(Operations(system, source).of, nodes))
-    return Trace(source, found, {one.id: one for one in found})
+    operations, groups = Operations(system, source), list[tuple[int, str]]()
+    found: list[Operation] = []
+    for node in nodes:
+        found.append(operations.of(node))
+        if node.groups:
+            groups.append((node.id, node.groups))
+    return Trace(source, tuple(found), {one.id: one for one in found}, groups=tuple(groups))
+
+
+def process_groups(traces: Sequence[Trace]) -> Groups:
+    """Return the process groups that the metadata nodes of a set of traces list.
+
+    Raises
+    ------
+    InputError
+        As for ``ProcessGroups.add``.
+    """
+    found = ProcessGroups(len(traces))
+    for trace in traces:
+        for node, values in trace.groups:
+            found.add(values, trace.source, node)
+    return found.groups
 
 
 def load_traces(
@@ -109,7 +134,7 @@ def load_traces(
         if same is None or [names[one] for one in others] != groups:
             same, names = _load(path, system), {}
             known.setdefault(digest, (same, groups))
-        found.append(Trace(str(path), same.nodes, same.operations, names))
+        found.append(replace(same, source=str(path), names=names))
     return found
 
 

@@ -11,10 +11,21 @@ from fred_hw.reading import read_data
 
 from .network import MAX_NPUS
 
-__all__ = ["GROUPS_SCHEMA", "GROUP_NAME", "Groups", "check_members", "load_groups"]
+__all__ = [
+    "GROUPS_SCHEMA",
+    "GROUP_NAME",
+    "NO_GROUPS",
+    "Groups",
+    "check_members",
+    "check_names",
+    "load_groups",
+]
 
 Groups = Mapping[str, tuple[int, ...]]
 """NPUs of each group in the order of its ring, by its number as text."""
+
+NO_GROUPS = "--groups, or of process_group:init nodes"
+"""Where groups come from if no file is given, for errors."""
 
 GROUP_NAME = r"[1-9][0-9]{0,17}"
 """Numbers of groups; 0 is that of all NPUs."""
@@ -71,6 +82,20 @@ def _members(value: object, source: str, name: str) -> tuple[int, ...]:
         twice = next(one for one in members if members.count(one) > 1)
         raise InputError(source, name, f"must hold each NPU once, not {twice} twice")
     return tuple(members)
+
+
+def check_names(groups: Groups, source: str) -> None:
+    """Fail unless a groups file may have the names of groups.
+
+    Raises
+    ------
+    InputError
+        One is no number above 0.
+    """
+    for name in groups:
+        if not re.fullmatch(GROUP_NAME, name):
+            message = f"must be a number from 1 up in a groups file, not {name!r:.60}"
+            raise InputError(source, "pg_name", message)
 
 
 def check_members(groups: Groups, npus: int, source: str) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.astra.files.groups import load_groups
 from perfmodel.chakra.files import encode, read, write
-from perfmodel.chakra.node import Attr, Metadata, Node
+from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.node import Attr, InOut, Metadata, Node
 from tests.fred_cli.fred import Fred
 from tests.perfmodel.chakra.golden import ALL_REDUCE, llama
 from tests.written import written
@@ -198,6 +200,25 @@ def test_prefix_that_ends_in_a_folder_is_refused(refused: Callable[..., str], pr
     assert said == f"error: {prefix}: must end in the beginning of a name, not in a folder"
 
 
+def listing(number: int, *groups: dict[str, object]) -> Node:
+    """Return a metadata node that lists process groups, as PyTorch writes it."""
+    inputs = InOut(json.dumps([json.dumps(groups)]))
+    return Node(number, "## process_group:init ##", NodeType.METADATA_NODE, inputs=inputs)
+
+
+def test_process_groups_become_a_groups_file(fred: Fred, traces: Path) -> None:
+    every: dict[str, object] = {"pg_name": "7", "ranks": [], "group_size": 2}
+    write(traces / "w.0.et", [listing(0, every, {"pg_name": "8", "ranks": [0]})])
+    write(traces / "w.1.et", [listing(4, {"pg_name": "9", "ranks": [1]}), listing(5, every)])
+    assert fred.out("chakra", "groups", "w", "-o", "g.json") == (
+        "  g.json: 3 groups, beside that of all ranks\n"
+    )
+    groups = {"7": (0, 1), "8": (0,), "9": (1,)}
+    assert load_groups(traces / "g.json") == groups
+    said = fred.json("chakra", "groups", "w.1.et", "-o", "one.json")
+    assert said == {"file": "one.json", "groups": {"9": [1], "7": [0, 1]}}
+
+
 def bad(folder: Path, name: str, *nodes: Node) -> None:
     (folder / name).write_bytes(b"".join(encode(nodes, Metadata("0.0.4"))))
 
@@ -206,6 +227,7 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
     bad(traces, "circle.et", Node(1, type=4, data_deps=(2,)), Node(2, type=4, data_deps=(1,)))
     bad(traces, "lost.et", Node(1, type=4, data_deps=(7,)))
     bad(traces, "typeless.et", Node(1))
+    bad(traces, "named.et", listing(0, {"pg_name": "tp", "ranks": [0]}))
     tag = Attr("comm_tag", "string", "x")
     size, to = Attr("comm_size", "int64", 1), Attr("comm_dst", "int64", 0)
     bad(traces, "set.0.et", Node(1, type=5, attrs=(tag, size, to)))
@@ -241,6 +263,12 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "convert work.txt -o w --npus 0": "--npus: must be an integer from 1 to 65536, not 0",
         "convert work.txt -o w --npus 99999999999": "--npus: must be an integer from 1 to 65536, "
         "not 99999999999",
+        "groups golden.et -o g.json": "golden.et: must have metadata nodes named "
+        "process_group:init, and has none",
+        "groups half.et -o g.json": "half.et: byte 8: must be a message of 72 bytes, as its length "
+        "says, not of 41",
+        "groups named.et -o g.json": "named.et: pg_name: must be a number from 1 up in a groups "
+        "file, not 'tp'",
         "convert half.et -o a.json": "half.et: byte 8: must be a message of 72 bytes, as its "
         "length says, not of 41",
     }
