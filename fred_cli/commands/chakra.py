@@ -238,6 +238,12 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     metavar="TARGET",
     help="A trace, .et or .json, or the prefix of a set of traces.",
 )
+@click.option(
+    "--kineto",
+    type=InputPath(),
+    metavar="FILE.json",
+    help="Kineto trace of the same run as SOURCE, a PyTorch execution trace.",
+)
 @click.option("--npus", type=int, help="Traces of a text workload.  [default: 1]")
 @click.option("--passes", type=int, help="Iterations of a text workload.  [default: 1]")
 @as_json_option
@@ -247,15 +253,17 @@ def convert(
     topology: str | None,
     strategy: str | None,
     output: Path,
+    kineto: Path | None,
     npus: int | None,
     passes: int | None,
     as_json: bool,
 ) -> None:
     """Convert traces and what can become one.
 
-    SOURCE is a trace (.et to .json and back), a text workload of ASTRA-sim 1.0 (.txt) or a schedule
-    in GOAL (.goal). The last two become a set TARGET.RANK.et, and so does an iteration of a
-    --workload on a --topology, with its communicators in TARGET.groups.json.
+    SOURCE is a trace (.et to .json and back), a PyTorch execution trace (.json, with --kineto; one
+    rank at a time), a text workload of ASTRA-sim 1.0 (.txt) or a schedule in GOAL (.goal). The last
+    two become a set TARGET.RANK.et, and so does an iteration of a --workload on a --topology, with
+    its communicators in TARGET.groups.json.
     """
     from gen.write import check_files, write_outputs
     from perfmodel.chakra.convert import convert as convert_file
@@ -264,15 +272,17 @@ def convert(
         raise click.UsageError("SOURCE: must be given, or --workload, but not both")
     if workload is not None and topology is None:
         raise click.UsageError("--topology: must be given with --workload")
-    others = ("npus", "passes") if source is None else ("topology", "strategy")
+    others = ("kineto", "npus", "passes") if source is None else ("topology", "strategy")
     for name in others:
         if click.get_current_context().params[name] is not None:
             what = "--workload" if source is None else "SOURCE"
             raise click.UsageError(f"--{name}: must be left out with {what}")
-    names = option_names("npus", "passes", "topology", "workload", "strategy")
+    names = option_names("kineto", "npus", "passes", "topology", "workload", "strategy")
     with names, progress("converting"):
         if source is not None:
-            made = convert_file(source, output, npus=npus, passes=passes, check=check_files)
+            made = convert_file(
+                source, output, kineto=kineto, npus=npus, passes=passes, check=check_files
+            )
         else:
             made = _iteration(str(workload), str(topology), strategy, output)
         files = {path: b"".join(pieces) for path, pieces in track(list(made.items()), "files")}

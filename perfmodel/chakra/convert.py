@@ -1,4 +1,4 @@
-"""Between files: traces, JSON, text workloads of ASTRA-sim 1.0 and schedules in GOAL."""
+"""Between files: traces, JSON, traces of PyTorch, text workloads of ASTRA-sim 1.0 and GOAL."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -7,7 +7,9 @@ from fred_hw.errors import InputError
 
 from .files import VERSION, encode, encode_for, read
 from .goal import read_goal, to_traces
+from .json_files import kind_of_file
 from .node import Metadata
+from .pytorch import from_pytorch
 from .text import check_npus, from_text
 from .traces import trace_path
 
@@ -15,7 +17,7 @@ __all__ = ["ENDINGS", "convert"]
 
 ENDINGS = {
     ".et": "a trace",
-    ".json": "a trace as JSON",
+    ".json": "a trace as JSON, or of PyTorch",
     ".txt": "a text workload of ASTRA-sim 1.0",
     ".goal": "a schedule in GOAL",
 }
@@ -26,19 +28,23 @@ def convert(
     source: Path,
     target: Path,
     *,
+    kineto: Path | None = None,
     npus: int | None = None,
     passes: int | None = None,
     check: Callable[[Iterable[Path]], None] = lambda paths: None,
 ) -> Mapping[Path, Iterator[bytes]]:
     """Return the files that a file becomes, and the pieces of each.
 
-    A trace becomes JSON if ``target`` ends so, and a trace otherwise. All else becomes a set of
-    traces: ``target`` is its prefix, or ends in ``.et``, which is left out of the prefix.
+    A trace, also one of PyTorch, becomes JSON if ``target`` ends so, and a trace otherwise. All
+    else becomes a set of traces: ``target`` is its prefix, or ends in ``.et``, which is left out
+    of the prefix.
 
     Parameters
     ----------
     source, target : Path
         From and to.
+    kineto : Path or None
+        Kineto trace that goes with an execution trace of PyTorch, which needs it.
     npus, passes : int or None
         Of a text workload, which needs them: traces, and iterations in each; 1 if None.
     check : callable
@@ -58,6 +64,15 @@ def convert(
         for option, value in (("npus", npus), ("passes", passes)):
             if value is not None:
                 raise InputError("", option, "must be given for a text workload alone")
+    if ending == ".json" and kind_of_file(source) == "pytorch":
+        if kineto is None:
+            message = "must be given for a PyTorch execution trace: the Kineto trace of the run"
+            raise InputError("", "kineto", message)
+        check((target,))
+        nodes, metadata = from_pytorch(source, kineto)
+        return {target: encode_for(target, nodes, metadata)}
+    if kineto is not None:
+        raise InputError("", "kineto", "must be given for a PyTorch execution trace alone")
     if ending in (".et", ".json"):
         check((target,))
         reader = read(source)

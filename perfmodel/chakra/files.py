@@ -1,18 +1,18 @@
 """Files of traces: a stream of messages, read and written one by one.
 
 ``.et``: each message of the schema behind its length, a varint; the first is the metadata, all
-others are nodes. It may be compressed by gzip. ``.json``: the same messages as JSON objects, one
-behind the other, in protobuf's JSON mapping, as Chakra's own jsonizer writes them.
+others are nodes. ``.json``: the same messages as JSON objects, one behind the other, in protobuf's
+JSON mapping, as Chakra's own jsonizer writes them, or a workload graph of Chakra's feeder. Either
+may be compressed by gzip.
 """
 
 import gzip
-import io
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, Generic, Self, TypeVar, cast
+from typing import Generic, Self, TypeVar, cast
 
 from fred_hw.errors import InputError
 from fred_hw.progress import count, track
@@ -25,10 +25,20 @@ from .encoding import (
     node_to_message,
     task_from_bytes,
 )
+from .json_files import (
+    HEAD_BYTES,
+    WHOLE,
+    JsonKind,
+    is_json_name,
+    json_kind,
+    looks_like_json,
+    unpacked,
+)
 from .json_objects import json_line, parse_object, split_objects
 from .node import Metadata, Node, Task
 from .schema import BadMessageError, from_bytes
 from .wire import BadStreamError, behind_length, split_messages
+from .workload_graph import METADATA, read_graph
 
 __all__ = ["VERSION", "Reader", "encode", "encode_for", "read", "read_tasks", "write"]
 
@@ -38,8 +48,13 @@ VERSION = "0.0.4"
 """Of the schema, as files say it."""
 
 _ERRORS = (BadStreamError, BadMessageError, OSError, EOFError, zlib.error)
-_MAGIC = b"\x1f\x8b"
-_CHUNK = 1 << 16
+_NOT_TRACES: Mapping[JsonKind, str] = {
+    "pytorch": "a PyTorch execution trace, which becomes one by: "
+    "fred chakra convert FILE --kineto KINETO -o TRACE.et",
+    "kineto": "a Kineto trace, which goes with a PyTorch execution trace of the same run: "
+    "fred chakra convert FILE --kineto KINETO -o TRACE.et",
+    "other": "another JSON object: its first object must be the metadata, with version or attr",
+}
 _COUNTED = 1024
 """Whoever listens is told how far it is every so many nodes."""
 
@@ -50,7 +65,7 @@ class Reader(Iterator[T], Generic[T]):
     Parameters
     ----------
     path : Path
-        A trace, maybe compressed by gzip; JSON if its name ends in ``.json``.
+        A trace, maybe compressed by gzip; JSON if its name ends in ``.json`` or ``.json.gz``.
     decode : callable
         Makes a node of the bytes of its message.
 
@@ -63,15 +78,19 @@ class Reader(Iterator[T], Generic[T]):
 
     def __init__(self, path: Path, decode: Callable[[bytes], T]) -> None:
         self._source, self._decode = str(path), decode
-        self._json = path.suffix.lower() == ".json"
+        self._json = is_json_name(path)
         self._file = open_bytes(path)
         try:
             self._bytes = os.fstat(self._file.fileno()).st_size
-            self._stream = _unpacked(self._file)
-            split = split_objects if self._json else split_messages
-            self._messages = split(self._stream)
-            self._items = self._each()
-            self.metadata = self._first()
+            self._stream = unpacked(self._file)
+            if self._kind() == "workload_graph":
+                self._file.close()
+                self._items = self._of_graph(path)
+                self.metadata = METADATA
+            else:
+                self._messages = (split_objects if self._json else split_messages)(self._stream)
+                self._items = self._each()
+                self.metadata = self._first()
         except BaseException:
             self._file.close()
             raise
@@ -92,6 +111,33 @@ class Reader(Iterator[T], Generic[T]):
         """Close the file; there are no more nodes."""
         self._items = cast("Iterator[T]", iter(()))
         self._file.close()
+
+    def _kind(self) -> JsonKind:
+        """Return what the file is, if that is something that can be read as a trace."""
+        try:
+            head = self._stream.read(HEAD_BYTES)
+        except _ERRORS:  # whoever reads message by message says up to which byte it is whole
+            head = b""
+        self._stream.seek(0)
+        if not self._json:
+            if looks_like_json(head):
+                message = "must be a trace in protobuf, not JSON, whose name ends in .json"
+                raise InputError(self._source, "", message)
+            return "chakra"
+        kind = json_kind(head)
+        if kind in _NOT_TRACES:
+            raise InputError(self._source, "", f"must be a Chakra trace, not {_NOT_TRACES[kind]}")
+        return kind
+
+    def _of_graph(self, path: Path) -> Iterator[T]:
+        """Yield the nodes of a workload graph."""
+        for number, node in enumerate(read_graph(path)):
+            try:
+                yield self._decode(node_to_message(node).SerializeToString())
+            except BadMessageError as error:
+                field = f"workload_graph.{number}"
+                said = f"must be a node, not one with {error}"
+                raise InputError(self._source, field, said) from None
 
     def _first(self) -> Metadata:
         """Return the metadata."""
@@ -131,8 +177,7 @@ class Reader(Iterator[T], Generic[T]):
             said = f"must be {what}, not a message with {error}"
             return InputError(self._source, f"byte {offset}", said)
         if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
-            said = "must be whole, as gzip compressed it"
-            return InputError(self._source, f"byte {self._stream.tell()}", said)
+            return InputError(self._source, f"byte {self._stream.tell()}", WHOLE)
         assert isinstance(error, OSError)
         return InputError(self._source, "", f"must be readable, not {error.strerror}")
 
@@ -145,7 +190,7 @@ def read(path: str | Path) -> Reader[Node]:
     Parameters
     ----------
     path : str or Path
-        A trace, maybe compressed by gzip; JSON if its name ends in ``.json``.
+        A trace, maybe compressed by gzip; JSON if its name ends in ``.json`` or ``.json.gz``.
 
     Raises
     ------
@@ -219,13 +264,3 @@ def write(
     except OSError as error:
         message = f"must be a file that can be written to, not one with: {error.strerror}"
         raise InputError(str(path), "", message) from None
-
-
-def _unpacked(file: BinaryIO) -> BinaryIO:
-    """Return the file, or what gzip has compressed in it."""
-    magic = file.read(len(_MAGIC))
-    file.seek(0)
-    if magic != _MAGIC:
-        return file
-    unpacked = cast("io.RawIOBase", gzip.GzipFile(fileobj=file))
-    return io.BufferedReader(unpacked, _CHUNK)

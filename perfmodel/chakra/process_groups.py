@@ -12,17 +12,20 @@ from fred_hw.reading import parse_json
 
 from .kinds import NodeType
 
-__all__ = ["EVERYONE", "ProcessGroups", "lists_groups"]
+__all__ = ["EVERYONE", "NAME", "ProcessGroups", "lists_groups"]
 
 EVERYONE = ("", "0")
 """Names of the group of all ranks."""
 
-_METADATA, _NAME = int(NodeType.METADATA_NODE), "process_group:init"
+NAME = "process_group:init"
+"""What the name of a node that lists process groups has in it."""
+
+_METADATA = int(NodeType.METADATA_NODE)
 
 
 def lists_groups(node: Any) -> bool:
     """Return whether a node, or the message that holds one, lists process groups."""
-    return node.type == _METADATA and _NAME in node.name
+    return node.type == _METADATA and NAME in node.name
 
 
 class ProcessGroups:

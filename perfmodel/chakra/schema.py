@@ -6,6 +6,7 @@ Field numbers and names are those of MLCommons Chakra (github mlcommons/chakra, 
 
 # pyright: basic
 
+import re
 from typing import Any
 
 from google.protobuf import descriptor_pb2, json_format, message_factory, unknown_fields
@@ -153,7 +154,10 @@ def from_json(name: str, data: dict[str, Any]) -> Any:
     try:
         return json_format.ParseDict(data, _CLASSES[name]())
     except json_format.ParseError as error:
-        raise BadMessageError(str(error)) from None
+        unknown = re.search(r'has no field named "(.*?)"', str(error))
+        raise BadMessageError(
+            f"the unknown key {unknown[1]!r}" if unknown else str(error)
+        ) from None
     except (TypeError, ValueError, RecursionError) as error:
         raise BadMessageError(f"a value is none of its field: {error}") from None
 

@@ -10,7 +10,7 @@ __all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "trace_path"]
 MAX_RANKS = 1 << 20
 """Files of a set at most."""
 
-ENDINGS = (".et", ".et.gz", ".json")
+ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 """Of files with a trace."""
 
 
@@ -22,7 +22,7 @@ def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
 def find_traces(prefix: str | Path) -> list[Path]:
     """Return the files of a set, by rank from 0 on.
 
-    Files end in ``.et``, or if there is none in ``.et.gz`` or ``.json``.
+    Files end in ``.et``, or if there is none in ``.et.gz``, ``.json`` or ``.json.gz``.
 
     Parameters
     ----------

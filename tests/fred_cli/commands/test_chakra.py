@@ -15,6 +15,7 @@ from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.node import Attr, InOut, Metadata, Node
 from tests.fred_cli.fred import Fred
 from tests.perfmodel.chakra.golden import ALL_REDUCE, llama
+from tests.perfmodel.chakra.pytorch_traces import execution_trace, kineto_trace
 from tests.written import written
 
 GOAL = """num_ranks 2
@@ -219,6 +220,80 @@ def test_process_groups_become_a_groups_file(fred: Fred, traces: Path) -> None:
     assert said == {"file": "one.json", "groups": {"9": [1], "7": [0, 1]}}
 
 
+def test_pytorch_traces_become_a_trace_that_runs(fred: Fred, traces: Path) -> None:
+    system = written(traces / "sys.json", {"all-reduce-implementation": ["ring"]})
+    network = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [50]\nlatency: [500]\n"
+    written(traces / "net.yaml", network)
+    for rank in range(2):
+        written(traces / f"et.{rank}.json", execution_trace())
+        written(traces / f"kineto.{rank}.json.gz", gzip.compress(dumped(kineto_trace())))
+        line = [f"et.{rank}.json", f"--kineto=kineto.{rank}.json.gz", f"--output=w.{rank}.et"]
+        fred.out("chakra", "convert", *line)
+    found = fred.json("estimate", "--workload=w", f"--system={system}", "--network=net.yaml")
+    # Kernels of 80.25 us and 10 us, and before the first 50 us and a thread of no time on the host.
+    assert [row["compute_ns"] for row in found["ranks"]] == [90_250] * 2
+    assert found["total_ns"] == 90_250 + 50_001
+    assert found["ranks"][0]["communication_ns"] > 1000
+    fred.out("chakra", "convert", "et.0.json", "--kineto=kineto.0.json.gz", "--output=w.0.json")
+    assert [*read(traces / "w.0.json")] == [*read(traces / "w.0.et")]
+
+
+def dumped(data: object) -> bytes:
+    return json.dumps(data).encode()
+
+
+def test_json_that_is_no_trace_is_named(refused: Callable[..., str], traces: Path) -> None:
+    files = {
+        "et.json": execution_trace(),
+        "kineto.json": kineto_trace(),
+        "et.json.gz": gzip.compress(dumped(execution_trace())),
+        "json.et": {"version": "0.0.4"},
+        "other.json": {"nodes": []},
+        "extra.json": '{"version": "0.0.4"}{"id": 1, "kind": 4}',
+        "list.json": "[]",
+        "deep.json": '{"version": "0.0.4"}{"id": ' + "[" * 500 + "]" * 500 + "}",
+        "graph.json": '{"workload_graph": [{"Id": 1}]}',
+        "half.json": '{"workload_graph": [{"Id"',
+    }
+    for name, content in files.items():
+        written(traces / name, content)
+    how = "fred chakra convert FILE --kineto KINETO -o TRACE.et"
+    is_host = f"must be a Chakra trace, not a PyTorch execution trace, which becomes one by: {how}"
+    lines = {
+        "show et.json": f"et.json: {is_host}",
+        "show et.json.gz": f"et.json.gz: {is_host}",
+        "stats kineto.json": "kineto.json: must be a Chakra trace, not a Kineto trace, which goes "
+        f"with a PyTorch execution trace of the same run: {how}",
+        "convert kineto.json -o a.et": "kineto.json: must be a Chakra trace, not a Kineto trace, "
+        f"which goes with a PyTorch execution trace of the same run: {how}",
+        "show json.et": "json.et: must be a trace in protobuf, not JSON, whose name ends in .json",
+        "show other.json": "other.json: must be a Chakra trace, not another JSON object: its first "
+        "object must be the metadata, with version or attr",
+        "show extra.json": "extra.json: byte 20: must be a node, not a message with the unknown "
+        "key 'kind'",
+        "show list.json": "list.json: byte 0: must be a JSON object, not other text",
+        "show deep.json": "deep.json: byte 20: must be a node, not a message with an error: values "
+        "may be nested at most 32 deep",
+        "show graph.json": "graph.json: workload_graph.0.NodeType: is required and was not given",
+        "show half.json": "half.json: must be JSON, not text with an error at line 1: Expecting "
+        "':' delimiter",
+        "convert et.json -o a.et": "--kineto: must be given for a PyTorch execution trace: the "
+        "Kineto trace of the run",
+        "convert golden.et --kineto kineto.json -o a.json": "--kineto: must be given for a PyTorch "
+        "execution trace alone",
+        "convert et.json --kineto et.json -o a.et": "et.json: must be a Kineto trace, with a list "
+        "traceEvents, and is none",
+        "convert et.json --kineto no.json -o a.et": "no.json: must be an existing file, not a "
+        "missing one",
+        "convert --workload gpt-3 --topology fred-d --kineto kineto.json -o a": "fred chakra "
+        "convert: --kineto: must be left out with --workload",
+    }
+    before = sorted(traces.iterdir())
+    for arguments, line in lines.items():
+        assert refused("chakra", *arguments.split()) == f"error: {line}"
+    assert sorted(traces.iterdir()) == before
+
+
 def bad(folder: Path, name: str, *nodes: Node) -> None:
     (folder / name).write_bytes(b"".join(encode(nodes, Metadata("0.0.4"))))
 
@@ -247,7 +322,7 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "there are none",
         "convert golden.et -o a.et --npus 2": "--npus: must be given for a text workload alone",
         "convert small.yaml -o a.et": "small.yaml: must end in .et (a trace), .json (a trace as "
-        "JSON), .txt (a text workload of ASTRA-sim 1.0), .goal (a schedule in GOAL)",
+        "JSON, or of PyTorch), .txt (a text workload of ASTRA-sim 1.0), .goal (a schedule in GOAL)",
         "convert -o a.et": "fred chakra convert: SOURCE: must be given, or --workload, but not "
         "both",
         "convert work.txt --workload gpt-3 -o a.et": "fred chakra convert: SOURCE: must be given, "
