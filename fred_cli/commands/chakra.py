@@ -262,8 +262,8 @@ def convert(
 
     SOURCE is a trace (.et to .json and back), a PyTorch execution trace (.json, with --kineto; one
     rank at a time), a text workload of ASTRA-sim 1.0 (.txt) or a schedule in GOAL (.goal). The last
-    two become a set TARGET.RANK.et, and so does an iteration of a --workload on a --topology, with
-    its communicators in TARGET.groups.json.
+    two become a set TARGET.RANK.et, and so does an iteration of a --workload on a --topology.
+    Communicator groups of a transformer and of an iteration are in TARGET.groups.json.
     """
     from gen.write import check_files, write_outputs
     from perfmodel.chakra.convert import convert as convert_file
@@ -305,7 +305,7 @@ def _iteration(
     from gen.write import check_files
     from perfmodel.chakra.files import encode
     from perfmodel.chakra.iteration import iteration_traces
-    from perfmodel.chakra.traces import trace_path
+    from perfmodel.chakra.traces import groups_path, trace_path
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate
     from perfmodel.workloads.workload import load_workload
@@ -313,7 +313,7 @@ def _iteration(
     fabric, job = shared_topology(topology), load_workload(workload)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
     paths = [trace_path(prefix, rank) for rank in range(fabric.npus)]
-    of_groups = Path(f"{prefix}.groups.json")
+    of_groups = groups_path(prefix)
     check_files((*paths, of_groups))
     iteration, npu, scale, _ = simulate(fabric, job, strategy)
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)

@@ -1,5 +1,6 @@
 """Between files: traces, JSON, traces of PyTorch, text workloads of ASTRA-sim 1.0 and GOAL."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from .goal import read_goal, to_traces
 from .json_files import kind_of_file
 from .node import Metadata
 from .pytorch import from_pytorch
-from .text import check_npus, from_text
-from .traces import trace_path
+from .text import check_npus, load_text
+from .traces import groups_path, trace_path
 
 __all__ = ["ENDINGS", "convert"]
 
@@ -36,8 +37,8 @@ def convert(
     """Return the files that a file becomes, and the pieces of each.
 
     A trace, also one of PyTorch, becomes JSON if ``target`` ends so, and a trace otherwise. All
-    else becomes a set of traces: ``target`` is its prefix, or ends in ``.et``, which is left out
-    of the prefix.
+    else becomes a set of traces, and where it has groups a groups file: ``target`` is their
+    prefix, or ends in ``.et``, which is left out of the prefix.
 
     Parameters
     ----------
@@ -82,11 +83,18 @@ def convert(
     if ending == ".txt":
         count = 1 if npus is None else npus
         check_npus(count)
-        check(trace_path(prefix, rank) for rank in range(count))
+        paths = [trace_path(prefix, rank) for rank in range(count)]
+        check(paths)
+        text = load_text(source, None, count, 1 if passes is None else passes)
+        if text.groups:
+            of_groups = groups_path(prefix)
+            check((of_groups,))
+            said = f"{json.dumps(text.groups, indent=1)}\n".encode()
+            traces = (encode(text.rank(rank), metadata) for rank in range(count))
+            return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
         # All ranks are alike, so the nodes are encoded once.
-        traces = from_text(source, None, count, 1 if passes is None else passes)
-        data = b"".join(encode(traces[0], metadata))
-        return {trace_path(prefix, rank): iter((data,)) for rank in range(len(traces))}
+        data = b"".join(encode(text.nodes, metadata))
+        return {path: iter((data,)) for path in paths}
     goal = read_goal(source)
     check(trace_path(prefix, rank) for rank in range(len(goal)))
     traces = to_traces(goal, str(source))

@@ -2,11 +2,12 @@
 
 The rules are those of Chakra's own converter (github mlcommons/chakra, ``text_converter.py``) but
 for two: a collective of no bytes is left out, and what would wait for it waits for what it would
-have waited for; and the nodes of every NPU count from 0.
+have waited for; and the nodes of every NPU count from 0. Chakra has no rules for transformers:
+those are the ones of ASTRA-sim 1.0 itself (github astra-sim/astra-sim, ``Workload.cc``).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +17,17 @@ from fred_hw.reading import read_text
 
 from .kinds import CollectiveType, NodeType
 from .node import Attr, Node, integers
+from .text_head import TextHead, number, parse_head
 
-__all__ = ["MAX_NODES", "MAX_NPUS", "PARALLELISMS", "check_npus", "from_text"]
+__all__ = [
+    "MAX_NODES",
+    "MAX_NPUS",
+    "PARALLELISMS",
+    "TextWorkload",
+    "check_npus",
+    "from_text",
+    "load_text",
+]
 
 MAX_NPUS = 65_536
 """Traces of a set at most."""
@@ -30,7 +40,13 @@ MAX_ALL_NODES = 1 << 24
 
 _MAX_BYTES = 1 << 24
 _FIELDS = 12
-_MOST = (1 << 63) - 1
+_NODES, _RECOMPUTED = 6, 2
+"""Nodes of a layer in a pass at most, and more where its forward pass is recomputed."""
+
+_MODEL, _DATA = "model", "data"
+"""What stands for the group of a collective until a rank is known: who shares a model, and who has
+the same part of other models."""
+
 _COLLECTIVES: Mapping[str, CollectiveType | None] = {
     "NONE": None,
     "ALLREDUCE": CollectiveType.ALL_REDUCE,
@@ -62,7 +78,7 @@ class _Trace:
     """Nodes so far, and by layer what its next forward pass waits for."""
 
     layers: tuple[_Layer, ...]
-    last_bottom_layer: int
+    head: TextHead
     nodes: list[Node] = field(default_factory=list[Node])
     gates: dict[int, int | None] = field(default_factory=dict[int, int | None])
 
@@ -70,7 +86,9 @@ class _Trace:
         attrs = (Attr("is_cpu_op", "bool", False),)
         return self._add(f"{layer.name} {way}", NodeType.COMP_NODE, after, part.duration_us, attrs)
 
-    def collective(self, layer: _Layer, way: str, part: _Part, after: int | None) -> int | None:
+    def collective(
+        self, layer: _Layer, way: str, part: _Part, after: int | None, group: str = _MODEL
+    ) -> int | None:
         """Add a collective; return the node that it is, or without bytes the one before it."""
         if part.collective is None or part.size_bytes == 0:
             return after
@@ -78,6 +96,8 @@ class _Trace:
             Attr("is_cpu_op", "bool", False),
             *integers(comm_type=part.collective, comm_size=part.size_bytes),
         )
+        if self.head.model_npus:
+            attrs = (*attrs, Attr("pg_name", "string", group))
         what = part.collective.name.lower().replace("_", "-")
         return self._add(f"{layer.name} {way} {what}", NodeType.COMM_COLL_NODE, (after,), 0, attrs)
 
@@ -102,10 +122,62 @@ def check_npus(npus: int) -> None:
         raise InputError("", "npus", f"must be an integer from 1 to {MAX_NPUS}, not {npus!r}")
 
 
+@dataclass(frozen=True)
+class TextWorkload:
+    """The traces of a text workload.
+
+    Parameters
+    ----------
+    nodes : list of Node
+        Of each NPU, but for the names of groups.
+    npus, model_npus : int
+        In all, and those that share a model; 0 if all collectives are among all NPUs.
+    """
+
+    nodes: list[Node]
+    npus: int
+    model_npus: int
+
+    @property
+    def groups(self) -> dict[str, tuple[int, ...]]:
+        """NPUs of each communicator group by its number: first of each model, then of each part."""
+        size = self.model_npus
+        if not size:
+            return {}
+        models = [tuple(range(first, first + size)) for first in range(0, self.npus, size)]
+        parts = [tuple(range(part, self.npus, size)) for part in range(size)]
+        return {str(number): group for number, group in enumerate((*models, *parts), 1)}
+
+    def rank(self, rank: int) -> Iterator[Node]:
+        """Yield the nodes of an NPU."""
+        if not self.model_npus:
+            yield from self.nodes
+            return
+        model, part = divmod(rank, self.model_npus)
+        numbers = {_MODEL: 1 + model, _DATA: 1 + self.npus // self.model_npus + part}
+        names = {
+            Attr("pg_name", "string", group): Attr("pg_name", "string", str(number))
+            for group, number in numbers.items()
+        }
+        for node in self.nodes:
+            attrs = tuple(names.get(one, one) for one in node.attrs)
+            yield node if attrs == node.attrs else replace(node, attrs=attrs)
+
+
 def from_text(
     path: str | Path, kind: str | None = None, npus: int = 1, passes: int = 1
 ) -> list[list[Node]]:
-    """Return the traces of a text workload: one for each NPU, all alike.
+    """Return the nodes of each NPU of a text workload; parameters are those of ``load_text``."""
+    found = load_text(path, kind, npus, passes)
+    if not found.model_npus:
+        return [found.nodes] * npus
+    return [list(found.rank(rank)) for rank in range(npus)]
+
+
+def load_text(
+    path: str | Path, kind: str | None = None, npus: int = 1, passes: int = 1
+) -> TextWorkload:
+    """Return the traces of a text workload, one for each NPU.
 
     Parameters
     ----------
@@ -123,28 +195,25 @@ def from_text(
     """
     check_npus(npus)
     path = Path(path)
-    said, bottom, layers = _parse(read_text(path, _MAX_BYTES), str(path))
-    name = kind or said
-    if name not in PARALLELISMS:
-        allowed = ", ".join(PARALLELISMS)
-        raise InputError(str(path), "line 1", f"must begin with one of {allowed}, not {name!r:.60}")
+    head, layers = _parse(read_text(path, _MAX_BYTES), kind, str(path))
+    if head.model_npus and npus % head.model_npus:
+        message = f"must be a multiple of the {head.model_npus} NPUs that share a model"
+        raise InputError("", "npus", f"{message}, not {npus}")
     beside = f" and {npus} NPUs" if npus > 1 else ""
     nodes = min(MAX_NODES, MAX_ALL_NODES // npus)
-    most = nodes // (6 * len(layers))
+    each = _NODES + (_RECOMPUTED if head.recomputed else 0)
+    most = nodes // (each * len(layers))
     if not most:
-        message = f"must have at most {nodes // 6} layers{beside.replace('and', 'with')}"
+        message = f"must have at most {nodes // each} layers{beside.replace('and', 'with')}"
         raise InputError(str(path), "", f"{message}, not {len(layers)}")
     if not 1 <= passes <= most:
         given = f"{len(layers)} layers{beside}"
         message = f"must be an integer from 1 to {most} with {given}, not {passes!r}"
         raise InputError("", "passes", message)
-    if name.startswith("HYBRID_DLRM") and (bottom is None or bottom >= len(layers)):
-        message = f"must name the last bottom layer, from 0 to {len(layers) - 1}, not {bottom!r}"
-        raise InputError(str(path), "line 1", message)
-    trace = _Trace(layers, bottom or 0)
+    trace = _Trace(layers, head)
     for _ in track(range(passes), "passes"):
-        PARALLELISMS[name](trace)
-    return [trace.nodes] * npus
+        PARALLELISMS[head.parallelism](trace)
+    return TextWorkload(trace.nodes, npus, head.model_npus)
 
 
 def _micro(trace: _Trace) -> None:
@@ -169,7 +238,8 @@ def _data(trace: _Trace) -> None:
 def _model(trace: _Trace, *, hybrid: bool = False) -> None:
     """Add a pass of model parallelism: activations and their gradients are exchanged.
 
-    With data parallelism too, gradients of weights are reduced.
+    With data parallelism too, gradients of weights are reduced. Before the gradients of a layer
+    that initiates it, forward passes from a checkpoint on are computed again.
     """
     done: int | None = None
     for place, layer in enumerate(trace.layers):
@@ -178,13 +248,19 @@ def _model(trace: _Trace, *, hybrid: bool = False) -> None:
     after: tuple[int | None, ...] = (done,)
     for place in reversed(range(len(trace.layers))):
         layer = trace.layers[place]
+        for again in range(trace.head.recomputed.get(place, place), place):
+            below = trace.layers[again]
+            work = trace.compute(below, "recomputed forward", below.forward, *after)
+            after = (trace.collective(below, "recomputed forward", below.forward, work),)
         work = trace.compute(layer, "input-grad", layer.input_grad, *after)
         sent = trace.collective(layer, "input-grad", layer.input_grad, work) if place else work
         grad = trace.compute(layer, "weight-grad", layer.weight_grad, work)
         after = (grad, sent)
         trace.gates[place] = grad
         if hybrid:
-            trace.gates[place] = trace.collective(layer, "weight-grad", layer.weight_grad, grad)
+            trace.gates[place] = trace.collective(
+                layer, "weight-grad", layer.weight_grad, grad, _DATA
+            )
 
 
 def _dlrm(trace: _Trace) -> None:
@@ -193,7 +269,7 @@ def _dlrm(trace: _Trace) -> None:
     What it finds is exchanged while the bottom layers are computed, and the gradients of it after
     the top layers.
     """
-    layers, bottom = trace.layers, trace.last_bottom_layer
+    layers, bottom = trace.layers, trace.head.last_bottom_layer
     last: int | None = None
     found: int | None = None
     for place, layer in enumerate(layers):
@@ -222,25 +298,26 @@ PARALLELISMS: Mapping[str, Callable[[_Trace], None]] = {
     "HYBRID_MODEL_DATA": partial(_model, hybrid=True),
     "HYBRID_DLRM": _dlrm,
     "HYBRID_DLRM_ENHANCED": _dlrm,
+    "HYBRID_TRANSFORMER": partial(_model, hybrid=True),
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD": partial(_model, hybrid=True),
 }
-"""What the first line of a text may say; how groups lie on the network is not in a trace."""
+"""What the first line of a text may say. Transformers alone say which NPUs share a model."""
 
 
-def _parse(text: str, source: str) -> tuple[str, int | None, tuple[_Layer, ...]]:
-    """Return the parallelism, the last bottom layer and the layers of a text."""
+def _parse(text: str, kind: str | None, source: str) -> tuple[TextHead, tuple[_Layer, ...]]:
+    """Return the first line and the layers of a text."""
     lines = [(place, line.split()) for place, line in enumerate(text.split("\n"), 1)]
     lines = [(place, words) for place, words in lines if words]
     if len(lines) < 2:
         message = "must be a parallelism, a number of layers and the layers, not fewer lines"
         raise InputError(source, "", message)
-    head = lines[0][1]
-    bottom = _number(head[1], "the last bottom layer", source, lines[0][0]) if head[1:] else None
-    place, words = lines[1]
-    count = _number(words[0], "the number of layers", source, place)
-    if len(words) > 1 or count != len(lines) - 2 or not count:
-        message = f"must be the number of layers, which are {len(lines) - 2}, 1 or more"
+    (first, head), (place, words), *rest = lines
+    count = number(words[0], "the number of layers", source, place)
+    if len(words) > 1 or count != len(rest) or not count:
+        message = f"must be the number of layers, which are {len(rest)}, 1 or more"
         raise InputError(source, f"line {place}", f"{message}, not {' '.join(words)!r:.60}")
-    return head[0], bottom, tuple(_layer(words, source, place) for place, words in lines[2:])
+    said = parse_head(head, kind or head[0], PARALLELISMS, count, source, first)
+    return said, tuple(_layer(words, source, place) for place, words in rest)
 
 
 def _layer(words: list[str], source: str, line: int) -> _Layer:
@@ -255,14 +332,7 @@ def _layer(words: list[str], source: str, line: int) -> _Layer:
                 f"{what} collective must be one of {', '.join(_COLLECTIVES)}, not {kind!r:.60}"
             )
             raise InputError(source, f"line {line}", message)
-        duration = _number(time, f"{what} time", source, line)
-        size_bytes = _number(size, f"{what} size", source, line)
+        duration = number(time, f"{what} time", source, line)
+        size_bytes = number(size, f"{what} size", source, line)
         parts.append(_Part(duration, _COLLECTIVES[kind], size_bytes))
     return _Layer(words[0], *parts)
-
-
-def _number(text: str, what: str, source: str, line: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MOST):
-        message = f"{what} must be an integer from 0 to {_MOST}, not {text!r:.60}"
-        raise InputError(source, f"line {line}", message)
-    return int(text)

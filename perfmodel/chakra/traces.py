@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-__all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "trace_path"]
+__all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "groups_path", "trace_path"]
 
 MAX_RANKS = 1 << 20
 """Files of a set at most."""
@@ -17,6 +17,11 @@ ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
     """Return where the trace of an NPU is: ``PREFIX.RANK.et``."""
     return Path(f"{prefix}.{rank}{ending}")
+
+
+def groups_path(prefix: str | Path) -> Path:
+    """Return where the communicator groups of a set are: ``PREFIX.groups.json``."""
+    return Path(f"{prefix}.groups.json")
 
 
 def find_traces(prefix: str | Path) -> list[Path]:

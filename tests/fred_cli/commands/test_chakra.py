@@ -28,6 +28,7 @@ rank 1 {
 a: recv 8b from 0 tag 4
 }
 """
+NETWORK = {"topology": ["Ring"], "npus_count": [4], "bandwidth": [50], "latency": [500]}
 TEXT = "DATA\n1\na -1 10 NONE 0 20 NONE 0 30 ALLREDUCE 300 7\n"
 
 
@@ -110,6 +111,22 @@ def test_text_becomes_a_trace_for_each_npu(fred: Fred, traces: Path) -> None:
     assert not (traces / "w.et").exists()
 
 
+def test_transformer_text_becomes_a_set_with_its_groups(fred: Fred, traces: Path) -> None:
+    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0"
+    layer = "a -1 10 ALLREDUCE 4096 20 ALLREDUCE 4096 30 ALLREDUCE 4096 1\n"
+    written(traces / "gpt.txt", f"{head} checkpoint_initiates: 1 1\n2\n{layer * 2}")
+    fred.out("chakra", "convert", "gpt.txt", "-o", "gpt", "--npus", "4")
+    groups = {"1": (0, 1), "2": (2, 3), "3": (0, 2), "4": (1, 3)}
+    assert load_groups(traces / "gpt.groups.json") == groups
+    written(traces / "sys.json", {"all-reduce-implementation": ["ring"]})
+    written(traces / "net.json", NETWORK)
+    line = ["--system=sys.json", "--network=net.json", "--groups=gpt.groups.json"]
+    found = fred.json("estimate", "--workload=gpt", *line)
+    # Two layers of 60 us, and the forward pass of the first again.
+    assert [row["compute_ns"] for row in found["ranks"]] == [130_000] * 4
+    assert found["ranks"][0]["communication_ns"] > 0
+
+
 def test_trace_becomes_json_and_comes_back(fred: Fred, traces: Path) -> None:
     fred.out("chakra", "convert", "golden.et", "-o", "a.json")
     assert json.loads((traces / "a.json").read_text().splitlines()[0]) == {"version": "0.0.4"}
@@ -157,7 +174,7 @@ def test_real_set_is_valid_and_comes_back(fred: Fred, traces: Path) -> None:
     ("line", "folder", "work"),
     [
         ("ring.goal -o w", "w.1.et", "perfmodel.chakra.convert.to_traces"),
-        ("work.txt -o w.et --npus 3", "w.2.et", "perfmodel.chakra.convert.from_text"),
+        ("work.txt -o w.et --npus 3", "w.2.et", "perfmodel.chakra.convert.load_text"),
         ("golden.et -o w.json", "w.json", "perfmodel.chakra.convert.read"),
         (
             "--workload own.yaml --topology mesh:2x2 -o w",

@@ -12,7 +12,7 @@ from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Node
 from perfmodel.chakra.stats import measure
-from perfmodel.chakra.text import PARALLELISMS, from_text
+from perfmodel.chakra.text import PARALLELISMS, from_text, load_text
 from tests.written import written
 
 LAYERS = """a -1 10 ALLTOALL 100 20 ALLGATHER 200 30 ALLREDUCE 300 7
@@ -72,6 +72,19 @@ DLRM = DATA | {
     "a input-grad all-gather": {"c input-grad"},
     "a weight-grad": {"b input-grad", "a input-grad all-gather"},
 }
+TRANSFORMER = "HYBRID_TRANSFORMER model_parallel_NPU_group: 1"
+AGAIN = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1"
+RECOMPUTED = (
+    MODEL
+    | GRADIENTS
+    | {
+        "a recomputed forward": {"c forward all-reduce"},
+        "a recomputed forward all-to-all": {"a recomputed forward"},
+        "b recomputed forward": {"a recomputed forward all-to-all"},
+        "b recomputed forward all-reduce": {"b recomputed forward"},
+        "c input-grad": {"b recomputed forward all-reduce"},
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +97,9 @@ DLRM = DATA | {
         ("HYBRID_MODEL_DATA", MODEL | GRADIENTS),
         ("HYBRID_DLRM 1", DLRM),
         ("HYBRID_DLRM_ENHANCED 1", DLRM),
+        (TRANSFORMER, MODEL | GRADIENTS),
+        (AGAIN, MODEL | GRADIENTS),
+        (f"{AGAIN} checkpoints: 1 0 checkpoint_initiates: 1 2", RECOMPUTED),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -113,6 +129,48 @@ def test_next_pass_waits_for_the_weights_of_each_layer(
     for layer in "abc":
         assert found[f"{layer} forward'"] >= {f"{layer} {gate}"}
     assert "a weight-grad" not in found["b forward'"]
+
+
+def test_layers_between_a_checkpoint_and_the_next_are_recomputed(tmp_path: Path) -> None:
+    head = f"{AGAIN} checkpoints: 2 0 1 checkpoint_initiates: 1 2"
+    (nodes,) = from_text(text(tmp_path, head))
+    again = {name: deps for name, deps in graph(nodes).items() if "recomputed" in name}
+    assert again == {
+        "b recomputed forward": {"c forward all-reduce"},
+        "b recomputed forward all-reduce": {"b recomputed forward"},
+    }
+    # Two segments: layer a is computed again after the gradients of layer c.
+    layers = LAYERS + LAYERS.splitlines()[2].replace("c", "d", 1) + "\n"
+    head = f"{AGAIN} checkpoints: 2 0 2 checkpoint_initiates: 2 1 3"
+    (nodes,) = from_text(text(tmp_path, head, layers))
+    found = graph(nodes)
+    assert found["a recomputed forward"] == {"c weight-grad", "c input-grad all-reduce"}
+    assert found["b input-grad"] == {"a recomputed forward all-to-all"}
+
+
+def test_npus_of_a_transformer_share_models_and_parts_of_them(tmp_path: Path) -> None:
+    path = text(tmp_path, "HYBRID_TRANSFORMER model_parallel_NPU_group: 2")
+    found = load_text(path, npus=6)
+    assert found.groups == {
+        "1": (0, 1),
+        "2": (2, 3),
+        "3": (4, 5),
+        "4": (0, 2, 4),
+        "5": (1, 3, 5),
+    }
+    traces = from_text(path, npus=6)
+    for rank, nodes in enumerate(traces):
+        assert nodes == list(found.rank(rank))
+        for node in nodes:
+            group = node.attr("pg_name")
+            assert (group is None) == (node.type == NodeType.COMP_NODE)
+            if group:
+                assert rank in found.groups[str(group.value)]
+                assert len(found.groups[str(group.value)]) == (3 if "weight" in node.name else 2)
+    said = "^npus: must be a multiple of the 2 NPUs that share a model, not 3$"
+    with pytest.raises(InputError, match=said):
+        load_text(path, npus=3)
+    assert load_text(text(tmp_path, "DATA"), npus=6).groups == {}
 
 
 def test_numbers_of_the_text_are_those_of_the_nodes(tmp_path: Path) -> None:
@@ -174,7 +232,9 @@ def test_resnet_50_computes_as_long_as_the_documented_run(tmp_path: Path) -> Non
     assert all(node.integer("comm_size", 1) > 0 for node in traces[0])
 
 
-@pytest.mark.parametrize("head", [*list(PARALLELISMS)[:5], "HYBRID_DLRM 0", "HYBRID_DLRM 2"])
+@pytest.mark.parametrize(
+    "head", [*list(PARALLELISMS)[:5], "HYBRID_DLRM 0", "HYBRID_DLRM 2", TRANSFORMER]
+)
 def test_every_trace_can_run(tmp_path: Path, head: str) -> None:
     (nodes,) = from_text(text(tmp_path, head), passes=3)
     feeder, order = Feeder(nodes), list[int]()
