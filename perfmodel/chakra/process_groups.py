@@ -126,9 +126,10 @@ def _members(value: Any, source: str, field: str) -> tuple[int, ...]:
     if not isinstance(ranks, list):
         raise InputError(source, f"{field}: ranks", f"must be a list of ranks, not {value!r:.60}")
     found = tuple(cast("list[Any]", ranks))
-    bad = next((one for one in found if not _is_count(one)), None)
-    if bad is not None:
-        raise InputError(source, f"{field}: ranks", f"must be integers from 0 up, not {bad!r:.60}")
+    bad = [one for one in found if not _is_count(one)]
+    if bad:
+        message = f"must be integers from 0 up, not {bad[0]!r:.60}"
+        raise InputError(source, f"{field}: ranks", message)
     if len({*found}) < len(found):
         raise InputError(source, f"{field}: ranks", f"must have each rank once, not {value!r:.60}")
     return found

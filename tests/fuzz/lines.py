@@ -33,7 +33,8 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "chakra show": (("trace.json",),),
     "chakra stats": (("trace.json",),),
     "chakra validate": (("trace.json",),),
-    "chakra convert": (("trace.json", "layers.txt", "ring.goal"),),
+    "chakra groups": (("trace.json",),),
+    "chakra convert": (("trace.json", "et.json", "layers.txt", "ring.goal"),),
     "cluster": (("racks.yaml",),),
     "schema": (("topology", "astra-groups", "no-kind"),),
     "completion": (("bash", "tcsh"),),
@@ -80,6 +81,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--output": ("made", "made.et", "made.json", "folder", "a/b/made", ""),
     "--npus": ("1", "2"),
     "--passes": ("1", "3"),
+    "--kineto": ("kineto.json", "trace.json"),
     "--limit": ("0", "2"),
     "--batch": ("64", "1024"),
     "--control": (),
@@ -155,7 +157,8 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "chakra show": ((), ("--limit",)),
     "chakra stats": ((), ("--control",)),
     "chakra validate": ((), ("--control",)),
-    "chakra convert": (("--output",), ("--npus", "--passes", "--strategy")),
+    "chakra groups": (("--output",), ()),
+    "chakra convert": (("--output",), ("--kineto", "--npus", "--passes", "--strategy")),
     f"estimate --network {ROOT}/examples/astra-network.yaml": (
         ("--system", "--job"),
         ("--network-model", "--memory", "--groups", "--npu", "--no-symmetry"),
@@ -257,6 +260,9 @@ def run_line(inputs: tuple[list[str], dict[str, bytes]], folder: Path) -> None:
             status = ended.code
     out.seek(0)
     said, line = out.read(), err.getvalue()
+    while line.startswith("warning: "):
+        warning, line = line.split("\n", 1)
+        assert len(warning) <= LINE + len("warning: ")
     assert status in (0, 2, 3, 4), (status, line)
     if status == 2:
         assert line.endswith("\n")

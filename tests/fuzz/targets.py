@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from fred_cli.report.results import simulation_results
 from fred_cli.values import parse_clock, parse_group, parse_size
 from fred_hw.compiler.flows import read_flows
 from fred_hw.compiler.placement import Strategy
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, InputWarning
 from fred_hw.load import load_spec, parse_change
 from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
@@ -30,6 +31,8 @@ from perfmodel.astra.files.system import load_system
 from perfmodel.chakra.files import encode, read
 from perfmodel.chakra.goal import read_goal
 from perfmodel.chakra.node import Attr, Metadata, Node
+from perfmodel.chakra.process_groups import ProcessGroups
+from perfmodel.chakra.pytorch import from_pytorch
 from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import from_text
 from perfmodel.cluster.file import load_cluster
@@ -45,6 +48,7 @@ from tests.bases import bases
 from tests.fuzz.inputs import NUMBERS, TEXTS, VALUES, broken, documents
 from tests.fuzz.lines import check_line, lines, run_line
 from tests.perfmodel.chakra.golden import ALL_REDUCE
+from tests.perfmodel.chakra.pytorch_traces import GROUPS, execution_trace, kineto_trace
 
 __all__ = ["TARGETS", "Target"]
 
@@ -79,7 +83,9 @@ def refusing(read: Callable[[Path], object], name: str) -> Callable[[bytes, Path
         path = folder / name
         path.write_bytes(data)
         try:
-            read(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", InputWarning)
+                read(path)
         except InputError as error:
             check_line(f"error: {error}")
 
@@ -152,6 +158,9 @@ _JSON_NODE = {
     "unknownFields": "WgIIAQ==",
 }
 _LAYERS = (ROOT / "examples/three-layers.txt").read_bytes()
+_HEAD = b"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 "
+_TRANSFORMER = _LAYERS.replace(b"DATA", _HEAD + b"checkpoint_initiates: 1 2", 1)
+_GRAPH = {"workload_graph": [{"Id": 1, "Name": "k", "NodeType": 4, "data_deps": [], "runtime": 2}]}
 _GOAL = (ROOT / "examples/ring-2.goal").read_bytes()
 
 
@@ -210,6 +219,8 @@ _FILES = {
     "mem.yaml": documents(_ASTRA["memory"]),
     "groups.yaml": documents(_ASTRA["groups"]),
     "trace.json": st.one_of(broken(_TRACE), documents([_JSON_NODE]).map(b"{}".__add__)),
+    "et.json": documents([execution_trace()]),
+    "kineto.json": documents([kineto_trace()]),
     "layers.txt": broken(_LAYERS),
     "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
@@ -218,6 +229,19 @@ _FILES = {
     "sweep.yaml": documents(_SWEEPS[1:]),
     "results.json": documents(_RESULTS),
 }
+
+
+def _with_pytorch(broken_name: str) -> Callable[[bytes, Path], None]:
+    """Return a function that has one of two traces of a run converted with the other one whole."""
+
+    def convert(path: Path) -> object:
+        whole = {"et.json": execution_trace(), "kineto.json": kineto_trace()}
+        for name, said in whole.items():
+            if name != broken_name:
+                path.with_name(name).write_text(json.dumps(said))
+        return from_pytorch(path.with_name("et.json"), path.with_name("kineto.json"))
+
+    return refusing(convert, broken_name)
 
 
 def _measured(path: Path) -> object:
@@ -265,7 +289,19 @@ TARGETS: Mapping[str, Target] = {
     "trace as JSON": Target(
         documents([_JSON_NODE]).map(b"{}".__add__), refusing(_measured, "f.json"), 15
     ),
-    "text workload": Target(broken(_LAYERS), refusing(from_text, "f.txt"), 10),
+    "workload graph": Target(documents([_GRAPH]), refusing(_measured, "f.json"), 10),
+    "pytorch": Target(_FILES["et.json"], _with_pytorch("et.json"), 10),
+    "kineto": Target(_FILES["kineto.json"], _with_pytorch("kineto.json"), 10),
+    "process groups": Target(
+        documents([[GROUPS], GROUPS]),
+        refusing(lambda p: ProcessGroups(2).add(p.read_text(errors="replace"), str(p), 0), "f"),
+        10,
+    ),
+    "text workload": Target(
+        broken(_LAYERS) | broken(_TRANSFORMER),
+        refusing(lambda p: from_text(p, npus=4), "f.txt"),
+        10,
+    ),
     "goal": Target(broken(_GOAL), refusing(read_goal, "f.goal"), 10),
     "change": Target(_WORDS, _words(parse_change), 10),
     "clock": Target(_WORDS, _words(parse_clock), 5),

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-__all__ = ["execution_trace", "kineto_trace"]
+__all__ = ["GROUPS", "event", "execution_trace", "kineto_trace", "operator"]
 
 THREAD = "[pytorch|profiler|execution_trace|thread]"
 GROUPS = [

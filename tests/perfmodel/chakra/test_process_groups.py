@@ -62,6 +62,7 @@ def test_size_says_who_all_are_where_one_trace_alone_is_known() -> None:
         (values({"ranks": [0]}), "inputs: pg_name: must be a text, not None"),
         (values({"pg_name": "8"}), ".*'8': ranks: must be a list of ranks, not None"),
         (values({**LOW, "ranks": ["a"]}), ".*'8': ranks: must be integers from 0 up, not 'a'"),
+        (values({**LOW, "ranks": [None]}), ".*'8': ranks: must be integers from 0 up, not None"),
         (values({**LOW, "ranks": [True]}), ".*'8': ranks: must be integers from 0 up, not True"),
         (values({**LOW, "ranks": {"a": 0}}), ".*'8': ranks: must be integers from 0 up, not 'a'"),
         (values({**LOW, "ranks": [1, 1]}), ".*'8': ranks: must have each rank once, .*"),
