@@ -184,8 +184,8 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     boost_mode: _Switch = 0
     trace_enabled: _Switch = 0
     track_local_mem: _Switch = 0
-    local_mem_trace_filename: str | None = None
-    frequency: Annotated[float | None, number_range(0, 1e15)] = None
+    local_mem_trace_filename: Annotated[str | None, Field(examples=["local_mem_trace"])] = None
+    frequency: Annotated[float | None, number_range(0, 1e15), Field(examples=[1000])] = None
 
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 
