@@ -154,6 +154,11 @@ class Kineto:
             raise InputError(self._source, field, f"must be a time in us, not {value!r:.60}")
         return value
 
+    @property
+    def operations(self) -> int:
+        """How many operations ran on the device."""
+        return len(self._device)
+
     def launches(self, known: Collection[Event]) -> Iterator[tuple[float, Event, Event]]:
         """Yield what ran on the device: when it was launched, by which operator, and the operation.
 

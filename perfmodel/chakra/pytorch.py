@@ -14,6 +14,7 @@ threads. As on the device, operations of a stream follow each other too, and tho
 was made to wait for an event follow what was launched before the event.
 """
 
+import warnings
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, InputWarning
 
 from .json_files import mapping_of, read_object
 from .kinds import NodeType
@@ -72,6 +73,11 @@ def from_pytorch(path: Path, kineto: Path) -> tuple[list[Node], Metadata]:
     ------
     InputError
         A file is unreadable or something else, or they have no operator in common.
+
+    Warns
+    -----
+    InputWarning
+        Nothing says what launched some operations on the device, which are left out.
     """
     said = read_object(path)
     operators = _operators(said, str(path))
@@ -85,8 +91,15 @@ def from_pytorch(path: Path, kineto: Path) -> tuple[list[Node], Metadata]:
     if not by_event:
         message = f"must be of the same run as {path}: no 'Record function id' is an rf_id there"
         raise InputError(str(kineto), "", message)
+    launched = 0
     for begin, operator, event in trace.launches(by_event):
         by_event[operator].launched.append((begin, event))
+        launched += 1
+    left = trace.operations - launched
+    if left:
+        message = f"{left:,} of {trace.operations:,} operations on the device are left out"
+        text = f"{kineto}: {message}, as nothing says which operator launched them"
+        warnings.warn(text, InputWarning, stacklevel=1)
     nodes = _Nodes(operators, trace).made(str(path))
     return nodes, Metadata(attrs=tuple(_metadata(said)))
 
@@ -104,6 +117,9 @@ def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
     if "schema" not in said or not isinstance(nodes, list):
         message = "must be a PyTorch execution trace, with schema and nodes, and is none"
         raise InputError(source, "", message)
+    if "chakra" not in str(said["schema"]):
+        message = f"must be one for Chakra, such as 1.1.1-chakra.0.0.4, not {said['schema']!r:.60}"
+        raise InputError(source, "schema", message)
     found: dict[int, _Operator] = {}
     for place, value in enumerate(cast("list[object]", nodes)):
         where = f"nodes.{place}"
