@@ -85,7 +85,8 @@ def test_whoever_takes_one_of_some_names_completes_them_all() -> None:
         for parameter in context.command.params
         if parameter.type.name not in (*KINDS, "path") and parameter.opts[0] not in FREE
     }
-    of_files = {"chakra stats trace", "chakra validate trace", "estimate --job"}
+    of_files = {f"chakra {name} trace" for name in ("groups", "stats", "validate")}
+    of_files.add("estimate --job")
     assert {where for where, names in begins.items() if not names - {""}} == of_files
 
 
