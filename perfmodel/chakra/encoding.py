@@ -71,7 +71,7 @@ def task_from_bytes(data: bytes) -> Task:
         tuple(message.data_deps),
         message.duration_micros,
         tuple([_known(one) for one in message.attr]),
-        message.inputs.values if lists_groups(message) else "",
+        groups=message.inputs.values if lists_groups(message) else "",
     )
 
 
