@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from fred_cli.names import Named, names_in
 from fred_cli.options import as_json_option
 from fred_cli.output import say_json, table
 from fred_cli.progress import progress
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 
@@ -134,7 +134,5 @@ def _asked(names: Iterable[str]) -> list[str]:
 
     for name in names:
         if name not in ENTRIES:
-            near = get_close_matches(name, ENTRIES, 1)
-            more = f"; did you mean {near[0]}?" if near else ""
-            raise InputError("NAME", "", f"must be one of `fred records list`, not {name!r}{more}")
+            raise InputError("NAME", "", not_one_of(name, ENTRIES, listed_by="fred records list"))
     return list(dict.fromkeys(names))

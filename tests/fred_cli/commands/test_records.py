@@ -172,8 +172,8 @@ def test_wrong_names_are_refused(fred: Fred) -> None:
         status, _, err = fred("records", command, "mesh-5x5")
         assert status == 2
         assert err == (
-            "error: NAME: must be one of `fred records list`, not 'mesh-5x5'; "
-            "did you mean mesh-5x4?\n"
+            f"error: NAME: must be one of the {len(ENTRIES)} names that 'fred records list' lists, "
+            "not 'mesh-5x5'; did you mean 'mesh-5x4'?\n"
         )
     status, _, err = fred("records", "update")
     assert status == 2 and "must be given, or --stale, and not both" in err

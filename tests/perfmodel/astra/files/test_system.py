@@ -47,7 +47,7 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
         ),
         ({"local-mem-bw": -1}, "local-mem-bw: must be a number from 1e-06 .*, not -1"),
         ({"local-mem-bw": False}, "local-mem-bw: must be a number from 1e-06 .*, not False"),
-        ({"peak-pref": 1}, ".*unknown key; allowed are .*; did you mean peak-perf[?]"),
+        ({"peak-pref": 1}, ".*unknown key; allowed are .*; did you mean 'peak-perf'[?]"),
         ({"track-local-mem": "m"}, "track-local-mem: must be an integer from 0 to 1, not 'm'"),
         ({"endpoint-delay": -1}, "endpoint-delay: must be an integer from 0 .*, not -1"),
     ],
