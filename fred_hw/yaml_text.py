@@ -1,13 +1,14 @@
 """The reader of YAML, of version 1.2 with its core schema (yaml.org/spec/1.2.2, chapter 10).
 
 Text, numbers, ``true``, ``false``, ``null``, lists and mappings, and no other tags. PyYAML reads
-the syntax; values are made of its events here, so that what aliases repeat and what is nested is
-counted before it is made.
+the syntax, event by event; values are made of its events here. The depth of the nesting and the
+values that aliases repeat are counted before a value is made, and before PyYAML reads on: it takes
+time quadratic in the depth.
 """
 
 import re
-from collections.abc import Hashable, Iterable
-from contextlib import suppress
+from collections.abc import Hashable
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ from .plain import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, BadTextError, finite, refu
 __all__ = ["parse_yaml"]
 
 _KEPT_CHARACTERS = 1 << 13
-"""Texts up to this size that were read just before are not parsed again: 2 MB of events each."""
+"""The values of texts up to this size are kept: PyYAML takes 0.1 s for the text."""
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -38,7 +39,7 @@ def parse_yaml(text: str) -> Any:
         It is no such text, or beyond the bounds of this module; names neither source nor field.
     """
     try:
-        return _Builder().build(text)
+        return deepcopy(_kept(text)) if len(text) <= _KEPT_CHARACTERS else _Builder().build(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "not readable")
@@ -50,17 +51,10 @@ def parse_yaml(text: str) -> Any:
     raise InputError("", "", f"must be YAML, not text with an error{bad}") from None
 
 
-def _events(text: str) -> Iterable[yaml.Event]:
-    """Return the events of a YAML text; those of a small one are kept, as PyYAML takes its time."""
-    if len(text) <= _KEPT_CHARACTERS:
-        with suppress(yaml.YAMLError, ValueError, OverflowError):
-            return _kept(text)
-    return yaml.parse(text, yaml.SafeLoader)  # what is wrong before an error comes first
-
-
 @lru_cache(maxsize=32)
-def _kept(text: str) -> tuple[yaml.Event, ...]:
-    return tuple(yaml.parse(text, yaml.SafeLoader))
+def _kept(text: str) -> Any:
+    """Return the value of a small text, which is not parsed again when it is read again."""
+    return _Builder().build(text)
 
 
 class _Builder:
@@ -78,7 +72,7 @@ class _Builder:
         open_: list[tuple[Any, list[Hashable], str | None, int]] = []
         root: Any = None
         documents = 0
-        for event in _events(text):
+        for event in yaml.parse(text, yaml.SafeLoader):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1

@@ -1,5 +1,6 @@
 """Tests of fred_hw.reading."""
 
+import contextlib
 import os
 import socket
 import time
@@ -65,6 +66,8 @@ def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
         ("*a", " at line 1: an alias must name what is anchored and ended before it"),
         (40 * "[", " at line 1: values may be nested at most 32 deep"),
         (r'a: "\ud800"', r" at line 1: \\ud800 must stand with the other half of its character"),
+        (8000 * "[", " at line 1: values may be nested at most 32 deep"),
+        (8000 * "{a: ", " at line 1: values may be nested at most 32 deep"),
         (40 * "- ", " at line 1: values may be nested at most 32 deep"),
         ("[" * 200_000, " at line 1: values may be nested at most 32 deep"),
         ("a: 1\nb: 2\na: 3", " at line 3: the key 'a' may be there once"),
@@ -106,6 +109,15 @@ def test_what_is_wrong_first_is_told_again_and_again() -> None:
     for _ in range(2):
         with pytest.raises(InputError, match="at line 2: the key 'a' may be there once"):
             parse_yaml("a: 1\na: 2\nb: [\n")
+
+
+@pytest.mark.parametrize("size", [8_000, 100_000])
+@pytest.mark.parametrize("piece", ["[", "{", "{a: [", "- ", "? ", "a: ", "'", "&a ", "!!str ", "%"])
+def test_no_text_of_one_piece_takes_long(piece: str, size: int) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(InputError):
+        parse_yaml(piece * (size // len(piece)))
+    assert time.process_time() - begun < 3
 
 
 def test_aliases_take_neither_memory_nor_time() -> None:
