@@ -1,5 +1,6 @@
 """Specifications from files and presets."""
 
+import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -53,7 +54,7 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     """
     preset = find_choice(source, PRESETS)
     path = preset_path(preset) if preset else Path(source)
-    if not preset and not path.exists() and not path.suffix:
+    if not preset and not os.access(path, os.F_OK) and not path.suffix:
         raise InputError(source, "", _missing(source))
     return load_model(SwitchSpec, preset or source, changes, path)
 
@@ -83,11 +84,16 @@ def _missing(source: str) -> str:
 
 
 def has_key(source: str, key: str) -> bool:
-    """Return whether ``source`` is a YAML file with a key, by which fabrics are told apart."""
-    try:
-        data = read_data(Path(source))
-    except InputError:
-        return False  # who reads it as something else says why
+    """Return whether ``source`` is a YAML file with a key, which tells kinds of fabrics apart.
+
+    Raises
+    ------
+    InputError
+        There is such a file, and it cannot be read.
+    """
+    if find_choice(source, PRESETS) or not os.access(source, os.F_OK):
+        return False
+    data = read_data(Path(source))
     return isinstance(data, Mapping) and key in data
 
 

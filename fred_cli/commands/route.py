@@ -120,11 +120,11 @@ def command(
         _refuse(of_switches, "a switch, not a wafer")
         fabric("wafer", generation=number, collectives=collectives or COLLECTIVES[0])
         return 0
+    spec = read_spec(spec_source, changes)  # what is wrong with the file comes before the options
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
-    spec = read_spec(spec_source, changes)
     bound = DEFAULT_CONFLICTS if conflicts is None else conflicts
     return _route(spec, strategy, flows_file, bound, number, picture, as_json)
 

@@ -130,6 +130,13 @@ REFUSED = {
     "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
     "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
     "wafer or a mesh, not a switch",
+    "route not-yaml.yaml -o x.json": r"not-yaml\.yaml: must be YAML, not text with an error .*",
+    "route not-yaml.yaml --size 1KiB": r"not-yaml\.yaml: must be YAML, not text with an error .*",
+    "route not-yaml.yaml --algorithm ring": r"not-yaml\.yaml: must be YAML, not text with .*",
+    "route not-yaml.yaml --collectives ring": r"not-yaml\.yaml: must be YAML, not text with .*",
+    "route unknown-key.yaml -o x.json": r"unknown-key\.yaml: bogus: unknown key; .*",
+    "route missing.yaml -o x.json": r"missing\.yaml: must be an existing file, not a missing one",
+    "route missing -o x.json": r"missing: must be an existing file or one of the presets .*",
     "route small.yaml --strategy MP2-DP2-PP1 --algorithm ring": r"route: --algorithm: must be "
     "given with a mesh, not a switch or a wafer",
     "route wafer.yaml --strategy MP2-DP2-PP1 --algorithm ring": r"route: --algorithm: must be "
