@@ -14,11 +14,11 @@ from perfmodel.workloads.workload import Workload, parse_strategy
 
 from .compute import Npu, npu_of
 from .compute_model import compute_model
-from .iteration import Iteration, simulate_iteration
+from .iteration import Iteration, Plan, simulate_iteration
 from .memory import Memory
 from .operations import Operations
 from .parts import Exposed
-from .placement.place import Placement
+from .placement.place import Placement, place
 from .search import default_placement
 
 __all__ = ["Estimate", "estimate", "simulate", "summarize", "with_batch"]
@@ -167,12 +167,14 @@ def simulate(
         there = Operations(topology, placed, algorithm, memory)
         return simulate_iteration(*how, placed, npu, scale, there, repeats=repeats).time_s
 
+    if fitting:  # before placements are compared: the need does not depend on the placement
+        anywhere = place(topology, strategy)
+        there = Operations(topology, anywhere, algorithm, memory)
+        _check_memory(workload, strategy, Plan(*how, anywhere, npu, there).memory)
     by = (placement, iteration_s, algorithm, memory)
     placed = default_placement(*how, strategy, *by)
     operations = Operations(topology, placed, algorithm, memory)
     iteration = simulate_iteration(*how, placed, npu, scale, operations, repeats=repeats)
-    if fitting:
-        _check_memory(workload, iteration)
     return iteration, npu, scale, compute
 
 
@@ -225,8 +227,7 @@ def summarize(
     )
 
 
-def _check_memory(workload: Workload, iteration: Iteration) -> None:
-    need, strategy = iteration.memory, iteration.placement.strategy
+def _check_memory(workload: Workload, strategy: Strategy, need: Memory) -> None:
     if need.state_bytes <= need.available_bytes:
         return
     given = f"{need.state_bytes / 1e9:.1f} GB of {need.available_bytes / 1e9:g} GB as {strategy}"

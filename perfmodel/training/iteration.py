@@ -96,6 +96,11 @@ class Plan:
         Whether microbatches that take as long as those before are left out, where that is sure;
         an iteration has not all tasks then.
 
+    Attributes
+    ----------
+    memory : Memory
+        Need of the NPU that needs most; the same for all placements of a strategy.
+
     Raises
     ------
     InputError
@@ -133,7 +138,7 @@ class Plan:
         )
         stages = _stages(workload, strategy, self._job)
         self._stages = stages
-        self._memory = memory(workload, strategy, stages, npu.hbm_bytes)
+        self.memory = memory(workload, strategy, stages, npu.hbm_bytes)
         self._repeats = repeats and workload.microbatches > _SHORT
         self._known: dict[int, Simulation] = {}
 
@@ -211,7 +216,7 @@ class Plan:
             communication_s={kind: max(times_s[kind]) for kind in PRIORITIES},
             tasks=tuple(tasks),
             run=run,
-            memory=self._memory,
+            memory=self.memory,
             placement=self.placement,
             assumptions=tuple(self._operations.assumptions),
             storage=self._operations.storage,

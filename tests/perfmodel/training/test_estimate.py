@@ -102,6 +102,20 @@ def test_model_that_fits_no_memory_is_refused() -> None:
         run("fred-d", "transformer-1t", npu=Npu(hbm_bytes=50e9))
 
 
+@pytest.mark.parametrize("placement", ["auto", "anneal", "linear"])
+def test_memory_is_checked_before_anything_is_simulated(
+    placement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        pytest.fail("simulated before the memory was checked")
+
+    monkeypatch.setattr("perfmodel.training.estimate.default_placement", late)
+    monkeypatch.setattr("perfmodel.training.estimate.simulate_iteration", late)
+    job = replace(load_workload("gpt-3"), mode="stationary")
+    with pytest.raises(InputError, match=r"^gpt-3: mode: must be streaming where weights"):
+        estimate(shared_topology("mesh:5x4"), job, placement=placement)
+
+
 def test_other_compute_models_are_refused() -> None:
     with pytest.raises(InputError, match=r"^compute: must be one of .*, not 'guessed'$"):
         run("fred-d", "gpt-3", compute="guessed")
