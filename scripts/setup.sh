@@ -26,10 +26,12 @@ if [ "${#missing[@]}" -gt 0 ]; then
     if command -v apt-get >/dev/null && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
         echo "set-up: installing Debian packages: ${missing[*]}"
         export DEBIAN_FRONTEND=noninteractive
-        $sudo apt-get -q update >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+        log=$(mktemp) # a name that nobody else can know: this may be written as root
+        trap 'rm -f "$log"' EXIT
+        $sudo apt-get -q update >"$log" 2>&1 || tail -n 5 "$log" >&2
         for name in "${missing[@]}"; do # one that cannot be had keeps none of the others away
             $sudo apt-get -q -y --no-install-recommends install "$name" \
-                >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+                >"$log" 2>&1 || tail -n 5 "$log" >&2
         done
     fi
     for name in "${missing[@]}"; do
