@@ -11,6 +11,7 @@ from typing import Any
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel
+from fred_hw.folders import writing_to
 from fred_hw.reading import read_text
 from gen.design import generate
 from gen.level import LEVELS
@@ -182,14 +183,9 @@ def from_verilog(path: Path, top: str) -> Source:
 @contextmanager
 def _work_folder() -> Iterator[Path]:
     """Give a folder for files in between, which may turn out to be full."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="fred-synth-") as folder:
-            yield Path(folder)
-    except OSError as error:
-        if error.filename is not None:  # which says where
-            raise
-        message = f"must be a folder that can be written to, not one with: {error.strerror}"
-        raise InputError(tempfile.gettempdir(), "", message) from None
+    base = Path(tempfile.gettempdir())
+    with writing_to(base), tempfile.TemporaryDirectory(prefix="fred-synth-", dir=base) as folder:
+        yield Path(folder)
 
 
 def synthesize(

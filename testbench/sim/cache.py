@@ -1,6 +1,9 @@
 """One store of what simulators build: by content, shared by all runs and processes."""
 
+import errno
 import hashlib
+import json
+import logging
 import os
 import shutil
 import tempfile
@@ -12,7 +15,18 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from fred_hw.errors import InputError
+from fred_hw.folders import refused_folder, writing_to
+from fred_hw.reading import parse_json
+
+from .tools import SimulatorError
+
 __all__ = ["BUILDS", "Built", "built", "cache_folder", "cpu_s", "prune"]
+
+_LOG = logging.getLogger(__name__)
+
+_CONTENTS = "contents.json"
+"""File in each folder with the hashes of all others."""
 
 KEPT_BYTES, KEPT_DAYS = 2 << 30, 30
 """More than so much, or unused for so long, is removed."""
@@ -51,7 +65,8 @@ def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> P
     """Return the folder with what ``build`` makes of ``content``, built unless it is there.
 
     One process builds, others that want the same wait for it. A build that fails or is cut short
-    leaves nothing.
+    leaves nothing. The folder lists its files with their hashes; if one is missing or has another
+    hash, a line is logged and the folder is built again.
 
     Parameters
     ----------
@@ -61,26 +76,70 @@ def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> P
         All that the result depends on: sources, options, versions.
     build : callable
         Fills the empty folder that it is given. The folder is moved afterwards.
+
+    Raises
+    ------
+    InputError
+        The cache cannot be written; names its folder.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_CONTENTS.encode())
     for part in content:
         digest.update(part.encode() + b"\0")
     root = cache_folder()
     place = root / f"{name}-{digest.hexdigest()[:20]}"
-    root.mkdir(parents=True, exist_ok=True)
-    with FileLock(root / f"{place.name}.lock"):
-        if not place.exists():
-            begun, before = cpu_s(), len(BUILDS)
-            with tempfile.TemporaryDirectory(dir=root, prefix="building-") as folder:
-                aside = Path(folder) / "content"
-                aside.mkdir()
-                build(aside)
-                aside.rename(place)
-            others = sum(other.cpu_s for other in BUILDS[before:])  # that it needed
-            BUILDS.append(Built(name, cpu_s() - begun - others))
-            prune(KEPT_BYTES, KEPT_DAYS)
-        os.utime(place)
+    with writing_to(root):
+        root.mkdir(parents=True, exist_ok=True)
+        with FileLock(root / f"{place.name}.lock"):
+            if place.exists() and _damaged(place):
+                _LOG.warning("%s: was damaged and is built again", place)
+                shutil.rmtree(place)
+            if not place.exists():
+                _build(name, build, place)
+            os.utime(place)
     return place
+
+
+def _build(name: str, build: Callable[[Path], None], place: Path) -> None:
+    """Fill a folder of the cache, all of it or nothing."""
+    begun, before, root = cpu_s(), len(BUILDS), place.parent
+    with tempfile.TemporaryDirectory(dir=root, prefix="building-") as folder:
+        aside = Path(folder) / "content"
+        aside.mkdir()
+        try:
+            build(aside)
+        except SimulatorError as error:
+            full = os.strerror(errno.ENOSPC)  # as compilers report it
+            if full in str(error):
+                raise refused_folder(root, full) from None
+            raise
+        (aside / _CONTENTS).write_text(json.dumps(_hashes(aside)), encoding="utf-8")
+        aside.rename(place)
+    others = sum(other.cpu_s for other in BUILDS[before:])  # that it needed
+    BUILDS.append(Built(name, cpu_s() - begun - others))
+    prune(KEPT_BYTES, KEPT_DAYS)
+
+
+def _hashes(place: Path) -> dict[str, str]:
+    """Return the hash of each file below a folder by its name."""
+    return {
+        str(path.relative_to(place)): _hash(path)
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _damaged(place: Path) -> bool:
+    """Return whether a folder lacks files that were built, or has others in their place."""
+    try:
+        hashes = parse_json((place / _CONTENTS).read_text(encoding="utf-8"))
+        return any(_hash(place / name) != one for name, one in hashes.items())
+    except (OSError, ValueError, AttributeError, InputError):
+        return True
 
 
 def _there(places: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:

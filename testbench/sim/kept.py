@@ -1,16 +1,17 @@
 """Generated Verilog on disk: who wants what another process has generated only reads it."""
 
 import hashlib
-import pickle
+import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_type_hints
 
 import psutil
+from pydantic import TypeAdapter
 
 import fred_hw
 import gen
@@ -32,7 +33,12 @@ _UNSURE_S = 2.0
 
 
 class Written(Protocol):
-    """What is simulated of a design: the text, and the name of its top module."""
+    """What is simulated of a design: the text, and the name of its top module.
+
+    It is a dataclass; what it may have as ``spec`` is what it was generated from.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def name(self) -> str: ...
@@ -79,7 +85,7 @@ def kept(
     Parameters
     ----------
     write : callable
-        Function of a module that generates a design.
+        Function of a module that generates a design, annotated with the class of it.
     model : FileModel
         What it is generated from.
     faults : collection of Fault
@@ -96,11 +102,16 @@ def kept(
     if sources is None or not all(map(_ours, makers)):
         return made()
 
+    kind: type[Some] = get_type_hints(write)["return"]
+    # A design refers to what it is generated from, which is given.
+    spec = {"spec": model} if "spec" in kind.__dataclass_fields__ else {}
+
     def build(folder: Path) -> None:
         design = made()
         if source_digest(*_roots()) != sources:
             raise _ChangedError(design)
-        (folder / "design").write_bytes(pickle.dumps(design))
+        said = TypeAdapter(kind).dump_json(design, exclude={"spec"})
+        (folder / "design.json").write_bytes(said)
 
     names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
     # What it is says of what subclasses its parts are, too.
@@ -109,7 +120,8 @@ def kept(
         place = built(f"{write.__name__.strip('_')}-verilog", content, build)
     except _ChangedError as changed:
         return changed.design
-    return pickle.loads((place / "design").read_bytes())
+    said = json.loads((place / "design.json").read_bytes())
+    return TypeAdapter(kind).validate_python(said | spec)
 
 
 def _ours(function: Any) -> bool:

@@ -1,14 +1,18 @@
 """Tests of testbench.sim.cache."""
 
+import errno
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fred_hw.errors import InputError
 from testbench.sim.cache import BUILDS, built, cache_folder, cpu_s, prune
+from testbench.sim.tools import SimulatorError
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +53,73 @@ def test_a_build_that_fails_leaves_nothing(cache: Path) -> None:
         built("unit", ["text"], fail)
     assert [path for path in cache.iterdir() if path.is_dir()] == []
     assert (built("unit", ["text"], write) / "model").exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"buil", b"builT", os.urandom(64)], ids=str)
+@pytest.mark.parametrize("name", ["model", "contents.json"])
+def test_what_is_damaged_is_built_again_and_said(
+    name: str, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = built("unit", ["text"], write)
+    if content is None:
+        (place / name).unlink()
+    else:
+        (place / name).write_bytes(content)
+    assert built("unit", ["text"], write) == place
+    assert (place / "model").read_text() == "built"
+    (said,) = caplog.messages
+    assert said == f"{place}: was damaged and is built again"
+    assert built("unit", ["text"], refuse) == place
+
+
+@pytest.mark.parametrize("listing", ["[]", "{", "3", '{"model": 3}', "[" * 5000])
+def test_a_listing_of_another_kind_is_damage(listing: str) -> None:
+    place = built("unit", ["text"], write)
+    (place / "contents.json").write_text(listing)
+    built("unit", ["text"], write)
+    assert built("unit", ["text"], refuse) == place
+
+
+def test_files_in_folders_are_checked_too() -> None:
+    def deep(folder: Path) -> None:
+        (folder / "a" / "b").mkdir(parents=True)
+        (folder / "a" / "b" / "model").write_text("built")
+
+    place = built("unit", ["text"], deep)
+    built("unit", ["text"], refuse)
+    (place / "a" / "b" / "model").write_text("")
+    built("unit", ["text"], deep)
+    assert (place / "a" / "b" / "model").read_text() == "built"
+
+
+def system(_: Path) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def compiler(_: Path) -> None:
+    raise SimulatorError("clang++ could not build the model: No space left on device")
+
+
+@pytest.mark.parametrize("build", [system, compiler])
+def test_a_full_disk_names_the_cache(cache: Path, build: Callable[[Path], None]) -> None:
+    message = f"^{cache}: must be a folder that can be written to, not one with: No space left .*"
+    with pytest.raises(InputError, match=message):
+        built("unit", ["text"], build)
+    assert [path for path in cache.iterdir() if path.is_dir()] == []
+
+
+def test_a_cache_that_is_no_folder_is_named(cache: Path) -> None:
+    cache.write_text("a file")
+    with pytest.raises(InputError, match=f"^{cache}: must be a folder that can be written to"):
+        built("unit", ["text"], write)
+
+
+def test_a_program_that_is_missing_is_no_fault_of_the_cache() -> None:
+    def missing(_: Path) -> None:
+        subprocess.run(["/no/such/program"], check=False)
+
+    with pytest.raises(FileNotFoundError, match="/no/such/program"):
+        built("unit", ["text"], missing)
 
 
 def test_what_a_build_builds_for_itself_is_told_apart() -> None:

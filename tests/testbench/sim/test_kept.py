@@ -53,6 +53,23 @@ def test_what_is_kept_is_what_is_generated() -> None:
         assert kept(generate, TINY) == design
 
 
+@pytest.mark.parametrize("content", [b"", os.urandom(100), b"cos\nsystem\n(S'exit 3'\ntR."])
+def test_a_damaged_design_is_generated_again_and_runs_nothing(
+    content: bytes, cache: Path, generated: list[str]
+) -> None:
+    kept(generate, TINY)
+    (folder,) = folders(cache)
+    (folder / "design.json").write_bytes(content)
+    assert kept(generate, TINY).verilog == "// 2"
+    assert kept(generate, TINY).verilog == "// 2"
+
+
+def test_a_kept_design_has_the_files_of_a_generated_one() -> None:
+    design, again = (kept(generate, TINY) for _ in range(2))
+    assert again.spec is TINY
+    assert again.files() == design.files()
+
+
 def test_what_is_there_is_only_read(generated: list[str]) -> None:
     one, other = (kept(generate, TINY) for _ in range(2))
     assert one == other and one.verilog == "// 1"
