@@ -36,6 +36,7 @@ def main() -> None:
     the input, the outputs or the memory; 1 where the reader of standard output went away; 128
     and the number of the signal after SIGINT and SIGTERM.
     """
+    streams = sys.stdout, sys.stderr
     try:
         _begin()
         status = _run()
@@ -57,6 +58,7 @@ def main() -> None:
     # What is done is done: nothing may interrupt the end.
     _handle(signal.SIG_IGN)
     _leave_output()
+    sys.stdout, sys.stderr = streams
     sys.exit(status)
 
 
@@ -78,11 +80,16 @@ def _begin() -> None:
             os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:
         sys.stderr = io.StringIO()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # of names that a locale has no letters for
+    sys.stdout, sys.stderr = _harmless(sys.stdout), _harmless(sys.stderr)
+
+
+def _harmless(stream: Any) -> Any:
+    """Return a stream that takes any name: with letters that the locale lacks, or control codes."""
+    from .streams import VisibleStream
+
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    return None if stream is None else VisibleStream(stream)
 
 
 def _run() -> int:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import FieldError, InputError
+from fred_hw.visible import visible
 
 __all__ = [
     "as_csv",
@@ -116,17 +118,20 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     from rich.table import Table
     from rich.text import Text
 
-    view = Table(title=Text(title, style="italic"), title_justify="left", box=box.SIMPLE_HEAD)
+    view = Table(
+        title=Text(visible(title), style="italic"), title_justify="left", box=box.SIMPLE_HEAD
+    )
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or _numeric(row[index]) for row in rows)
         view.add_column(
             Text(column), justify="right" if index and numeric else "left", no_wrap=numeric
         )
     for row in rows:
-        view.add_row(*(Text(str(cell)) for cell in row))
-    console = Console(highlight=False)
+        view.add_row(*(Text(visible(str(cell))) for cell in row))
+    file = getattr(sys.stdout, "stream", sys.stdout)  # which lets styles through
+    console = Console(file=file, highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=_FILE_WIDTH)
+        console = Console(file=file, highlight=False, width=_FILE_WIDTH)
     console.print(view)
 
 

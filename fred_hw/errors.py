@@ -1,5 +1,7 @@
 """The error that bad input ends in."""
 
+from .visible import visible
+
 __all__ = ["LINE", "FieldError", "InputError", "InputWarning", "one_line"]
 
 LINE = 300
@@ -18,12 +20,7 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
     """
     if len(text) > 20 * limit:  # as a character may become ten, more of it is never shown
         text = f"{text[: 10 * limit]}...{text[-10 * limit :]}"
-    text = " ".join(text.split())
-    if not text.isprintable():
-        text = "".join(
-            one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
-            for one in text
-        )
+    text = visible(" ".join(text.split()))
     if len(text) <= limit:
         return text
     tail = limit // 3

@@ -2,11 +2,9 @@
 
 import base64
 import gzip
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -14,6 +12,8 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from fred_hw.reading import SUFFIXES
+
+from .markup import escape, script_json
 
 __all__ = [
     "INK",
@@ -131,9 +131,7 @@ def _swatch(colour: str) -> str:
 
 
 def _panel(panel: Panel) -> str:
-    plot = json.dumps({"data": panel.data, "layout": panel.layout}, separators=(",", ":"))
-    # Within a script only this could end it.
-    plot = plot.replace("</", "<\\/")
+    plot = script_json({"data": panel.data, "layout": panel.layout})
     label = escape(f"{panel.title}. {panel.said}" if panel.said else panel.title)
     return (
         f'<div class="panel"><p class="panel-title">{escape(panel.title)}</p>'

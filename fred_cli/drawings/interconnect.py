@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
+
+from .markup import escape
 
 __all__ = ["COLOURS", "draw_interconnect"]
 

@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Mapping
-from html import escape
 
 from perfmodel.topology.graph import Topology
+
+from .markup import escape
 
 __all__ = ["colour_key", "dark_colours", "draw_loads"]
 

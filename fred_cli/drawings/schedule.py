@@ -1,10 +1,11 @@
 """A schedule as an SVG: NPUs from top to bottom, steps to the right, an arrow per transfer."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import Schedule
+
+from .markup import escape
 
 __all__ = ["MAX_DRAWN", "draw_schedule", "refuse_crowd"]
 

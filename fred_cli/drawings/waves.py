@@ -1,7 +1,8 @@
 """Waves of an interconnect as an SVG: what stands on each port in each cycle."""
 
 from collections.abc import Sequence
-from html import escape
+
+from .markup import escape
 
 __all__ = ["MOST_PORTS", "draw_waves"]
 

@@ -28,6 +28,7 @@ from fred_hw.compiler.routing import route
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
+from fred_hw.visible import visible
 from gen.design import generate
 from gen.write import check_file, check_folder, write_files
 from perfmodel.studies.compare import Row
@@ -208,6 +209,7 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fred_cli.report", "templates"),
         autoescape=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,

@@ -1,0 +1,23 @@
+"""Text that shows every character: the one place where what does not print is escaped."""
+
+__all__ = ["visible"]
+
+_KEPT = "\n\t"
+
+
+def visible(text: str) -> str:
+    """Return ``text`` with each character that does not print as Python writes it in a string.
+
+    Control characters, marks that turn the direction of text, and halves of characters are such;
+    line ends and tabs stay. A terminal obeys nothing that is left, and XML may hold all of it.
+    """
+    return "\n".join(
+        line if line.replace("\t", "").isprintable() else "".join(map(_shown, line))
+        for line in text.split("\n")
+    )
+
+
+def _shown(one: str) -> str:
+    if one.isprintable() or one in _KEPT:
+        return one
+    return one.encode("unicode_escape").decode("ascii")
