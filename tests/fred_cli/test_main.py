@@ -156,9 +156,9 @@ def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> N
 
 
 def test_file_name_that_the_system_refuses_is_one_line(refused: Callable[..., str]) -> None:
-    said = refused("gen", "n" * 300, "-o", "o")
-    assert re.fullmatch(r"error: n+\.\.\.n+: must be usable, not with: File name too long", said)
-    assert len(said) == 300
+    said = refused("gen", "n" * 300 + ".yaml", "-o", "o")
+    assert re.fullmatch(r"error: n+\.\.\.n+\.yaml: must be readable, not File name too long", said)
+    assert len(said) <= 300
 
 
 def test_installed_command_works_and_refuses(place: Path) -> None:
