@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from errno import ENOSPC
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Event
@@ -17,7 +18,7 @@ from fred_hw.errors import InputError
 from fred_hw.progress import count
 
 from .liberty import Libraries
-from .process import Worker, running
+from .process import Worker, reading, running
 
 __all__ = [
     "EFFORTS",
@@ -184,10 +185,11 @@ def map_design(
         commands["flip_flops"] += "".join(dear)
         commands["inverting"] = libraries.inverting_registers
     (work / "design.v").write_text(verilog, encoding="utf-8")
-    with running(work / "yosys.log", label) as worker:
+    with running(work / "yosys.log", label, reading(verilog)) as worker:
         found = worker.do("read", verilog="design.v", top=top, flat=options.flat)
     sizes: dict[str, int] = found["sizes"]
     _check_names(sizes, found["boxes"], libraries, label)
+    _check_hierarchy(found["inside"], label)
     order = sorted(sizes, key=lambda module: (-sizes[module], module))
     try:
         results = _map_each(order, commands, label, work, options.progress)
@@ -265,6 +267,24 @@ def _check_names(
         if name in libraries.cells:
             message = "must have a name of its own, not that of a cell of the library"
             raise InputError(label, f"module {name}", message)
+
+
+def _check_hierarchy(inside: dict[str, list[str]], label: str) -> None:
+    """Refuse a module in itself, which Yosys does not look for.
+
+    Parameters
+    ----------
+    inside : dict of str to list of str
+        Kinds of instances in each module.
+    label : str
+        Whom to name.
+    """
+    try:
+        TopologicalSorter(inside).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        message = f"must not contain itself, as in {' < '.join(cycle)}"
+        raise InputError(label, f"module {cycle[0]}", message) from None
 
 
 def _map_each(

@@ -8,14 +8,49 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
 
-__all__ = ["Worker", "running"]
+__all__ = ["MAPPING", "Limits", "Worker", "reading", "running"]
 
-_ERROR = re.compile(r"^(?:\S+?:(\d+): )?ERROR: (.*)", re.MULTILINE)
+_ERROR = re.compile(r"^(?:([^\n:]+):(\d+): )?ERROR:\s*(.*)", re.MULTILINE)
+_NO_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory")
+_NO_FILE = re.compile(r"Can(?:'t| ?not) open")
+_DESIGN = "design.v"
+_LOG_BYTES = 1 << 16
+"""What is read of a log, from its end: elaboration may print any amount."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may take.
+
+    Parameters
+    ----------
+    cpu_s : int
+        Processor time [s].
+    memory_bytes : int
+        Memory [B].
+    """
+
+    cpu_s: int
+    memory_bytes: int
+
+
+MAPPING = Limits(2 * 3600, 8 << 30)
+"""Limits of mapping a module: ABC takes minutes for the largest that are generated."""
+
+
+def reading(verilog: str) -> Limits:
+    """Return the limits of reading Verilog.
+
+    A switch of 8 ports, 2 MB of text, takes 2 s and 260 MiB, and flattened 9 s and 930 MiB.
+    """
+    megabytes = len(verilog) >> 20
+    return Limits(6 + 8 * megabytes, (768 + 512 * megabytes) << 20)
 
 
 class Worker:
@@ -27,12 +62,15 @@ class Worker:
         What Yosys prints.
     source : str
         Whom to name when Yosys refuses the design.
+    limits : Limits
+        What it may take.
     """
 
-    def __init__(self, log: Path, source: str) -> None:
-        self.log, self._source = log, source
+    def __init__(self, log: Path, source: str, limits: Limits = MAPPING) -> None:
+        self.log, self._source, self._limits = log, source, limits
+        most = str(limits.cpu_s), str(limits.memory_bytes)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "synth.worker", log.name],
+            [sys.executable, "-m", "synth.worker", log.name, *most],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -66,10 +104,7 @@ class Worker:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            self._process.wait()
-            raise InputError(
-                self._source, "", f"must be what Yosys maps, not with: {self._error()}"
-            )
+            raise InputError(self._source, "", self._refusal(self._process.wait()))
         return json.loads(answer)
 
     def kill(self) -> None:
@@ -87,21 +122,35 @@ class Worker:
                 with suppress(BrokenPipeError):
                     pipe.close()
 
-    def _error(self) -> str:
-        """Return the last error in the log, or its last line."""
+    def _refusal(self, status: int) -> str:
+        """Return why the process ended: a limit, the last error in the log, or its last line."""
         try:
-            said = self.log.read_text(encoding="utf-8", errors="replace")
+            with self.log.open("rb") as file:
+                file.seek(max(0, self.log.stat().st_size - _LOG_BYTES))
+                said = file.read().decode("utf-8", errors="replace")
         except OSError:
             said = ""
-        found = [f"line {line}: {what}" if line else what for line, what in _ERROR.findall(said)]
-        lines = found or said.strip().splitlines() or ["no word"]
-        return lines[-1]
+        most = self._limits
+        if status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return f"must be what takes Yosys {most.cpu_s:,} s of processor time at most, not more"
+        if any(one in said[-2000:] for one in _NO_MEMORY):
+            return f"must be what takes Yosys {most.memory_bytes >> 20:,} MiB at most, not more"
+        found = [
+            f"{'' if file == _DESIGN else f'{file}: '}line {line}: {what}" if line else what
+            for file, line, what in _ERROR.findall(said)
+        ]
+        if not found and status < 0:
+            found = [f"its end by {signal.Signals(-status).name}"]
+        last = (found or said.strip().splitlines() or ["no word"])[-1]
+        if _NO_FILE.search(last):
+            last += " Files are only included, from the folder of the input."
+        return f"must be what Yosys maps, not with: {last}"
 
 
 @contextmanager
-def running(log: Path, source: str) -> Iterator[Worker]:
+def running(log: Path, source: str, limits: Limits = MAPPING) -> Iterator[Worker]:
     """Give a worker that is ended afterwards, whatever happens."""
-    worker = Worker(log, source)
+    worker = Worker(log, source, limits)
     try:
         yield worker
     finally:

@@ -12,11 +12,11 @@ from typing import Any
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel
 from fred_hw.folders import writing_to
-from fred_hw.reading import read_text
 from gen.design import generate
 from gen.level import LEVELS
 
 from .area import Area, areas
+from .includes import with_includes
 from .liberty import MAX_BYTES, Libraries
 from .mapping import MapOptions, Mapped, find_yosys, map_again, map_design
 from .netlist import read_netlist
@@ -176,8 +176,7 @@ def from_verilog(path: Path, top: str) -> Source:
     if not _NAME.fullmatch(top):
         message = f"must be a name of letters, digits, _ and $, not {top!r}"
         raise InputError("--top", "", message)
-    text = read_text(path, MAX_BYTES).removeprefix("\ufeff")
-    return Source(top, text, str(path), {})
+    return Source(top, with_includes(path, MAX_BYTES), str(path), {})
 
 
 @contextmanager

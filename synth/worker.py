@@ -1,14 +1,18 @@
-"""Process that runs Yosys: ``python -m synth.worker LOG`` does the jobs of standard input.
+"""Process that runs Yosys: ``python -m synth.worker LOG CPU_S BYTES`` does jobs of standard input.
 
 Each line is a job in JSON, each answer a line of JSON on standard output. What Yosys and ABC print
-goes to the file LOG; after an error, which ends the process, that is its last line.
+goes to the file LOG; after an error, which ends the process, that is its last line. The system ends
+the process after CPU_S seconds of processor time, and gives it no more than BYTES of memory and as
+much for each file.
 """
 
 import json
 import os
 import re
+import resource
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +56,11 @@ _SAID = ("$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair")
 def main() -> None:
     """Do the jobs of standard input, one by one."""
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
-    log = Path(sys.argv[1])
+    log, (cpu_s, memory_bytes) = Path(sys.argv[1]), map(int, sys.argv[2:])
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1)
     os.dup2(file, 2)
@@ -64,6 +72,23 @@ def main() -> None:
 
 def _id(name: str) -> Any:
     return yosys.IdString("\\" + name)
+
+
+@contextmanager
+def _files(most: int) -> Iterator[None]:
+    """Have the system refuse to open more files at the same time than so many.
+
+    Verilog may name any file, even by parameters, in ``include`` and ``$readmemh``. Descriptors
+    are given in ascending order, so the limit is the first free one and those that may follow.
+    """
+    free = os.dup(0)
+    os.close(free)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 class _Session:
@@ -80,14 +105,20 @@ class _Session:
     def read(self, verilog: str, top: str, flat: bool) -> dict[str, Any]:
         """Read Verilog and write each module to a file.
 
-        Return a measure of their sizes, and the modules in use that have no contents.
+        Yosys opens the file and no other one, and calls no functions of C.
+        Return a measure of their sizes, the kinds of instances in each, and the modules in use
+        that have no contents.
         """
-        self._run(f"read_verilog -sv {verilog}", f"hierarchy -check -top {top}", "proc")
-        if flat:
-            self._run("flatten", f"hierarchy -top {top}")
+        with _files(1):
+            self._run(f"read_verilog -sv -nodpi {verilog}")
+        with _files(0):
+            self._run(f"hierarchy -check -top {top}", "proc")
+            if flat:
+                self._run("flatten", f"hierarchy -top {top}")
         modules = list(self.design.modules_.values())
         self._rename(modules)
         sizes: dict[str, int] = {}
+        inside: dict[str, list[str]] = {}
         used = {f"\\{top}"}
         for module in modules:
             if module.get_blackbox_attribute():
@@ -98,11 +129,17 @@ class _Session:
                 else:
                     used.add(cell.type.str())
             name = module.name.str()[1:]
+            kinds = {cell.type.str() for cell in module.cells_.values()}
+            inside[name] = sorted(kind[1:] for kind in kinds if kind.startswith("\\"))
             Path(f"{name}.il").write_text(self._alone(module), encoding="utf-8")
             cells = module.cells_.values()
             sizes[name] = sum(_size(cell) for cell in cells if cell.type.begins_with("$"))
         boxes = {one.name.str() for one in modules if one.get_blackbox_attribute()}
-        return {"sizes": sizes, "boxes": sorted(name[1:] for name in boxes & used)}
+        return {
+            "sizes": sizes,
+            "inside": inside,
+            "boxes": sorted(name[1:] for name in boxes & used),
+        }
 
     def _rename(self, modules: list[Any]) -> None:
         """Give modules plain names, which commands and files have: not those of parameters."""
