@@ -192,6 +192,34 @@ def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, after_s: float) ->
     assert list(tmp_path.iterdir()) == ([tmp_path / "out"] if status == 0 else [])
 
 
+EARLY = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+when = sys.argv.pop(1)
+class Interrupting:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == when:
+            sys.meta_path.remove(Interrupting)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting)
+from fred_cli.start import start
+start()
+"""
+
+
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("command", [PRESETS, ("doctor",)])
+@pytest.mark.parametrize(
+    "imported", ["fred_cli.main", "fred_cli.streams", "fred_hw.visible", "click", "fred_cli.cli"]
+)
+def test_an_interrupt_while_modules_are_imported_is_one_line(
+    tmp_path: Path, imported: str, command: Sequence[str]
+) -> None:
+    status, out, err = ended(launch((imported, *command), tmp_path, code=EARLY))
+    assert (status, out, err) == (130, "", "interrupted\n")
+
+
 def test_an_interrupt_in_a_finalizer_is_not_forgotten(tmp_path: Path) -> None:
     code = (
         "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
