@@ -20,6 +20,8 @@ from .tools import SimulatorError
 __all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
 
 
+_LOG = "simulation.log"
+
 _REWRITTEN = "*/testbench/benches/*.py"
 """Files whose assertions tell operands; cocotb's default compiles anew all that a bench imports."""
 
@@ -168,7 +170,7 @@ def _run_bench(
                 raise SimulatorError(f"{bench.simulator} ended without results: {error}") from None
     outcomes = _read_results(results_xml)
     if not outcomes:
-        raise SimulatorError(f"{bench.simulator} ran no test; see {work / 'simulation.log'}")
+        raise SimulatorError(f"{bench.simulator} ran no test; see {work / _LOG}")
     return SimulationResult(
         simulator=bench.simulator,
         version=version,
@@ -226,6 +228,9 @@ def _simulate(
             **environment,
             "PYTHONWARNINGS": "error",
             "COCOTB_ANSI_OUTPUT": "0",
+            # By its name in the folder: the path may have characters that XML cannot hold.
+            "COCOTB_RESULTS_ATTACHMENTS": _LOG,
+            "COCOTB_RESULTS_RELATIVE_TO": str(work),
             # Threads of NumPy's that benches have nothing for take 0.1 s of a simulation.
             "OPENBLAS_NUM_THREADS": "1",
             "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
@@ -237,7 +242,7 @@ def _simulate(
         results_xml=str(work / "results.xml"),
         timescale=TIMESCALE,
         plusargs=bench.plusargs,
-        log_file=work / "simulation.log",
+        log_file=work / _LOG,
     )
 
 
@@ -247,9 +252,19 @@ def _filter(tests: Sequence[str]) -> str:
 
 
 def _read_results(path: Path) -> tuple[TestOutcome, ...]:
-    """Return the outcomes in a results file of cocotb."""
+    """Return the outcomes in a results file of cocotb.
+
+    Raises
+    ------
+    SimulatorError
+        It is no XML, say as the simulator was ended while it wrote.
+    """
     outcomes = []
-    for case in ET.parse(path).getroot().iter("testcase"):
+    try:
+        root = ET.parse(path).getroot()
+    except ET.ParseError as error:
+        raise SimulatorError(f"{path}: must be results of cocotb, not with: {error}") from None
+    for case in root.iter("testcase"):
         if case.find("skipped") is not None:
             continue
         failure = case.find("failure")

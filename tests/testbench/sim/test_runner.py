@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
-from testbench.sim.runner import SimulationResult
+from testbench.sim.runner import SimulationResult, _read_results
 from testbench.sim.simulator import SIMULATORS
 from testbench.sim.tools import SimulatorError
 
@@ -54,6 +54,22 @@ def test_a_seed_gives_the_same_run_again_and_waves_change_nothing(tmp_path: Path
     assert one.measurements["flits_checked"] != other.measurements["flits_checked"]
     assert one.waves is None
     assert two.waves is not None and Path(two.waves).stat().st_size > 0
+
+
+@pytest.mark.slow
+@pytest.mark.sim
+@pytest.mark.parametrize("name", ["a\x1bb", "größe", "\udcff\udcfe", "x\ny", 'a b,c;d"e&<f>'])
+def test_a_folder_of_any_name_has_results(name: str, tmp_path: Path) -> None:
+    tests = ["random_flow_sets_deliver"]
+    result = cosimulate(SPEC, tmp_path / name, tests=tests, flits=4, configurations=4)
+    assert len(result.tests) == 1 and not result.failures
+
+
+def test_results_that_are_cut_short_are_an_error_of_the_simulator(tmp_path: Path) -> None:
+    path = tmp_path / "results.xml"
+    path.write_text("<testsuites><testcase")
+    with pytest.raises(SimulatorError, match=rf"^{path}: must be results of cocotb, not with: "):
+        _read_results(path)
 
 
 @pytest.mark.sim
