@@ -81,7 +81,7 @@ def broken(draw: st.DrawFn, text: bytes) -> bytes:
         piece = draw(
             st.one_of(
                 st.binary(max_size=6),
-                st.sampled_from([bytes(data[begin:end]) * n for n in (0, 2, 50)]),
+                st.sampled_from([bytes(data[begin:end]) * n for n in (0, 2, 50, 1000)]),
                 st.sampled_from(
                     b"{ [ ] } : - ? & * ! | > % @ ` <<: &a *a !!int !!set --- ... # ' \" \t".split()
                 ),
