@@ -50,7 +50,7 @@ def reading(verilog: str) -> Limits:
     A switch of 8 ports, 2 MB of text, takes 2 s and 260 MiB, and flattened 9 s and 930 MiB.
     """
     megabytes = len(verilog) >> 20
-    return Limits(6 + 8 * megabytes, (768 + 512 * megabytes) << 20)
+    return Limits(5 + 8 * megabytes, (768 + 512 * megabytes) << 20)
 
 
 class Worker:
