@@ -11,117 +11,23 @@ of its module.
 """
 
 import hashlib
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-__all__ = ["VerilogError", "canonical_hash"]
-
-_TOKEN = re.compile(
-    r"""
-    //[^\n]*|/\*.*?\*/|\(\*(?!\s*\)).*?\*\)   # comments and attributes, which are left out
-    |(?P<token>
-      "(?:[^"\\\n]|\\.)*"
-      |\d*\s*'[sS]?[bodhBODH]\s*[0-9a-fA-FxXzZ?_]+
-      |\d+(?:\.\d+)?
-      |\\\S+
-      |[A-Za-z_$`][\w$]*
-      |<<<|>>>|===|!==|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||~&|~\||~\^|\^~|->|\+:|-:
-      |\S
-    )""",
-    re.DOTALL | re.VERBOSE,
+from .verilog_parser import (
+    Instance,
+    Item,
+    Module,
+    Tokens,
+    VerilogError,
+    is_name,
+    parse_module,
+    read_modules,
+    targets,
 )
 
-_WORDS = """
-    always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign
-    default defparam design disable edge else end endcase endconfig endfunction endgenerate
-    endmodule endprimitive endspecify endtable endtask event for force forever fork function
-    generate genvar highz0 highz1 if ifnone incdir include initial inout input instance integer join
-    large liblist library localparam macromodule medium module nand negedge nmos nor
-    noshowcancelled not notif0 notif1 or output parameter pmos posedge primitive pull0 pull1
-    pulldown pullup pulsestyle_onevent pulsestyle_ondetect rcmos real realtime reg release repeat
-    rnmos rpmos rtran rtranif0 rtranif1 scalared showcancelled signed small specify specparam
-    strong0 strong1 supply0 supply1 table task time tran tranif0 tranif1 tri tri0 tri1 triand trior
-    trireg unsigned use uwire vectored wait wand weak0 weak1 while wire wor xnor xor
-"""
-_KEYWORDS = frozenset(_WORDS.split())
-_KINDS = frozenset({"wire", "reg", "integer", "parameter", "localparam"})
-_DIRECTIONS = frozenset({"input", "output", "inout"})
-_PARAMETERS = frozenset({"parameter", "localparam"})
-_LOOPS = frozenset({"for", "while", "repeat", "wait"})
-_CASES = frozenset({"case", "casex", "casez"})
-_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
-_NAME = re.compile(r"[A-Za-z_][\w$]*")
-
-Tokens = list[str]
-
-
-class VerilogError(ValueError):
-    """Text is not of the subset of Verilog that is generated here."""
-
-
-@dataclass
-class _Item:
-    """An assignment, a procedural block or an instance.
-
-    Parameters
-    ----------
-    tokens : list of str
-        Its text, in which pins and parameters are numbered.
-    drives : list of str
-        Nets that get a value from it.
-    ordered : bool
-        Whether its place among those that drive the same net matters.
-    """
-
-    tokens: Tokens
-    drives: list[str]
-    ordered: bool = False
-
-
-@dataclass
-class _Instance:
-    """An instance as it is written.
-
-    Parameters
-    ----------
-    module : str
-        Name of its module.
-    parameters, pins : list of (str, list of str)
-        What is given to each; the name is empty where the place tells.
-    """
-
-    module: str
-    parameters: list[tuple[str, Tokens]]
-    pins: list[tuple[str, Tokens]]
-
-
-@dataclass
-class _Module:
-    """A module as it is written.
-
-    Parameters
-    ----------
-    ports, parameters : list of str
-        Names, in order.
-    declared : dict
-        Declarations of each name.
-    items : list of _Item
-        What is in it, without instances.
-    instances : list of _Instance
-        Its instances.
-    """
-
-    ports: list[str] = field(default_factory=list[str])
-    parameters: list[str] = field(default_factory=list[str])
-    declared: dict[str, list[Tokens]] = field(default_factory=dict[str, list[Tokens]])
-    items: list[_Item] = field(default_factory=list[_Item])
-    instances: list[_Instance] = field(default_factory=list[_Instance])
-
-    def directions(self, port: str) -> set[str]:
-        """Return the directions that a port is declared with."""
-        return {token for one in self.declared.get(port, ()) for token in one} & _DIRECTIONS
+__all__ = ["canonical_hash"]
 
 
 @dataclass(frozen=True)
@@ -150,11 +56,13 @@ def canonical_hash(*texts: str) -> str:
         and not the same, or a module contains itself.
     """
     written: dict[str, list[Tokens]] = {}
-    for name, tokens in (one for text in texts for one in _modules(text)):
+    for name, tokens in (one for text in texts for one in read_modules(text)):
         variants = written.setdefault(name, [])
         if tokens not in variants:
             variants.append(tokens)
-    modules = {name: [_parsed(name, one) for one in variants] for name, variants in written.items()}
+    modules = {
+        name: [parse_module(name, one) for one in variants] for name, variants in written.items()
+    }
     inside = {
         name: {instance.module for one in variants for instance in one.instances}
         for name, variants in modules.items()
@@ -177,240 +85,7 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _modules(text: str) -> Iterator[tuple[str, Tokens]]:
-    """Yield name and tokens of each module, from its name up to ``endmodule``."""
-    tokens = [found for found in map(_plain, _TOKEN.findall(text)) if found]
-    for token in set(tokens):
-        if token.startswith(("`", "$readmem")):  # the text does not say all
-            raise VerilogError(f"text must be without {token}")
-    begin = 0
-    while begin < len(tokens):
-        if tokens[begin] != "module":
-            raise VerilogError(f"text must consist of modules, not {tokens[begin]!r}")
-        try:
-            end = tokens.index("endmodule", begin)
-        except ValueError:
-            raise VerilogError(f"module {tokens[begin + 1]} must end with endmodule") from None
-        yield tokens[begin + 1], tokens[begin + 2 : end]
-        begin = end + 1
-
-
-def _plain(token: str) -> str:
-    """Return a token as it is compared: names escaped without need are plain."""
-    if token.startswith("\\"):
-        name = token[1:]
-        return name if _NAME.fullmatch(name) and name not in _KEYWORDS else token
-    return token
-
-
-def _is_name(token: str) -> bool:
-    """Return whether a token is the name of something, which a hash does not depend on."""
-    return (token[0].isalpha() or token[0] in "_\\") and token not in _KEYWORDS
-
-
-def _parsed(name: str, tokens: Tokens) -> _Module:
-    """Return a module."""
-    module, at = _Module(), 0
-    try:
-        if tokens[at] == "#":
-            end = _closing(tokens, at + 1)
-            _declare(module, tokens[at + 2 : end])
-            at = end + 1
-        if tokens[at] == "(":
-            end = _closing(tokens, at)
-            _read_header(module, tokens[at + 1 : end])
-            at = end + 1
-        at += 1  # the semicolon
-        while at < len(tokens):
-            end = _end_of_item(tokens, at)
-            _read_item(module, tokens[at:end])
-            at = end
-    except IndexError:
-        raise VerilogError(f"module {name} must not end within a statement") from None
-    except VerilogError as error:
-        raise VerilogError(f"module {name}: {error}") from None
-    return module
-
-
-def _closing(tokens: Sequence[str], at: int) -> int:
-    """Return where the bracket at a place is closed."""
-    depth = 0
-    for place in range(at, len(tokens)):
-        if tokens[place] in _OPEN:
-            depth += 1
-        elif tokens[place] in _CLOSE:
-            depth -= 1
-            if not depth:
-                return place
-    raise IndexError
-
-
-def _split(tokens: Sequence[str]) -> list[Tokens]:
-    """Return what stands between commas outside of brackets."""
-    parts, depth = [[]], 0
-    for token in tokens:
-        depth += (token in _OPEN) - (token in _CLOSE)
-        if token == "," and not depth:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return [part for part in parts if part]
-
-
-def _end_of_item(tokens: Sequence[str], at: int) -> int:
-    """Return where the next item of a module begins."""
-    if tokens[at] in ("always", "initial"):
-        return _end_of_statement(tokens, at + 1)
-    if tokens[at] in ("function", "task", "generate", "specify", "defparam", "genvar"):
-        raise VerilogError(f"must be without {tokens[at]}")
-    return _after(tokens, ";", at)
-
-
-def _after(tokens: Sequence[str], token: str, at: int) -> int:
-    try:
-        return tokens.index(token, at) + 1
-    except ValueError:
-        raise IndexError from None
-
-
-def _end_of_statement(tokens: Sequence[str], at: int) -> int:
-    """Return what is behind a statement of a procedural block."""
-    token = tokens[at]
-    if token == "begin":
-        at += 3 if tokens[at + 1] == ":" else 1
-        while tokens[at] != "end":
-            at = _end_of_statement(tokens, at)
-        return at + 1
-    if token in _CASES:
-        at = _closing(tokens, at + 1) + 1
-        while tokens[at] != "endcase":
-            at = _end_of_statement(tokens, _end_of_label(tokens, at))
-        return at + 1
-    if token in ("@", "#"):
-        return _end_of_statement(tokens, _end_of_delay(tokens, at))
-    if token in _LOOPS:
-        return _end_of_statement(tokens, _closing(tokens, at + 1) + 1)
-    if token == "if":
-        at = _end_of_statement(tokens, _closing(tokens, at + 1) + 1)
-        return _end_of_statement(tokens, at + 1) if tokens[at : at + 1] == ["else"] else at
-    return _after(tokens, ";", at)
-
-
-def _end_of_label(tokens: Sequence[str], at: int) -> int:
-    """Return where the statement behind a label of a case begins."""
-    if tokens[at] == "default":
-        return at + 2 if tokens[at + 1] == ":" else at + 1
-    while tokens[at] != ":":
-        at = _closing(tokens, at) + 1 if tokens[at] in _OPEN else at + 1
-    return at + 1
-
-
-def _end_of_delay(tokens: Sequence[str], at: int) -> int:
-    """Return what is behind ``@(...)``, ``@*`` or ``#...``."""
-    return _closing(tokens, at + 1) + 1 if tokens[at + 1] == "(" else at + 2
-
-
-def _read_header(module: _Module, tokens: Tokens) -> None:
-    """Read a list of ports, with or without declarations."""
-    head: Tokens = []
-    for part in _split(tokens):
-        if part[0] in _DIRECTIONS:
-            head = _head(part)
-            part = part[len(head) :]
-        module.ports.append(part[0])
-        if head:
-            module.declared.setdefault(part[0], []).append([*head, *part[1:]])
-
-
-def _head(tokens: Tokens) -> Tokens:
-    """Return what stands before the first name of a declaration."""
-    at = 0
-    while not _is_name(tokens[at]):
-        at = _closing(tokens, at) + 1 if tokens[at] == "[" else at + 1
-    return tokens[:at]
-
-
-def _declare(module: _Module, tokens: Tokens) -> None:
-    """Read declarations: each name has what stands before the first, and what stands behind it."""
-    head: Tokens = []
-    for place, part in enumerate(_split(tokens)):
-        if not place or part[0] in _PARAMETERS:
-            head = _head(part)
-            part = part[len(head) :]
-        module.declared.setdefault(part[0], []).append([*head, *part[1:]])
-        if "parameter" in head:
-            module.parameters.append(part[0])
-
-
-def _read_item(module: _Module, tokens: Tokens) -> None:
-    first, inside = tokens[0], tokens[:-1]
-    if first in _KINDS or first in _DIRECTIONS:
-        _declare(module, inside)
-    elif first == "assign":
-        for part in _split(inside[1:]):
-            target = part[: part.index("=")]
-            module.items.append(_Item(["assign", *part], _targets(target)))
-    elif first in ("always", "initial"):
-        module.items.append(_Item(tokens, list(_assigned(tokens)), ordered=True))
-    elif first == ";":
-        return
-    elif _is_name(first):
-        module.instances.append(_instance(inside))
-    else:
-        raise VerilogError(f"must be without {first}")
-
-
-def _targets(tokens: Sequence[str]) -> list[str]:
-    """Return names outside of square brackets."""
-    found, depth = [], 0
-    for token in tokens:
-        depth += (token == "[") - (token == "]")
-        if not depth and _is_name(token):
-            found.append(token)
-    return found
-
-
-def _assigned(tokens: Sequence[str]) -> Iterator[str]:
-    """Yield the names that a procedural block assigns to.
-
-    A statement begins at its target, behind one of a few tokens, and the next ``=`` or ``<=``
-    outside of brackets ends that. What is read where a target might begin is no harm: a block is
-    then reached from that net too.
-    """
-    for at, token in enumerate(tokens):
-        begins = at and (tokens[at - 1] in _BEFORE_TARGET or tokens[at - 2] == "#")
-        if not begins or not (_is_name(token) or token == "{"):
-            continue
-        depth, end = 0, at
-        while end < len(tokens) and (depth or tokens[end] not in ("=", "<=", ";")):
-            depth += (tokens[end] in _OPEN) - (tokens[end] in _CLOSE)
-            end += 1
-        yield from _targets(tokens[at:end])
-
-
-_BEFORE_TARGET = frozenset(
-    {";", "begin", "end", "else", ")", ":", "initial", "*", "default", "endcase"}
-)
-
-
-def _instance(tokens: Tokens) -> _Instance:
-    at, parameters = 1, list[tuple[str, Tokens]]()
-    if tokens[at] == "#":
-        end = _closing(tokens, at + 1)
-        parameters = [_pin(part) for part in _split(tokens[at + 2 : end])]
-        at = end + 1
-    end = _closing(tokens, at + 1)
-    if end != len(tokens) - 1:
-        raise VerilogError(f"instance {tokens[at]} must end with its pins")
-    return _Instance(tokens[0], parameters, [_pin(part) for part in _split(tokens[at + 2 : end])])
-
-
-def _pin(tokens: Tokens) -> tuple[str, Tokens]:
-    """Return the name of a pin or parameter, and what is given to it."""
-    return (tokens[1], tokens[3:-1]) if tokens[0] == "." else ("", tokens)
-
-
-def _joined(instance: _Instance, hashed: Mapping[str, _Hashed]) -> _Item:
+def _joined(instance: Instance, hashed: Mapping[str, _Hashed]) -> Item:
     """Return an instance whose module, parameters and pins have no names.
 
     A module that is in no text keeps its name and those of its pins, and may drive what is at them.
@@ -427,13 +102,13 @@ def _joined(instance: _Instance, hashed: Mapping[str, _Hashed]) -> _Item:
             number = known[name] if known is not None and name else place
             numbered.append((number, "" if known is not None else f"@{name}", value))
             if what == "." and (module is None or number in module.driving):
-                drives += _targets(value)
+                drives += targets(value)
         if known is None:
             numbered.sort(key=lambda one: one[1:])
             numbered = [(0, *one[1:]) for one in numbered]
         for number, name, value in sorted(numbered, key=lambda one: one[0]):
             tokens += [what, f"@{number}", name, "(", *value, ")"]
-    return _Item(tokens, drives)
+    return Item(tokens, drives)
 
 
 class _Numbers(dict[str, str]):
@@ -447,7 +122,7 @@ class _Numbers(dict[str, str]):
         self.names: list[str] = []
 
     def __missing__(self, token: str) -> str:
-        if token and _is_name(token):
+        if token and is_name(token):
             self[token] = shown = f"%{len(self.names)}"
             self.names.append(token)
         else:
@@ -456,19 +131,19 @@ class _Numbers(dict[str, str]):
 
     def key(self, tokens: Tokens) -> Tokens:
         """Return tokens with ``?`` in place of names that have no number yet."""
-        return [self.get(token, "?" if token and _is_name(token) else token) for token in tokens]
+        return [self.get(token, "?" if token and is_name(token) else token) for token in tokens]
 
 
-def _hashed(module: _Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
+def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
     """Return what is to be known of a module for those that have instances of it."""
     items = [*module.items, *(_joined(one, hashed) for one in module.instances)]
-    drivers: dict[str, list[_Item]] = {}
+    drivers: dict[str, list[Item]] = {}
     for item in items:
         for name in dict.fromkeys(item.drives):
             drivers.setdefault(name, []).append(item)
     numbers, lines, done = _Numbers(), list[str](), dict[int, int]()
 
-    def add(item: _Item) -> None:
+    def add(item: Item) -> None:
         if id(item) not in done:
             done[id(item)] = len(done)
             lines.append(" ".join([numbers[token] for token in item.tokens]))
@@ -501,7 +176,7 @@ def _hashed(module: _Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
     return _Hashed(_digest(lines), ports, parameters, frozenset(driving))
 
 
-def _in_order(items: Sequence[_Item], numbers: _Numbers) -> list[_Item]:
+def _in_order(items: Sequence[Item], numbers: _Numbers) -> list[Item]:
     """Return items in an order that names do not decide, procedural blocks last, as written."""
     if len(items) < 2:
         return list(items)

@@ -204,7 +204,7 @@ def names() -> str:
         for name, one in OPERATIONS.items()
     ]
     companions = [
-        (f"`NAME{one.ending}`", name, "whole switches" if one.switch_only else "all")
+        (f"`NAME{one.ending}`", name, ", ".join(one.levels or ("all",)))
         for name, one in COMPANIONS.items()
     ]
     algorithms = [

@@ -15,7 +15,7 @@ FOLDER, PRESET = "build/small-4", "small-4"
 def readme() -> str:
     """Return the README with the files of an interconnect as they are written now."""
     name = load_spec(PRESET).name
-    endings = [one.ending for one in COMPANIONS.values() if not one.switch_only]
+    endings = [one.ending for one in COMPANIONS.values() if one.serves("interconnect")]
     lines = "".join(f"  {FOLDER}/{name}{ending}\n" for ending in endings)
     text = README.read_text(encoding="utf-8")
     return re.sub(rf"(^  {FOLDER}/{name}\..*\n)+", lines, text, flags=re.MULTILINE)

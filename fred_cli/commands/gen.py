@@ -26,10 +26,9 @@ _TOLD = ("microswitches", "acks", "replay")
 def _files() -> str:
     from gen.companions.companion import COMPANIONS
 
-    always = [name for name, one in COMPANIONS.items() if not one.switch_only]
-    of_switches = [name for name, one in COMPANIONS.items() if one.switch_only]
-    whole = f"of a whole switch or an endpoint also {', '.join(of_switches)}"
-    return f"Folder to write to: {', '.join(always)}; {whole}."
+    always = [name for name, one in COMPANIONS.items() if one.levels is None]
+    some = [f"{name} ({', '.join(one.levels)})" for name, one in COMPANIONS.items() if one.levels]
+    return f"Folder to write to: {', '.join(always)}; of some levels also {', '.join(some)}."
 
 
 @click.command("gen")

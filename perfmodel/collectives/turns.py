@@ -16,7 +16,7 @@ from .transfer import RingPass, Transfer
 
 __all__ = ["Turn", "turns"]
 
-EFFORT = 2_000
+CONFLICTS = 2_000
 """Solver conflicts to spend on a set of flows; where they do not do, flows take turns."""
 
 
@@ -81,7 +81,9 @@ def _turns_of_a_step(
     for switch, flows in crossing.items():
         inside = topology.interconnects[switch]
         for one in _port_sets(flows, inside.ports_of):
-            rounds = route_in_rounds(one.flows, inside.ports, inside.middle, effort=EFFORT)
+            rounds = route_in_rounds(
+                one.flows, inside.ports, inside.middle, max_conflicts=CONFLICTS
+            )
             if len(rounds) > 1:
                 place = dict(zip(one.flows, one.positions, strict=True))
                 found += [Turn(switch, tuple(place[f] for f in turn.flows)) for turn in rounds]

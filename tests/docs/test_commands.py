@@ -60,6 +60,8 @@ SMALLER = {
 
 def arguments(command: str) -> list[str]:
     words = [PLACEHOLDERS.get(word, word) for word in shlex.split(command)]
+    if words[0].startswith("PATH="):
+        words.pop(0)
     return [words[0].removeprefix(".venv/bin/"), *words[1:]]
 
 

@@ -22,9 +22,9 @@ KINDS = {
     "workload": file_kinds.WORKLOAD,
     "sweep": file_kinds.SWEEP,
     "cluster": file_kinds.CLUSTER,
-    "astra_network": file_kinds.NETWORK,
-    "astra_system": file_kinds.SYSTEM,
-    "astra_memory": file_kinds.REMOTE_MEMORY,
+    "astra-network": file_kinds.NETWORK,
+    "astra-system": file_kinds.SYSTEM,
+    "astra-memory": file_kinds.REMOTE_MEMORY,
 }
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
-from gen.canonical import VerilogError, canonical_hash
+from gen.canonical import canonical_hash
 from gen.design import generate
 from gen.emitter import VerilogEmitter
+from gen.verilog_parser import VerilogError
 from testbench.sim.kept import kept
 
 SAMPLE = """
