@@ -152,18 +152,20 @@ class Plan:
 
 
 def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
-    """Return the bytes of each chunk; the last has what is left over.
+    """Return the bytes of each chunk, all of which are of the same size.
 
-    A chunk has a byte for each NPU of the network at least, as in ``Sys::determine_chunk_size``,
-    but in an all-gather.
+    S bytes in k splits are chunks of floor(S / k) bytes, as many as S bytes need: more than k where
+    k does not divide S (``Sys::generate_collective``). A chunk has at least one byte for each NPU
+    of the network, and of an all-gather at least one byte (``Sys::determine_chunk_size``). An
+    all-gather of fewer bytes than splits therefore has one chunk for each byte, where ASTRA-sim
+    divides by zero; one of no bytes has one chunk.
     """
-    least = 1 if plan.kind == "all_gather" else plan.npus
     size = data_bytes // plan.splits
-    if size < least:
-        size, data_bytes = least, least * plan.splits
-    found = [size] * plan.splits
-    found[-1] += data_bytes - size * plan.splits
-    return found
+    if plan.kind == "all_gather":
+        size = max(1, size)
+    elif size < plan.npus:
+        size, data_bytes = plan.npus, plan.npus * plan.splits
+    return [size] * max(1, -(-data_bytes // size))
 
 
 def plan_of(

@@ -262,7 +262,7 @@ class GraphEngine:
         meeting.starts[rank.npu] = self._clock.now, operation
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
-            rank.trees += plan.splits
+            rank.trees += len(plan.chunks(operation.what.bytes))
         ended = partial(self.end_node, rank, operation.id)
         if plan.traces:
             place = plan.axes[0].place(rank.npu)

@@ -10,7 +10,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.collectives.ends import Ends, collective_ends, simulate
-from perfmodel.astra.collectives.plan import plan_of
+from perfmodel.astra.collectives.plan import chunk_bytes, plan_of
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import MODELS
@@ -67,6 +67,39 @@ def test_four_chunks_go_through_two_dimensions() -> None:
     net, four = network("Ring 5 @750 x Ring 4 @750"), system(RING, preferred_dataset_splits=4)
     for size, ns in ((MIB, 2_760), (GIB, 2_133_992)):
         assert all_alike(collective_ends("all_reduce", size, net, four)) == ns
+
+
+@pytest.mark.parametrize("model", ["unaware", "aware"])
+def test_bytes_that_splits_do_not_divide_are_chunks_of_full_size(model: str) -> None:
+    """All-gather of 52,428 bytes by 20 NPUs at a switch, in 64 splits.
+
+    A chunk has floor(52,428 / 64) = 819 bytes, so that ceil(52,428 / 819) = 65 chunks are needed.
+    Each is a ring of 19 steps. A step takes the endpoint delay of 1 ns and a message, without
+    congestion floor(2 * 20 + 819 / 3221.2) = 40 ns, and with it two links of floor(20.25) = 20 ns.
+    The endpoint delay comes once more at the end: 19 * 41 + 1 = 780 ns. 65 * 780 = 50,700 ns.
+    """
+    net = network("Switch 20 @3000")
+    many = system(["ring"], preferred_dataset_splits=64)
+    assert all_alike(collective_ends("all_gather", 52_428, net, many, model)) == 50_700
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "chunks", "each"),
+    [
+        ("all_gather", 640, 64, 10),
+        ("all_gather", 65, 65, 1),
+        ("all_gather", 127, 127, 1),  # floor(127 / 64) = 1
+        ("all_gather", 63, 63, 1),  # fewer bytes than splits: one chunk for each byte
+        ("all_gather", 0, 1, 1),
+        ("all_reduce", 64 * 20 + 1, 65, 20),
+        ("all_reduce", 64 * 20 - 1, 64, 20),  # at least a byte for each of 20 NPUs
+        ("all_reduce", 0, 64, 20),
+    ],
+)
+def test_chunks_of_a_collective(kind: Pattern, size: int, chunks: int, each: int) -> None:
+    many = system(["ring"], preferred_dataset_splits=64)
+    plan = plan_of(kind, network("Switch 20 @3000"), many, "s")
+    assert chunk_bytes(plan, size) == [each] * chunks
 
 
 @pytest.mark.parametrize(
