@@ -13,7 +13,7 @@ from fred_hw.errors import InputError
 
 __all__ = ["check_loggops", "estimate_schedule"]
 
-_TAKES = ("workload", "network_model", "loggops", "as_json")
+_TAKES = ("workload", "network_model", "loggops", "control", "as_json")
 
 
 def check_loggops(context: click.Context) -> bool:
@@ -39,14 +39,16 @@ def check_loggops(context: click.Context) -> bool:
     return True
 
 
-def estimate_schedule(workload: str, changes: tuple[str, ...], as_json: bool) -> None:
+def estimate_schedule(
+    workload: str, changes: tuple[str, ...], control: bool, as_json: bool
+) -> None:
     """Say when each rank of a schedule ends."""
     from perfmodel.chakra.loggops import PARAMETERS, LogGops, simulate
     from perfmodel.chakra.schedules import read_schedule
 
     model = LogGops(**_parameters(changes))
     with option_names("workload"), progress("running a schedule"):
-        ends = simulate(read_schedule(workload), model, workload)
+        ends = simulate(read_schedule(workload, control=control), model, workload)
     if as_json:
         said: dict[str, Any] = {"workload": workload, "network_model": "loggops"}
         said |= {"parameters": asdict(model), "total_ns": max(ends)}

@@ -31,6 +31,7 @@ __all__ = [
     "as_json_option",
     "collectives_name",
     "compute_option",
+    "control_option",
     "csv_option",
     "level_option",
     "memory_option",
@@ -303,6 +304,12 @@ def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[
 
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."
+)
+control_option = click.option(
+    "--control/--no-control",
+    default=True,
+    help="Have nodes of traces wait for control dependencies too, as Chakra's FeederV3 does; the "
+    "feeder before it ignores them.  [default: control]",
 )
 csv_option = click.option(
     "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."

@@ -9,7 +9,14 @@ import click
 from click.core import ParameterSource
 
 from fred_cli.names import loggops_key
-from fred_cli.options import InputPath, NameChoice, NameOrFile, OutputPath, topology_name
+from fred_cli.options import (
+    InputPath,
+    NameChoice,
+    NameOrFile,
+    OutputPath,
+    control_option,
+    topology_name,
+)
 from fred_cli.output import (
     need_plotly,
     option_names,
@@ -41,6 +48,8 @@ TRACE_OPTIONS = (
     "job",
     "symmetry",
     "chart",
+    "queues",
+    "control",
 )
 """Names of the options that only traces take."""
 
@@ -120,6 +129,16 @@ def trace_options(command: Any) -> Any:
             "--symmetry/--no-symmetry",
             default=True,
             help="Work out once what NPUs do alike.  [default: symmetry]",
+        ),
+        control_option,
+        click.option(
+            "--num-queues-per-dim",
+            "queues",
+            type=click.IntRange(1, 1024),
+            default=1,
+            show_default=True,
+            help="Queues of each dimension of a network of ASTRA-sim; chunks and phases take them "
+            "in turn, and each serves its share of active-chunks-per-dimension, at least one.",
         ),
         click.option(
             "--chart",

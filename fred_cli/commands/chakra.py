@@ -12,6 +12,7 @@ from fred_cli.options import (
     NameOrFile,
     OutputPath,
     as_json_option,
+    control_option,
     topology_name,
     workload_name,
 )
@@ -36,12 +37,6 @@ def command() -> None:
 
 
 trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
-control_option = click.option(
-    "--control/--no-control",
-    default=False,
-    show_default=True,
-    help="Have nodes wait for control dependencies too, which Chakra's own feeder does not.",
-)
 
 
 @command.command("show")

@@ -83,7 +83,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
     network as ASTRA-sim describes it or on a topology of ours.
     """
     if check_loggops(context):
-        estimate_schedule(workload, given["loggops"], as_json)
+        estimate_schedule(workload, given["loggops"], given["control"], as_json)
         return
     traces = check_options(context)
     both = ("protocol", "algorithm", "memory", "repeats")

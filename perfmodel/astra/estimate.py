@@ -47,6 +47,10 @@ class Inputs:
         Whether what NPUs do alike is worked out once.
     repeats : bool
         Whether periods of traces are left out that are sure to take as long as those before.
+    queues : int
+        Queues of each dimension of networks of ASTRA-sim.
+    control : bool
+        Whether control dependencies count, as in Chakra's FeederV3, or only data dependencies.
     """
 
     system: Path
@@ -57,6 +61,8 @@ class Inputs:
     algorithm: str = "published"
     symmetry: bool = True
     repeats: bool = True
+    queues: int = 1
+    control: bool = True
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
             continue
         npus, fewer = setup.network.npus, setup.fabric is not None
         if traces is None:
-            traces = load_traces(workload, npus, setup.system, fewer=fewer)
+            traces = load_traces(workload, npus, setup.system, fewer=fewer, control=inputs.control)
         check_count(workload, len(traces), npus, fewer=fewer)
         check_members(setup.groups, len(traces), setup.groups_source)
         setup.memory.check_npus(len(traces), str(inputs.memory))
@@ -192,7 +198,9 @@ def estimate_jobs(
         raise InputError("--job", "", message)
     files: Sequence[Path | None] = inputs.groups or (None,)
     files = [files[number % len(files)] for number in range(len(requests))]
-    jobs = [_job(one, path, system) for one, path in zip(requests, files, strict=True)]
+    jobs = [
+        _job(one, path, system, inputs.control) for one, path in zip(requests, files, strict=True)
+    ]
     found: list[TraceEstimate] = []
     for name in networks:
         setup = _setup(name, inputs, None)
@@ -260,12 +268,14 @@ def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:
         model=inputs.model,
         protocol=inputs.protocol,
         algorithm=inputs.algorithm,
+        queues=inputs.queues,
+        control=inputs.control,
     )
 
 
-def _job(request: JobRequest, path: Path | None, system: SystemFile) -> Job:
+def _job(request: JobRequest, path: Path | None, system: SystemFile, control: bool) -> Job:
     """Return a job with its traces and groups read."""
-    traces = load_traces(request.prefix, None, system)
+    traces = load_traces(request.prefix, None, system, control=control)
     if len(traces) != len(request.npus):
         message = f"must be an NPU for each of the {len(traces)} ranks of {request.prefix}"
         raise InputError("--job", "", f"{message}, not {len(request.npus)}")

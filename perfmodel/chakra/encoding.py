@@ -71,6 +71,7 @@ def task_from_bytes(data: bytes) -> Task:
         tuple(message.data_deps),
         message.duration_micros,
         tuple([_known(one) for one in message.attr]),
+        tuple(message.ctrl_deps),
         groups=message.inputs.values if lists_groups(message) else "",
     )
 

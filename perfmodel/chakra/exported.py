@@ -278,7 +278,7 @@ class _Reader:
         for node in nodes:
             number, marks, attrs = _marks(node)
             seen = self._seen.setdefault(number, _Seen(marks))
-            _check(seen.marks == marks and node.id not in numbers)
+            _check(seen.marks == marks and node.id not in numbers and not node.ctrl_deps)
             seen.parts.append(self._part(rank, number, int(node.type), marks, attrs))
             numbers[node.id], tasks[number] = number, int(node.type)
             if node.type == _RECEIVES:

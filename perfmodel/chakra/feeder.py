@@ -56,8 +56,8 @@ class Feeder(Generic[N]):
         Nodes held at once, 1 or more. More are taken, up to ``MAX_WINDOW``, while one in the
         window depends on a node that has not come yet.
     control : bool
-        Whether nodes wait for ``ctrl_deps`` as they do for ``data_deps``. Chakra's own feeder
-        takes no notice of them: its converters make data dependencies of them.
+        Whether nodes wait for ``ctrl_deps`` as they do for ``data_deps``, as in Chakra's FeederV3.
+        The feeder before it ignores control dependencies.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class Feeder(Generic[N]):
     """
 
     def __init__(
-        self, nodes: Iterable[N], source: str = "", *, window: int = WINDOW, control: bool = False
+        self, nodes: Iterable[N], source: str = "", *, window: int = WINDOW, control: bool = True
     ) -> None:
         if not 1 <= window <= MAX_WINDOW:
             raise ValueError(f"window must be an integer from 1 to {MAX_WINDOW}, not {window!r}")

@@ -80,12 +80,27 @@ class Metadata:
 
 
 class _Attributed:
-    """What has a number and attributes."""
+    """What has a number, dependencies and attributes."""
 
     __slots__ = ()
 
     id: int
+    data_deps: tuple[int, ...]
+    ctrl_deps: tuple[int, ...]
     attrs: tuple[Attr, ...]
+
+    def parents(self, *, control: bool = True) -> tuple[int, ...]:
+        """Return the nodes that end before this one begins, each once.
+
+        Parameters
+        ----------
+        control : bool
+            Whether control dependencies count, as they do in Chakra's FeederV3. The feeder before
+            it takes only data dependencies into account.
+        """
+        if not control or not self.ctrl_deps:
+            return self.data_deps
+        return tuple(dict.fromkeys((*self.data_deps, *self.ctrl_deps)))
 
     def attr(self, name: str) -> Attr | None:
         """Return the attribute of a name, the last one if there are several, or None."""
@@ -177,7 +192,9 @@ class Task(_Attributed):
 
     Parameters
     ----------
-    id, type, data_deps, duration_us, attrs : int, int, tuple of int, int, tuple of Attr
+    id, type, data_deps, duration_us : int, int, tuple of int, int
+        As for ``Node``.
+    attrs, ctrl_deps : tuple of Attr, tuple of int
         As for ``Node``.
     groups : str
         Process groups that it lists, as the values of its inputs; empty if it lists none.
@@ -188,4 +205,5 @@ class Task(_Attributed):
     data_deps: tuple[int, ...] = ()
     duration_us: int = 0
     attrs: tuple[Attr, ...] = ()
+    ctrl_deps: tuple[int, ...] = ()
     groups: str = ""

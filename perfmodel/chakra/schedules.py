@@ -24,13 +24,15 @@ _KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
 }
 
 
-def read_schedule(workload: str) -> Goal:
+def read_schedule(workload: str, *, control: bool = True) -> Goal:
     """Return the schedule of a GOAL text, whose name ends in ``.goal``, or of a set of traces.
 
     Parameters
     ----------
     workload : str
         The text, or the prefix of the traces.
+    control : bool
+        Whether the control dependencies of traces count.
 
     Raises
     ------
@@ -44,11 +46,13 @@ def read_schedule(workload: str) -> Goal:
     for rank, path in enumerate(track(paths, "traces")):
         with read(path) as reader:
             nodes = list(reader)
-        found.append(from_nodes(nodes, rank, len(paths), str(path)))
+        found.append(from_nodes(nodes, rank, len(paths), str(path), control=control))
     return tuple(found)
 
 
-def from_nodes(nodes: Sequence[Node], rank: int, ranks: int, source: str) -> tuple[Operation, ...]:
+def from_nodes(
+    nodes: Sequence[Node], rank: int, ranks: int, source: str, *, control: bool = True
+) -> tuple[Operation, ...]:
     """Return the operations of a rank.
 
     Parameters
@@ -60,6 +64,8 @@ def from_nodes(nodes: Sequence[Node], rank: int, ranks: int, source: str) -> tup
         Its number, and how many there are.
     source : str
         What errors name: the file.
+    control : bool
+        Whether control dependencies count.
 
     Raises
     ------
@@ -71,19 +77,21 @@ def from_nodes(nodes: Sequence[Node], rank: int, ranks: int, source: str) -> tup
         if places.setdefault(node.id, place) != place:
             raise InputError(source, f"node {node.id}", "must be there once, not again")
     try:
-        return tuple(_operation(node, places, rank, ranks) for node in nodes)
+        return tuple(_operation(node, places, rank, ranks, control) for node in nodes)
     except InputError as error:
         raise InputError(source, error.field, error.message) from None
 
 
-def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Operation:
+def _operation(
+    node: Node, places: dict[int, int], rank: int, ranks: int, control: bool
+) -> Operation:
     field = f"node {node.id}"
     kind = _KINDS.get(node.type)
     if kind is None:
         types = "compute, a send or a receive"
         raise InputError("", field, f"must be {types} in LogGOPS, not of type {node.type}")
     requires: list[int] = []
-    for one in dict.fromkeys(node.data_deps):
+    for one in dict.fromkeys(node.parents(control=control)):
         if one not in places:
             raise InputError("", field, f"must wait for nodes of its trace, not for {one}")
         requires.append(places[one])

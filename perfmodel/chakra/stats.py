@@ -52,7 +52,7 @@ class Stats:
     received: tuple[int, int] = (0, 0)
 
 
-def measure(nodes: Iterable[Node], source: str = "", *, control: bool = False) -> Stats:
+def measure(nodes: Iterable[Node], source: str = "", *, control: bool = True) -> Stats:
     """Return what is in a trace, whose nodes are taken in the order in which they can run.
 
     Parameters
@@ -72,7 +72,7 @@ def measure(nodes: Iterable[Node], source: str = "", *, control: bool = False) -
     stats, feeder = Stats(), Feeder(nodes, source, control=control)
     ends: dict[int, tuple[int, int]] = {}
     while (node := feeder.ready()) is not None:
-        parents = (*node.data_deps, *(node.ctrl_deps if control else ()))
+        parents = node.data_deps + (node.ctrl_deps if control else ())
         end_us = max((ends[one][0] for one in parents), default=0) + node.duration_us
         level = max((ends[one][1] for one in parents), default=0) + 1
         ends[node.id] = end_us, level

@@ -45,6 +45,38 @@ def test_times_of_all_ranks_are_said(model: str, fred: Fred) -> None:
         assert re.search(rf"{ranks} +{figures}", out)
 
 
+def control_trace(folder: Path, parent: int) -> list[str]:
+    """Write a trace with a node that waits for another by a control dependency."""
+    nodes = [Node(1, type=NodeType.COMP_NODE, duration_us=2)]
+    nodes.append(Node(2, type=NodeType.COMP_NODE, ctrl_deps=(parent,), duration_us=3))
+    nodes.append(Node(3, type=NodeType.COMP_NODE, ctrl_deps=(2,), attrs=(ON_CPU,), duration_us=4))
+    for rank in range(2):
+        write(folder / f"w.{rank}.et", nodes)
+    network = written(
+        folder / "net.yml", "{topology: [Ring], npus_count: [2], bandwidth: [1], latency: [0]}\n"
+    )
+    system = written(folder / "sys.json", "{}")
+    return ["estimate", f"--workload={folder}/w", f"--network={network}", f"--system={system}"]
+
+
+ON_CPU = Attr("is_cpu_op", "bool", True)
+
+
+def test_control_dependencies_count_unless_they_are_ignored(fred: Fred, tmp_path: Path) -> None:
+    """Compute of 2 and 3 us, then 4 us on the CPU; that begins at 0 where nothing waits for it."""
+    line = control_trace(tmp_path, 1)
+    assert fred.json(*line)["total_ns"] == 9_000
+    assert fred.json(*line, "--no-control")["total_ns"] == 5_000
+
+
+def test_control_dependency_that_does_not_exist_is_an_error(fred: Fred, tmp_path: Path) -> None:
+    line = control_trace(tmp_path, 7)
+    message = f"error: {tmp_path}/w.0.et: node 2: must depend on nodes of the trace, not on 7\n"
+    assert fred(*line) == (2, "", message)
+    assert fred("chakra", "validate", f"{tmp_path}/w") == (2, "", message)
+    assert fred.json(*line, "--no-control")["total_ns"] == 5_000
+
+
 def test_congestion_is_no_faster(fred: Fred) -> None:
     ends = [
         fred.json(*STEP, "--network-model", model)["total_ns"]

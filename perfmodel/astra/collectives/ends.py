@@ -34,6 +34,7 @@ def collective_ends(
     *,
     group: tuple[int, ...] | None = None,
     source: str = "system",
+    queues: int = 1,
 ) -> dict[int, int]:
     """Return when a collective that all begin at 0 ends at each NPU [ns].
 
@@ -51,13 +52,15 @@ def collective_ends(
         Who takes part; None for all.
     source : str
         File of the system, for errors.
+    queues : int
+        Queues of each dimension.
 
     Raises
     ------
     InputError
         The system has no algorithm that fits.
     """
-    plan = plan_of(kind, network, system, source, group)
+    plan = plan_of(kind, network, system, source, group, queues=queues)
     starts = [(npu, 0) for npu in plan.members(group[0] if group else 0)]
     if model == "unaware":
         return Ends(network).of(plan, data_bytes, starts)
@@ -184,7 +187,7 @@ class Ends:
             length_ns = self._phase_ns(chunks[chunk][number], plan)
             clock.at(clock.now + length_ns, queues.ended, chunk, number)
 
-        queues = Queues(chunks, plan.active, begin, lambda: None)
+        queues = Queues(chunks, plan.active_in_queue, begin, lambda: None)
         queues.start()
         clock.run()
         return clock.now
@@ -211,14 +214,17 @@ class Ends:
         self, plan: Plan, data_bytes: int, members: tuple[int, ...], after: tuple[int, ...]
     ) -> tuple[int, ...]:
         """Return the ends of a ring, ``members`` in its order, that begin at different times."""
-        ends: list[tuple[int, ...]] = []
+        ends: list[Sequence[int]] = []
+        active = plan.active_in_queue * plan.queues
         for number, (phase,) in enumerate(plan.chunks(data_bytes)):
-            program = program_of(phase, plan)
-            starts = after if number < plan.active else ends[number - plan.active]
-            steps = zip(members, [*members[1:], members[0]], strict=True)
+            program, way = program_of(phase, plan), -1 if phase.backward else 1
+            starts = (after if number < active else ends[number - active])[::way]
+            ring = members[::way]
+            steps = zip(ring, [*ring[1:], ring[0]], strict=True)
             delays = [self._network.delay_ns(*ends, program.size(0)) for ends in steps]
             costs_ns = ring_costs_ns(phase, plan, program)
-            ends.append(tuple(costs_ns + one for one in _last(starts, delays, program.sends)))
+            last = _last(starts, delays, program.sends)
+            ends.append([costs_ns + one for one in last][::way])
         return tuple(max(npu) for npu in zip(*ends, strict=True))
 
 

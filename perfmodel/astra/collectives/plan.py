@@ -1,7 +1,7 @@
 """A collective as phases: who takes part in each, with which algorithm, how many bytes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Shape
@@ -59,11 +59,26 @@ class Axis:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a collective, of one chunk: what is done along an axis, to how many bytes."""
+    """A part of a collective, of one chunk.
+
+    Parameters
+    ----------
+    axis, kind : Axis, str
+        Where it is done, and what.
+    data_bytes : int
+        Bytes of an NPU before it.
+    queue : int
+        Queue of the dimension that it waits in.
+    backward : bool
+        Whether messages go to the previous NPU of a ring, not to the next, as those of the second
+        half of the queues do (``QueueLevelHandler.cc``).
+    """
 
     axis: Axis
     kind: Pattern
     data_bytes: int
+    queue: int = 0
+    backward: bool = False
 
     @property
     def result_bytes(self) -> int:
@@ -96,6 +111,8 @@ class Plan:
     traces : str
         Prefix of the traces that say what those of the one axis do, by their places; empty if the
         algorithm does.
+    queues : int
+        Queues of each dimension, which phases take in turn.
     """
 
     kind: Pattern
@@ -107,6 +124,12 @@ class Plan:
     memory_bytes_per_ns: float | None
     npus: int
     traces: str = ""
+    queues: int = 1
+
+    @property
+    def active_in_queue(self) -> int:
+        """Chunks that each queue works on at a time."""
+        return -(-self.active // self.queues)
 
     def reduction_ns(self, count: int) -> int:
         """Return how long a reduction of some bytes takes [ns]."""
@@ -148,7 +171,19 @@ class Plan:
         """Return the phases of each chunk of a collective."""
         if not self.axes:
             return []
-        return [self.phases(one) for one in chunk_bytes(self, data_bytes)]
+        found = [self.phases(one) for one in chunk_bytes(self, data_bytes)]
+        return found if self.queues == 1 else [*self._queued(found)]
+
+    def _queued(self, chunks: Sequence[Sequence[Phase]]) -> Iterator[list[Phase]]:
+        """Yield chunks whose phases have taken the queues of each dimension in turn."""
+        taken: dict[int, int] = {}
+        for phases in chunks:
+            queued: list[Phase] = []
+            for one in phases:
+                queue = taken.get(one.axis.queue, 0)
+                taken[one.axis.queue] = (queue + 1) % self.queues
+                queued.append(replace(one, queue=queue, backward=queue >= self.queues // 2))
+            yield queued
 
 
 def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
@@ -176,6 +211,7 @@ def plan_of(
     group: tuple[int, ...] | None = None,
     involved: Sequence[bool] | None = None,
     root: int | None = None,
+    queues: int = 1,
 ) -> Plan:
     """Return how a system does a collective.
 
@@ -194,6 +230,8 @@ def plan_of(
         does not count.
     root : int or None
         NPU that a broadcast begins at, or a reduce ends at; by default the first that takes part.
+    queues : int
+        Queues of each dimension.
 
     Raises
     ------
@@ -225,6 +263,7 @@ def plan_of(
         endpoint_ns=endpoint_ns,
         memory_bytes_per_ns=system.local_mem_bw,
         npus=network.npus,
+        queues=queues,
     )
 
 

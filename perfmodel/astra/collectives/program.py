@@ -52,6 +52,7 @@ def program_of(phase: Phase, plan: Plan) -> Program:
     scattered = kind in ("all_reduce", "reduce_scatter", "all_to_all")
     size = phase.data_bytes // count if scattered else phase.data_bytes
     reduction_ns = plan.reduction_ns(size)
+    step = -1 if phase.backward else 1
     if phase.axis.algorithm == "ring":
         sends = {"all_reduce": 2 * (count - 1), "all_to_all": count * (count - 1) // 2}
         reduces = _reducing(kind, 1, count - 1)
@@ -59,7 +60,7 @@ def program_of(phase: Phase, plan: Plan) -> Program:
             sends=sends.get(kind, count - 1),
             window=1,
             half=None,
-            peers=lambda place, _: ((place + 1) % count, (place - 1) % count),
+            peers=lambda place, _: ((place + step) % count, (place - step) % count),
             size=lambda _: size,
             cost_ns=lambda number: plan.endpoint_ns + reduces(number) * reduction_ns,
         )
@@ -67,7 +68,7 @@ def program_of(phase: Phase, plan: Plan) -> Program:
     reduces = _reducing(kind, window, window)
 
     def peers(place: int, number: int) -> tuple[int, int]:
-        offset = 1 + number % (count - 1)
+        offset = step * (1 + number % (count - 1))
         return (place + offset) % count, (place - offset) % count
 
     return Program(

@@ -15,15 +15,19 @@ from .tree import TreeRun, tree
 __all__ = ["Queues", "Streams"]
 
 
+_Queue = tuple[int, int]
+"""A dimension and a queue of it."""
+
+
 class Queues:
-    """Lets so many chunks at a time into each dimension, first come, first served.
+    """Lets so many chunks at a time into each queue of a dimension, first come, first served.
 
     Parameters
     ----------
     chunks : sequence of list of Phase
         Phases of each chunk.
     active : int
-        Chunks at a time in a dimension.
+        Chunks at a time in a queue of a dimension.
     begin : callable
         Begins a phase of a chunk: number of the chunk, number of the phase; calls ``ended`` after.
     done : callable
@@ -39,8 +43,8 @@ class Queues:
     ) -> None:
         self._chunks, self._active, self._begin, self._done = chunks, active, begin, done
         self._left = len(chunks)
-        self._running: dict[int, int] = defaultdict(int)
-        self._waiting: dict[int, deque[tuple[int, int]]] = defaultdict(deque)
+        self._running: dict[_Queue, int] = defaultdict(int)
+        self._waiting: dict[_Queue, deque[tuple[int, int]]] = defaultdict(deque)
 
     def start(self) -> None:
         """Put all chunks into the queue of their first phase."""
@@ -51,7 +55,7 @@ class Queues:
 
     def ended(self, chunk: int, phase: int) -> None:
         """Go on after the end of a phase of a chunk."""
-        queue = self._chunks[chunk][phase].axis.queue
+        queue = _queue(self._chunks[chunk][phase])
         self._running[queue] -= 1
         self._go_on(queue)
         if phase + 1 < len(self._chunks[chunk]):
@@ -62,14 +66,18 @@ class Queues:
             self._done()
 
     def _put(self, chunk: int, phase: int) -> None:
-        queue = self._chunks[chunk][phase].axis.queue
+        queue = _queue(self._chunks[chunk][phase])
         self._waiting[queue].append((chunk, phase))
         self._go_on(queue)
 
-    def _go_on(self, queue: int) -> None:
+    def _go_on(self, queue: _Queue) -> None:
         while self._waiting[queue] and self._running[queue] < self._active:
             self._running[queue] += 1
             self._begin(*self._waiting[queue].popleft())
+
+
+def _queue(phase: Phase) -> _Queue:
+    return phase.axis.queue, phase.queue
 
 
 class _NpuMessages:
@@ -121,7 +129,7 @@ class Streams:
     ) -> None:
         self._plan, self._chunks, self._npu, self._tag = plan, chunks, npu, tag
         self._trees, self._exchange, self._clock = trees, exchange, clock
-        self._queues = Queues(chunks, plan.active, self._begin, done)
+        self._queues = Queues(chunks, plan.active_in_queue, self._begin, done)
 
     def start(self) -> None:
         """Begin now."""

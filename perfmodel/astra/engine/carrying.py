@@ -119,7 +119,8 @@ class Carrying(ABC):
         setup, npus = self._setup, self._setup.network.npus
         if not traces and not setup.fabric:
             more = group, involved, root
-            return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
+            system = setup.system, setup.system_source
+            return plan_of(kind, setup.network, *system, *more, setup.queues)
         members = group or tuple(range(npus))
         if len(members) == 1:
             return Plan(kind, (), False, 1, 1, 0, None, npus)

@@ -26,10 +26,11 @@ _Message = tuple[int, int, int, int]
 """Source, target, bytes and tag."""
 
 
-def load_custom(prefix: str, npus: int) -> list[Trace]:
+def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
     """Return the traces of a collective of some NPUs, files ``PREFIX.PLACE.et``.
 
-    Compute is a reduction, as long as its node says, or 1 ns: no roofline.
+    Compute is a reduction, as long as its node says, or 1 ns: no roofline. Control dependencies
+    count or not, as in the traces of the workload.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def load_custom(prefix: str, npus: int) -> list[Trace]:
         A file is bad, there is not one for each NPU, a node is no message or compute, or a message
         is not sent or not received.
     """
-    traces = load_traces(prefix, None, SystemFile())
+    traces = load_traces(prefix, None, SystemFile(), control=control)
     if len(traces) != npus:
         message = f"must be traces of the {npus} NPUs of the collective, not of {len(traces)}"
         raise InputError(prefix, "", message)
@@ -101,7 +102,7 @@ class CustomRun:
         self._operations, self._place = trace.operations, place
         self._npus, self._tag = npus, tag
         self._exchange, self._clock, self._ended = exchange, clock, ended
-        self._feeder = Feeder(trace.nodes, trace.source)
+        self._feeder = Feeder(trace.nodes, trace.source, control=False)
 
     def go_on(self) -> None:
         """Begin now all that can."""

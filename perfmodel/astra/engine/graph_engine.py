@@ -114,7 +114,7 @@ class GraphEngine:
         trace = self._jobs[job].traces[number]
         return Rank(
             number,
-            Feeder(trace.nodes, trace.source),
+            Feeder(trace.nodes, trace.source, control=False),
             self._begin,
             self._tell,
             npu=self._jobs[job].npus[number],
@@ -281,7 +281,7 @@ class GraphEngine:
     def _custom(self, prefix: str, npus: int) -> list[Trace]:
         """Return the traces of a collective that is given as such."""
         if (prefix, npus) not in self._customs:
-            self._customs[prefix, npus] = load_custom(prefix, npus)
+            self._customs[prefix, npus] = load_custom(prefix, npus, control=self._setup.control)
         return self._customs[prefix, npus]
 
     def _end_custom(

@@ -92,7 +92,7 @@ class Operation:
     what : What
         What it asks for; in a trace the same object for all nodes that ask for the same.
     data_deps : tuple of int
-        Nodes that end before it begins.
+        Nodes that end before it begins, those of control dependencies included if these count.
     tag : int
         Of a message.
     """
@@ -149,10 +149,12 @@ class Operations:
         Says how long compute takes.
     file : str
         What errors name.
+    control : bool
+        Whether control dependencies count.
     """
 
-    def __init__(self, system: SystemFile, file: str) -> None:
-        self._system, self._file = system, file
+    def __init__(self, system: SystemFile, file: str, *, control: bool = True) -> None:
+        self._system, self._file, self._control = system, file, control
         self._known: dict[What, What] = {}
 
     def of(self, node: Node | Task) -> Operation:
@@ -172,7 +174,8 @@ class Operations:
             )
         except InputError as error:
             raise InputError(self._file, error.field, error.message) from None
-        return Operation(node.id, self._known.setdefault(what, what), node.data_deps, tag)
+        parents = node.parents(control=self._control)
+        return Operation(node.id, self._known.setdefault(what, what), parents, tag)
 
 
 def _what(node: Node | Task, system: SystemFile) -> What:

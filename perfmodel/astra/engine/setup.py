@@ -31,6 +31,11 @@ class Setup:
         NPUs of each communicator group.
     system_source, groups_source : str
         Files of the system and the groups, for errors.
+    queues : int
+        Queues of each dimension, as ``--num-queues-per-dim`` of ASTRA-sim: chunks and phases take
+        them in turn.
+    control : bool
+        Whether control dependencies of traces count.
     """
 
     network: Network | FluidNetwork
@@ -39,6 +44,8 @@ class Setup:
     groups: Groups = field(default_factory=dict[str, tuple[int, ...]])
     system_source: str = "system"
     groups_source: str = "groups"
+    queues: int = 1
+    control: bool = True
 
     @property
     def fabric(self) -> "Topology | None":
@@ -55,6 +62,8 @@ def load_setup(
     model: str | None = None,
     protocol: "ProtocolModel | None" = None,
     algorithm: str = "published",
+    queues: int = 1,
+    control: bool = True,
 ) -> Setup:
     """Return what some files say; without one there is no remote memory, or no group but all.
 
@@ -66,6 +75,8 @@ def load_setup(
         The other files.
     model : str or None
         The network model that it is for; None for any.
+    queues, control : int, bool
+        As for ``Setup``.
 
     Raises
     ------
@@ -88,4 +99,6 @@ def load_setup(
         groups=members,
         system_source=str(system),
         groups_source=str(groups) if groups else NO_GROUPS,
+        queues=queues,
+        control=control,
     )

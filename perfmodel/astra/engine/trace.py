@@ -61,15 +61,17 @@ class Trace:
     groups: tuple[tuple[int, str], ...] = ()
 
 
-def trace_of(nodes: Iterable[Node | Task], system: SystemFile, source: str) -> Trace:
-    """Return nodes as a trace.
+def trace_of(
+    nodes: Iterable[Node | Task], system: SystemFile, source: str, *, control: bool = True
+) -> Trace:
+    """Return nodes as a trace, in which control dependencies count or not.
 
     Raises
     ------
     InputError
         A node has attributes that are missing or not allowed.
     """
-    operations, groups = Operations(system, source), list[tuple[int, str]]()
+    operations, groups = Operations(system, source, control=control), list[tuple[int, str]]()
     found: list[Operation] = []
     for node in nodes:
         found.append(operations.of(node))
@@ -94,7 +96,12 @@ def process_groups(traces: Sequence[Trace]) -> Groups:
 
 
 def load_traces(
-    prefix: str | Path, npus: int | None, system: SystemFile, *, fewer: bool = False
+    prefix: str | Path,
+    npus: int | None,
+    system: SystemFile,
+    *,
+    fewer: bool = False,
+    control: bool = True,
 ) -> list[Trace]:
     """Return the traces of all NPUs, files ``PREFIX.RANK.et``.
 
@@ -108,6 +115,8 @@ def load_traces(
         Says how long compute takes.
     fewer : bool
         Whether there may be fewer traces than NPUs.
+    control : bool
+        Whether control dependencies count.
 
     Raises
     ------
@@ -123,7 +132,7 @@ def load_traces(
     often = Counter(sizes)
     for path, size in zip(paths, sizes, strict=True):
         if often[size] == 1:  # no other can be like it
-            found.append(_load(path, system))
+            found.append(_load(path, system, control))
             continue
         if size > _LONG:
             with read_tasks(path) as nodes:
@@ -132,15 +141,15 @@ def load_traces(
         same, others = known.get(digest, (None, groups))
         names = dict(zip(others, groups, strict=True))
         if same is None or [names[one] for one in others] != groups:
-            same, names = _load(path, system), {}
+            same, names = _load(path, system, control), {}
             known.setdefault(digest, (same, groups))
         found.append(replace(same, source=str(path), names=names))
     return found
 
 
-def _load(path: Path, system: SystemFile) -> Trace:
+def _load(path: Path, system: SystemFile, control: bool) -> Trace:
     with read_tasks(path) as nodes:
-        return trace_of(nodes, system, str(path))
+        return trace_of(nodes, system, str(path), control=control)
 
 
 def _size(path: Path) -> int:

@@ -44,7 +44,7 @@ DIMENSIONS = st.lists(
 )
 
 EVEN = st.integers(0, 10**5).map(lambda number: 12 * number)
-"""Bytes that 1 to 4 splits divide: others are more chunks, of fewer bytes, than a few more bytes."""
+"""Bytes that 1 to 4 splits divide; others may be more chunks than a few bytes more are."""
 
 
 def end_ns(one: Setup, traces: Sequence[Sequence[Node]], model: str) -> int:

@@ -89,10 +89,18 @@ def test_real_trace_is_handed_out_whole() -> None:
         assert all(place[parent] < place[one.id] for one in nodes for parent in one.data_deps)
 
 
-def test_control_dependencies_count_if_asked_for() -> None:
+def test_control_dependencies_count_unless_they_are_ignored() -> None:
     nodes = [Node(0, ctrl_deps=(1,)), Node(1)]
-    assert list(drain(Feeder(nodes))) == [0, 1]
-    assert list(drain(Feeder(nodes, control=True))) == [1, 0]
+    assert list(drain(Feeder(nodes))) == [1, 0]
+    assert list(drain(Feeder(nodes, control=False))) == [0, 1]
+
+
+def test_control_dependency_that_does_not_exist_is_named() -> None:
+    nodes = [Node(0, ctrl_deps=(7,)), Node(1)]
+    message = r"^w: node 0: must depend on nodes of the trace, not on 7$"
+    with pytest.raises(InputError, match=message):
+        Feeder(nodes, "w")
+    assert list(drain(Feeder(nodes, "w", control=False))) == [0, 1]
 
 
 def test_memory_follows_the_window() -> None:

@@ -187,7 +187,7 @@ def test_tasks_are_what_decides_how_nodes_run(tmp_path: Path, ending: str) -> No
     write(tmp_path / f"a{ending}", nodes)
     with read_tasks(tmp_path / f"a{ending}") as reader:
         first, second = reader
-    assert (first, second) == (Task(7, 4, (2, 3), 6, attrs), Task(8))
+    assert (first, second) == (Task(7, 4, (2, 3), 6, attrs, (1,)), Task(8))
     assert first.integer("a") == nodes[0].integer("a") == 3
 
 

@@ -28,13 +28,13 @@ def test_trace_of_four_nodes_by_hand() -> None:
         comm(6, NodeType.COMM_RECV_NODE, comm_size=11),
         Node(7, type=12),
     ]
-    stats = measure(nodes)
+    stats = measure(nodes, control=False)
     assert (stats.nodes, stats.dependencies, stats.levels) == (8, 1, 2)
     assert (stats.compute_us, stats.path_us, stats.operations) == (12, 12, 12)
     assert stats.collectives == {"all_reduce": (2, 17)}
     assert (stats.sent, stats.received) == ((1, 10), (1, 11))
     assert (stats.types["COMP_NODE"], stats.types["type 12"]) == (2, 1)
-    with_control = measure(nodes, control=True)
+    with_control = measure(nodes)
     assert (with_control.path_us, with_control.levels, with_control.dependencies) == (16, 3, 2)
 
 

@@ -124,6 +124,55 @@ def test_direct_all_reduce_of_64_at_a_switch() -> None:
     assert all_alike(collective_ends("all_reduce", GIB, net, four, "aware")) == 40_008_120
 
 
+@pytest.mark.parametrize(("queues", "ns"), [(1, 2_143_872), (2, 1_095_058), (4, 559_090)])
+def test_queues_of_a_dimension_work_at_a_time(queues: int, ns: int) -> None:
+    """1 GiB all-reduce on rings of 5 and 4 NPUs, 64 chunks of 16 MiB, one active chunk.
+
+    750 GB/s are 805.306 bytes per ns, the endpoint delay is 1 ns, the latency 20 ns.
+
+    * Reduce-scatter or all-gather in dimension 0: 4 steps of 1 + floor(20 + 3,355,443 / 805.306)
+      = 4,187 ns and 1 ns at the end, 16,749 ns.
+    * All-reduce in dimension 1: 6 steps of 1 + floor(20 + 838,860 / 805.306) = 1,062 ns and 1 ns,
+      6,373 ns.
+
+    Dimension 0 is the bottleneck. Phases take its queues in turn, so that reduce-scatters are in
+    one half of the queues and all-gathers in the other. One queue has all 128 phases:
+    128 * 16,749 = 2,143,872. Of two, the first has 64 reduce-scatters, and the last chunk goes on
+    through dimension 1 and back: 64 * 16,749 + 6,373 + 16,749 = 1,095,058. Of four, each has 32:
+    32 * 16,749 + 23,122 = 559,090.
+    """
+    net, many = network("Ring 5 @750 x Ring 4 @750"), system(RING, preferred_dataset_splits=64)
+    ends = collective_ends("all_reduce", GIB, net, many, queues=queues)
+    assert all_alike(ends) == ns
+
+
+@pytest.mark.parametrize("active", [1, 2, 3])
+def test_queues_share_the_active_chunks_of_a_dimension(active: int) -> None:
+    """Of two queues each serves ceil(active / 2) chunks: 1, 1 and 2, in 4, 4 and 2 turns.
+
+    8 chunks of 8,000 bytes go round a ring of 4 NPUs: 3 steps of 1 + floor(20 + 8,000 / 805.306)
+    = 30 ns and 1 ns at the end are 91 ns for each turn.
+    """
+    more = {"preferred_dataset_splits": 8, "active_chunks_per_dimension": active}
+    ends = collective_ends(
+        "all_gather", 64_000, network("Ring 4 @750"), system(["ring"], **more), queues=2
+    )
+    assert all_alike(ends) == 91 * {1: 4, 2: 4, 3: 2}[active]
+
+
+def test_second_half_of_the_queues_goes_round_a_ring_the_other_way() -> None:
+    """Links of both directions carry messages then, so that chunks do not wait for each other.
+
+    2 chunks of an all-gather on a ring of 4 NPUs take 3 steps of 1 + floor(20 + 8,000 / 805.306)
+    = 30 ns and 1 ns each, 91 ns together.
+    """
+    net, two = network("Ring 4 @750"), system(["ring"], preferred_dataset_splits=2)
+    ends = collective_ends("all_gather", 16_000, net, two, "aware", queues=2)
+    assert all_alike(ends) == 91
+    both = system(["ring"], preferred_dataset_splits=2, active_chunks_per_dimension=2)
+    assert all_alike(collective_ends("all_gather", 16_000, net, both, "aware")) > 91
+
+
 STEPS: dict[str, dict[Pattern, list[list[int]]]] = {
     # Of n NPUs with messages of m bytes: the messages of each step, of each phase.
     "ring": {

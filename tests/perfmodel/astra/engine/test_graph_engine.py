@@ -1,6 +1,7 @@
 """Tests of perfmodel.astra.engine: what begins when, and what never ends."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,6 +55,22 @@ def test_units_have_one_operation_at_a_time_the_lowest_id_first() -> None:
     # Two steps of 1,000 ns and the byte that a chunk has for each NPU.
     assert [spans[0, one] for one in (8, 9)] == [(0, 2_002), (2_002, 4_004)]
     assert times[0] == RankTimes(0, 5_000, 4_000, 4_004, 4_000, 1_000)
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_control_dependencies_count_unless_they_are_ignored(control: bool) -> None:
+    """100,000 ns of compute and an all-reduce of 1 MiB on a ring of two NPUs.
+
+    The all-reduce is two steps of 10 + floor(500 + 524,288 / 53.687) = 10,265 ns and its endpoint
+    delay 10 ns once more: 2 * 10,275 + 10 = 20,560 ns. A reduction is 3 * floor(524,288 / 1600)
+    = 981 ns, once: 21,541 ns, after the compute or at the same time.
+    """
+    network = Network([Dimension("ring", 2, 50, 500)])
+    given = setup(network=network, endpoint_delay=10, local_mem_bw=1600)
+    nodes = [compute(1, 100), replace(collective(2, 1 << 20), ctrl_deps=(1,))]
+    found = [trace_of(iter(nodes), given.system, "w", control=control)] * 2
+    times = GraphEngine(found, given).run()
+    assert times[0].total_ns == (121_541 if control else 100_000)
 
 
 @pytest.mark.parametrize("model", NETWORK_MODELS)
