@@ -129,17 +129,27 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
 
 @command.command("validate")
 @trace_argument
+@click.option(
+    "--groups",
+    type=InputPath(),
+    metavar="FILE",
+    help="Communicator groups file of ASTRA-sim, whose collectives are checked too.",
+)
 @control_option
 @as_json_option
-def validate(trace: str, control: bool, as_json: bool) -> None:
-    """Check that every node can run and says what it does, and that sends have receives.
+def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> None:
+    """Check that every node can run and says what it does.
 
-    What is wrong is a line and status 2.
+    In a set of traces, sends must have their receives, and collectives all of their ranks. What is
+    wrong is a line and status 2.
     """
+    from perfmodel.astra.files.groups import check_members, load_groups
     from perfmodel.chakra.files import read
-    from perfmodel.chakra.stats import add_messages, check_messages, check_node, measure
+    from perfmodel.chakra.partners import Partners
+    from perfmodel.chakra.stats import add_partners, check_node, measure
 
-    messages: dict[tuple[int, int, int], list[int]] = {}
+    partners = Partners()
+    members = load_groups(groups) if groups else {}
     paths = _files(trace)
     ranks = len(paths) if paths != [Path(trace)] else 0
     checked: list[dict[str, Any]] = []
@@ -149,7 +159,7 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
             check_node(node, source)
             if ranks:
                 try:
-                    add_messages(messages, node, rank)
+                    add_partners(partners, node, rank)
                 except InputError as error:
                     raise InputError(source, error.field, error.message) from None
             yield node
@@ -160,16 +170,15 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
                 found = measure(each(reader, rank, str(path)), str(path), control=control)
             checked.append({"file": str(path), "nodes": found.nodes, "levels": found.levels})
     if ranks:
-        check_messages(messages, paths)
+        check_members(members, ranks, str(groups))
+        partners.check(paths, members)
     if as_json:
-        say_json(
-            {"valid": True, "traces": checked, "messages": sum(one[0] for one in messages.values())}
-        )
+        say_json({"valid": True, "traces": checked, "messages": partners.sent})
         return
     for one in checked:
         print(f"{one['file']}: {one['nodes']:,} nodes can run, in {one['levels']:,} levels")
     if ranks:
-        print(f"{ranks} ranks: {sum(one[0] for one in messages.values()):,} messages match")
+        print(f"{ranks} ranks: {partners.sent:,} messages match")
 
 
 @command.command("groups")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.exported import Exported, ExportedRun, load_exported, run_exported
+from perfmodel.chakra.traces import find_traces
 from perfmodel.switch_timing.provenance import Provenance
 
 from .engine.bound import FasterThanLinks
@@ -154,6 +155,10 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     """
     groups = inputs.groups[0] if inputs.groups else None
     setups = [_setup(name, inputs, groups) for name in networks]
+    ranks = len(find_traces(workload))
+    for setup in setups:
+        check_count(workload, ranks, setup.network.npus, fewer=setup.fabric is not None)
+        check_members(setup.groups, ranks, setup.groups_source)
     traces: list[Trace] | None = None
     able = [inputs.model == "fluid" and _runs_iterations(setup) for setup in setups]
     exported = load_exported(workload, setups[able.index(True)].groups) if any(able) else None
@@ -166,8 +171,6 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         npus, fewer = setup.network.npus, setup.fabric is not None
         if traces is None:
             traces = load_traces(workload, npus, setup.system, fewer=fewer, control=inputs.control)
-        check_count(workload, len(traces), npus, fewer=fewer)
-        check_members(setup.groups, len(traces), setup.groups_source)
         setup.memory.check_npus(len(traces), str(inputs.memory))
         groups_of = (setup.groups if groups else process_groups(traces)), setup.groups_source
         job = Job(traces, tuple(range(len(traces))), *groups_of)

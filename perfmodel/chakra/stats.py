@@ -1,21 +1,20 @@
 """What is in a trace, and whether a simulator can run it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import cast
 
 from fred_hw.errors import InputError
 
 from .feeder import Feeder
-from .kinds import CollectiveType, NodeType
+from .kinds import MESSAGE_NODES, CollectiveType, NodeType
 from .node import Node
+from .partners import Partners
 
-__all__ = ["Messages", "Stats", "add_messages", "check_messages", "check_node", "measure"]
+__all__ = ["Stats", "add_partners", "check_node", "measure"]
 
 _TYPES, _COLLECTIVES = frozenset(NodeType), frozenset(CollectiveType)
-
-Messages = dict[tuple[int, int, int], list[int]]
-"""By sender, receiver and tag: messages sent, bytes of them, messages received, bytes of them."""
 
 
 @dataclass
@@ -142,9 +141,27 @@ def check_node(node: Node, source: str = "") -> None:
         raise InputError(source, error.field, error.message) from None
 
 
-def add_messages(messages: Messages, node: Node, rank: int) -> None:
-    """Count a node that sends or receives; others are left alone."""
-    if node.type not in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
+def add_partners(partners: Partners, node: Node, rank: int) -> None:
+    """Count a node that sends, receives or takes part in a collective; others are left alone.
+
+    Raises
+    ------
+    InputError
+        A message is not of the rank; names no source.
+    """
+    if node.type == NodeType.COMM_COLL_NODE:
+        involved = node.attr("involved_dim")
+        some = (
+            involved
+            and involved.kind == "bool_list"
+            and False in cast("tuple[bool, ...]", involved.value)
+        )
+        if not some:
+            kind, group = node.integer("comm_type"), node.attr("pg_name")
+            name = "" if group is None or str(group.value) == "0" else str(group.value)
+            size = None if kind == CollectiveType.ALL_TO_ALL else node.integer("comm_size")
+            partners.add_collective(rank, node.id, name, CollectiveType(kind).name.lower(), size)
+    if node.type not in MESSAGE_NODES:
         return
     sends = node.type == NodeType.COMM_SEND_NODE
     here = node.integer("comm_src" if sends else "comm_dst", rank)
@@ -153,28 +170,6 @@ def add_messages(messages: Messages, node: Node, rank: int) -> None:
         message = f"must be {rank}, the rank of the trace, not {here}"
         raise InputError("", f"node {node.id}: {name}", message)
     there = node.integer("comm_dst" if sends else "comm_src")
-    key = (rank, there) if sends else (there, rank)
-    found = messages.setdefault((*key, node.integer("comm_tag")), [0, 0, 0, 0])
-    place = 0 if sends else 2
-    found[place] += 1
-    found[place + 1] += node.integer("comm_size")
-
-
-def check_messages(messages: Messages, files: Sequence[object]) -> None:
-    """Refuse a set of traces whose sends and receives are not the same.
-
-    Raises
-    ------
-    InputError
-        A message is sent and not received or the other way round, or has another size there.
-    """
-    for (sender, receiver, tag), (sent, sent_bytes, got, got_bytes) in sorted(messages.items()):
-        field_name = f"messages from {sender} to {receiver} with tag {tag}"
-        last = len(files) - 1
-        if max(sender, receiver) > last:
-            message = f"must be between ranks from 0 to {last}"
-            raise InputError(str(files[min(sender, last)]), field_name, message)
-        if (sent, sent_bytes) != (got, got_bytes):
-            given = f"{sent:,} ({sent_bytes:,} B) and {got:,} ({got_bytes:,} B)"
-            message = f"must be sent and received alike, not {given}"
-            raise InputError(str(files[sender]), field_name, message)
+    ends = (rank, there) if sends else (there, rank)
+    tag, size = node.integer("comm_tag"), node.integer("comm_size")
+    partners.add_message(rank, node.id, ends, tag, size)

@@ -303,12 +303,28 @@ def test_options_that_do_not_go_together_are_refused(
     assert re.fullmatch(f"error: {REFUSED[line]}", refused("estimate", *line.split()))
 
 
-def test_what_waits_for_ever_is_named(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_rank_that_lacks_a_collective_is_named(refused: Callable[..., str], tmp_path: Path) -> None:
     nodes = [[*read(EXAMPLES / f"astra-step/step.{rank}.json")] for rank in range(4)]
     for rank, one in enumerate(nodes):
         write(tmp_path / f"w.{rank}.et", [node for node in one if (rank, node.id) != (3, 8)])
     said = refused(*STEP[:-1], f"--workload={tmp_path / 'w'}", "--network-model=unaware")
-    assert said == ("error: --workload: must end, but waits for ever: node 8 of rank 1 (comm_coll)")
+    message = "must take part in 1 all_gather of 16777216 bytes in group 4, as rank 1 with node 8"
+    message += " does, not in 0"
+    assert said == f"error: {tmp_path}/w.3.et: {message}"
+
+
+def test_more_ranks_than_npus_are_blamed_on_the_traces(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
+    """The groups of 16 ranks are right; a mesh of 8 NPUs is too small."""
+    for rank in range(16):
+        write(tmp_path / f"w.{rank}.et", [])
+    groups = written(tmp_path / "w.json", '{"1": [0, 15]}')
+    system = written(tmp_path / "sys.json", "{}")
+    files = [f"--workload={tmp_path}/w", f"--system={system}", f"--groups={groups}"]
+    said = refused("estimate", *files, "--network=mesh:4x2")
+    message = "must be traces of at most the 8 NPUs of the network, not of 16"
+    assert said == f"error: {tmp_path}/w: {message}"
 
 
 def _coll(number: int, deps: tuple[int, ...] = (), **attrs: Any) -> Node:
@@ -338,7 +354,7 @@ BAD: dict[str, tuple[list[Node], dict[str, str], str]] = {
         {"w.3.et": "x"},
         r"w\.2\.et: must be there, as the trace of rank 3 is.*",
     ),
-    "unreceived": ([_send(4)], {}, r"--workload: .*: node 4 of rank 0 \(comm_send\)"),
+    "unreceived": ([_send(4)], {}, r"w\.0\.et: node 4: must have its receive in rank 1; .*"),
     "outside": ([_coll(1)], {"groups": '{"1": [0, 2]}'}, r"groups: 1: must hold ranks 0 to 1 .*"),
     "unknown": ([_coll(1)], {"net.yaml": NET + "hops: [1]\n"}, r"net\.yaml: hops: unknown key; .*"),
     "unequal": (

@@ -4,7 +4,6 @@ As in ASTRA-sim (``CustomAlgorithm.cc``): the trace of a rank is that of its pla
 that can begin does, as no unit of the NPU is asked for, and bytes are those of these traces.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -13,17 +12,15 @@ from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.transport import Exchange
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import MESSAGE_NODES, NodeType
+from perfmodel.chakra.partners import Partners
 from perfmodel.clock import Clock
 
-from .operation import Operation, kind_of, message_ends
+from .operation import Operation, add_partners, kind_of, message_ends
 from .trace import Trace, load_traces
 
 __all__ = ["CustomRun", "load_custom"]
 
 _WITHIN = (*MESSAGE_NODES, NodeType.COMP_NODE, NodeType.METADATA_NODE, NodeType.INVALID_NODE)
-
-_Message = tuple[int, int, int, int]
-"""Source, target, bytes and tag."""
 
 
 def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
@@ -42,32 +39,24 @@ def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
     if len(traces) != npus:
         message = f"must be traces of the {npus} NPUs of the collective, not of {len(traces)}"
         raise InputError(prefix, "", message)
-    sent, received = Counter[_Message](), Counter[_Message]()
+    partners = Partners()
     for place, trace in enumerate(traces):
         for one in trace.operations.values():
             try:
-                _count(one, place, npus, sent, received)
+                _check(one)
+                add_partners(partners, one, place, npus)
             except InputError as error:
                 field = f"node {one.id}: {error.field}"
                 raise InputError(trace.source, field, error.message) from None
-    for found, others, what in ((sent, received, "received"), (received, sent, "sent")):
-        for lost in found - others:
-            source, target, count, tag = lost
-            said = f"{count} bytes from {source} to {target} with tag {tag}"
-            raise InputError(prefix, "", f"must have messages {what} too, unlike {said}")
+    partners.check([trace.source for trace in traces], {})
     return traces
 
 
-def _count(
-    one: Operation, place: int, npus: int, sent: Counter[_Message], received: Counter[_Message]
-) -> None:
-    """Count a message; fail if an operation is not for collectives, with the attribute's name."""
+def _check(one: Operation) -> None:
+    """Fail if an operation is not for collectives, with the attribute's name."""
     if one.what.type not in _WITHIN:
         message = f"must be compute, a send or a receive in a collective, not {kind_of(one)}"
         raise InputError("", "type", message)
-    if one.what.type in MESSAGE_NODES:
-        message = *message_ends(one, place, npus), one.what.bytes, one.tag
-        (sent if one.what.type == NodeType.COMM_SEND_NODE else received)[message] += 1
 
 
 class CustomRun:

@@ -10,8 +10,9 @@ from fred_hw.progress import count
 from perfmodel.astra.collectives.plan import Plan
 from perfmodel.astra.collectives.streams import Streams
 from perfmodel.astra.transport import Exchange, Key
-from perfmodel.chakra.feeder import Feeder
+from perfmodel.chakra.feeder import Feeder, named
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.partners import Partners
 from perfmodel.clock import Clock
 
 from .alike import alike
@@ -21,7 +22,7 @@ from .custom import CustomRun, load_custom
 from .job import Job
 from .meeting import Meeting
 from .memory import RemoteMemory
-from .operation import Operation, kind_of, message_ends, root_name
+from .operation import Operation, add_partners, kind_of, message_ends, root_name
 from .rank import Rank
 from .setup import Setup
 from .state import Parts
@@ -387,26 +388,51 @@ class GraphEngine:
         return InputError(source, f"node {operation.id}: {field}", message)
 
     def _check_ended(self) -> None:
-        """Fail if NPUs wait for what never comes, and name the nodes."""
+        """Fail if NPUs wait for what never comes, or do not receive what is sent.
+
+        The cause is named if a message has no other end, or a collective not all of its ranks.
+        Otherwise NPUs wait for each other, and the nodes are named.
+        """
         stuck = [
-            _said(rank, operation)
+            (rank, operation)
             for rank in self._ranks
             for operation, _ in rank.running.values()
             if not rank.done
         ]
-        if stuck:
-            raise InputError("workload", "", f"must end, but waits for ever: {_few(stuck)}")
-        lost = [
-            _said(rank, operation)
-            for waiting in self._unreceived.values()
-            for rank, operation in waiting
-        ]
-        if lost:
-            raise InputError("workload", "", f"must receive what it sends, but for: {_few(lost)}")
+        if not stuck and not any(self._unreceived.values()):
+            return
+        for job in self._jobs:
+            self._check_partners(job)
+        said = [self._said(rank, operation) for rank, operation in stuck]
+        raise InputError("workload", "", f"must end, but waits for ever: {_few(said)}")
 
+    def _check_partners(self, job: Job) -> None:
+        """Fail if a message of a job has no other end, or a collective not all of its ranks."""
+        partners = Partners()
+        for rank, trace in enumerate(job.traces):
+            for one in trace.nodes:
+                group = trace.names.get(one.what.group, one.what.group)
+                try:
+                    add_partners(partners, one, rank, len(job.npus), group)
+                except InputError as error:
+                    field = f"node {one.id}: {error.field}"
+                    raise InputError(trace.source, field, error.message) from None
+        partners.check([trace.source for trace in job.traces], job.groups)
 
-def _said(rank: Rank, operation: Operation) -> str:
-    return f"node {operation.id} of rank {rank.number} ({kind_of(operation)})"
+    def _said(self, rank: Rank, operation: Operation) -> str:
+        """Return a node that waits for ever in words, with the ranks that it waits for."""
+        npus, waits = self._jobs[rank.job].npus, list[int]()
+        if operation.what.type == NodeType.COMM_RECV_NODE:
+            waits = [message_ends(operation, rank.number, len(npus))[0]]
+        for meeting in self._meetings.values():
+            if meeting.starts.get(rank.npu, (0, None))[1] is operation:
+                waits = [
+                    npus.index(npu)
+                    for npu, first in zip(meeting.members, meeting.first, strict=True)
+                    if first not in meeting.starts
+                ]
+        more = f", waits for rank {named(waits)}" if waits else ""
+        return f"node {operation.id} of rank {rank.number} ({kind_of(operation)}{more})"
 
 
 def _end(operation: Operation) -> str:

@@ -9,9 +9,19 @@ from fred_hw.errors import InputError
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import MEMORY_NODES, MESSAGE_NODES, CollectiveType, NodeType
 from perfmodel.chakra.node import DURATION_NS, Node, Task
+from perfmodel.chakra.partners import Partners
 from perfmodel.collectives.schedule import Pattern
 
-__all__ = ["Operation", "Operations", "Unit", "What", "kind_of", "message_ends", "root_name"]
+__all__ = [
+    "Operation",
+    "Operations",
+    "Unit",
+    "What",
+    "add_partners",
+    "kind_of",
+    "message_ends",
+    "root_name",
+]
 
 
 class Unit(IntEnum):
@@ -138,6 +148,38 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
     if other == rank or not other < ranks:
         raise InputError("", theirs, f"must be another NPU from 0 to {ranks - 1}, not {other}")
     return (rank, other) if sends else (other, rank)
+
+
+def add_partners(
+    partners: Partners, operation: Operation, rank: int, ranks: int, group: str | None = None
+) -> None:
+    """Count an operation of a rank that meets others at run time; others are left alone.
+
+    Parameters
+    ----------
+    partners : Partners
+        Counts.
+    operation, rank, ranks : Operation, int, int
+        The operation, its rank, and how many ranks there are.
+    group : str or None
+        Name of its communicator group in this trace; by default the one of the operation.
+
+    Raises
+    ------
+    InputError
+        As for :func:`message_ends`.
+    """
+    what = operation.what
+    if what.type in MESSAGE_NODES:
+        if what.duration_ns is None:
+            ends = message_ends(operation, rank, ranks)
+            partners.add_message(rank, operation.id, ends, operation.tag, what.bytes)
+    elif what.joint or (what.collective and all(what.involved or ())):
+        name = what.group if group is None else group
+        size = None if what.collective == "all_to_all" else what.bytes
+        partners.add_collective(
+            rank, operation.id, name, what.collective or kind_of(operation), size
+        )
 
 
 class Operations:

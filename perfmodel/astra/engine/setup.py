@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
-from perfmodel.astra.files.groups import NO_GROUPS, Groups, check_members, load_groups
+from perfmodel.astra.files.groups import NO_GROUPS, Groups, load_groups
 from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import SystemFile, load_system
 from perfmodel.astra.fluid.network import FluidNetwork
@@ -67,6 +67,8 @@ def load_setup(
 ) -> Setup:
     """Return what some files say; without one there is no remote memory, or no group but all.
 
+    Groups are of ranks, which are known once the traces are read: ``check_members`` checks them.
+
     Parameters
     ----------
     network, protocol, algorithm : str or Path, str, str
@@ -90,13 +92,11 @@ def load_setup(
     said = load_memory(memory) if memory else NO_MEMORY
     if not found.fabric:  # of which the traces may have fewer NPUs
         said.check_npus(found.npus, str(memory))
-    members = load_groups(groups) if groups else {}
-    check_members(members, found.npus, str(groups))
     return Setup(
         network=found,
         system=load_system(system),
         memory=said,
-        groups=members,
+        groups=load_groups(groups) if groups else {},
         system_source=str(system),
         groups_source=str(groups) if groups else NO_GROUPS,
         queues=queues,

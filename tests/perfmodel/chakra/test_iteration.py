@@ -9,7 +9,8 @@ from perfmodel.chakra import iteration as module
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.iteration import Traces, iteration_traces
 from perfmodel.chakra.kinds import CollectiveType, NodeType
-from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
+from perfmodel.chakra.partners import Partners
+from perfmodel.chakra.stats import add_partners, check_node, measure
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
@@ -31,14 +32,14 @@ STATIONARY, STREAMING = ("transformer-17b", "MP2-DP5-PP2"), ("gpt-3", "MP2-DP5-P
 )
 def test_traces_run_and_their_messages_match(name: str, strategy: str) -> None:
     traces, iteration = made(name, strategy)
-    messages: Messages = {}
+    partners = Partners()
     compute_us: list[int] = []
     for rank, nodes in enumerate(traces.ranks):
         compute_us.append(measure(nodes).compute_us)
         for node in nodes:
             check_node(node)
-            add_messages(messages, node, rank)
-    check_messages(messages, range(len(traces.ranks)))
+            add_partners(partners, node, rank)
+    partners.check(range(len(traces.ranks)), traces.groups)
     assert max(compute_us) == pytest.approx(iteration.busy_s * 1e6, abs=1)
 
 

@@ -6,7 +6,8 @@ from fred_hw.errors import InputError
 from perfmodel.chakra.files import read
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.node import Attr, Node
-from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
+from perfmodel.chakra.partners import Partners
+from perfmodel.chakra.stats import add_partners, check_node, measure
 
 from .golden import llama
 
@@ -90,30 +91,10 @@ def test_sound_nodes_pass() -> None:
             check_node(node)
 
 
-def messages(*nodes: tuple[int, Node]) -> Messages:
-    found: Messages = {}
-    for rank, node in nodes:
-        add_messages(found, node, rank)
-    return found
-
-
-def test_sends_need_their_receives() -> None:
-    send = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_dst=1, comm_tag=2)
-    receive = comm(2, NodeType.COMM_RECV_NODE, comm_size=8, comm_src=0, comm_tag=2)
-    files = ["w.0.et", "w.1.et"]
-    check_messages(messages((0, send), (1, receive), (0, Node(3))), files)
-    begin = r"^w\.0\.et: messages from 0 to 1 with tag 2: must be sent and received alike, not "
-    with pytest.raises(InputError, match=rf"{begin}1 \(8 B\) and 0 \(0 B\)$"):
-        check_messages(messages((0, send)), files)
-    small = comm(2, NodeType.COMM_RECV_NODE, comm_size=7, comm_src=0, comm_tag=2)
-    with pytest.raises(InputError, match=rf"{begin}1 \(8 B\) and 1 \(7 B\)$"):
-        check_messages(messages((0, send), (1, small)), files)
-    far = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_dst=2)
-    with pytest.raises(InputError, match=r"must be between ranks from 0 to 1$"):
-        check_messages(messages((0, far)), files)
+def test_message_of_another_rank_is_refused() -> None:
     other = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_src=1, comm_dst=0)
     with pytest.raises(InputError, match=r"^node 1: comm_src: must be 0, the rank of the trace"):
-        messages((0, other))
+        add_partners(Partners(), other, 0)
 
 
 def test_number_that_is_none_is_named() -> None:

@@ -160,11 +160,11 @@ BAD = {
     ),
     "lost": (
         [[PAIR[0]], []],
-        r"own: must have messages received too, unlike 8 bytes from 0 to 1 with tag 5",
+        r"own\.0\.et: node 3: must have its receive in rank 1; of 8 bytes with tag 5 there are .*",
     ),
     "silent": (
         [[], [PAIR[1]]],
-        r"own: must have messages sent too, unlike 8 bytes from 0 to 1 with tag 5",
+        r"own\.1\.et: node 3: must have its send in rank 0; of 8 bytes with tag 5 there are .*",
     ),
     "cycle": (
         [[compute(1, 1, [2]), compute(2, 1, [1])], []],

@@ -224,7 +224,11 @@ def test_a_hierarchical_pool_is_shared(joined: int, npus: int, end: int | None) 
     [
         (6, "1", r"w\.1\.et: node 0: tensor_size: must be mem_load of 5 bytes, .* of 6"),
         (5, "2", r"w\.1\.et: node 0: pg_name: must be one of the groups of groups, not '2'"),
-        (5, "3", r"workload: must end, but waits for ever: node 0 of rank 0 \(mem_load\), .*"),
+        (
+            5,
+            "3",
+            r"w\.1\.et: must take part in 1 mem_load of 5 bytes in group 1, as rank 0 .*, not in 0",
+        ),
     ],
 )
 def test_joint_loads_that_do_not_meet_are_refused(size: int, group: str, line: str) -> None:
@@ -277,9 +281,42 @@ def test_congestion_is_between_collectives_too() -> None:
 
 
 WAITS = {
-    "receive": ([message(4, 1, 0, 8)[1]], [], r"waits for ever: node 4 of rank 0 \(comm_recv\)"),
-    "send": ([message(4, 0, 1, 8)[0]], [], r"receive what it sends, .*: node 4 of rank 0 \(comm_s"),
-    "alone": ([collective(2, 8)], [], r"waits for ever: node 2 of rank 0 \(comm_coll\)"),
+    "receive": (
+        [message(4, 1, 0, 8)[1]],
+        [],
+        r"^w\.0\.et: node 4: must have its send in rank 1; of 8 bytes with tag 5 there are 0 ",
+    ),
+    "send": (
+        [message(4, 0, 1, 8)[0]],
+        [],
+        r"^w\.0\.et: node 4: must have its receive in rank 1; of 8 bytes with tag 5 there are 1 s",
+    ),
+    "alone": (
+        [collective(2, 8)],
+        [],
+        r"^w\.1\.et: must take part in 1 all_reduce of 8 bytes of all ranks, as rank 0 with ",
+    ),
+    "tag": (
+        [message(4, 0, 1, 8)[0]],
+        [message(7, 0, 1, 8, comm_tag=6)[1]],
+        (
+            r"^w\.1\.et: node 7: must receive 8 bytes with tag 5, which node 4 of rank 0 sends to "
+            r"rank 1, not 8 bytes with tag 6$"
+        ),
+    ),
+    "size": (
+        [message(4, 0, 1, 8)[0]],
+        [message(7, 0, 1, 9)[1]],
+        r"^w\.1\.et: node 7: must receive 8 bytes with tag 5, which .*, not 9 bytes with tag 5$",
+    ),
+    "each other": (
+        [message(1, 1, 0, 8)[1], message(2, 0, 1, 8, [1])[0]],
+        [message(1, 0, 1, 8)[1], message(2, 1, 0, 8, [1])[0]],
+        (
+            r"^workload: must end, but waits for ever: node 1 of rank 0 \(comm_recv, waits for "
+            r"rank 1\), node 1 of rank 1 \(comm_recv, waits for rank 0\)$"
+        ),
+    ),
     "cycle": (
         [compute(1, 1, [2]), compute(2, 1, [1])],
         [],

@@ -191,4 +191,4 @@ def test_an_error_is_that_of_all_periods() -> None:
     first, second = pipeline(64, 20)
     with pytest.raises(InputError) as error:
         both(setup(), [first, [one for one in second if one.id != 1 + STEP * 60 + 3]], "fluid")
-    assert "waits for ever" in str(error.value)
+    assert "w.0.et: node 6004: must have its send in rank 1; of 700 bytes" in str(error.value)
