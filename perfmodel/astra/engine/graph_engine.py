@@ -28,6 +28,7 @@ from .setup import Setup
 from .state import Parts
 from .stats import RankTimes
 from .trace import Trace
+from .uneven import exchange_traces, shares, uneven_groups
 from .watch import Watch
 
 __all__ = ["GraphEngine"]
@@ -99,7 +100,9 @@ class GraphEngine:
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
         self._ended = 0
         # Who is told of each node wants each rank.
+        self._uneven = [uneven_groups(job) for job in jobs]
         able = symmetry and told is None and len(jobs) == 1 and not self._carrying.by_message
+        able = able and not any(self._uneven)
         self._alike = alike(jobs[0], setup, model) if able else None
         run = {*self._alike.first} if self._alike else None
         self._ranks = [
@@ -241,10 +244,10 @@ class GraphEngine:
             meeting = Meeting(operation, rank.number, members, first, plan.traces)
             self._meetings[who, turn] = meeting
         other = meeting.operation
-        if (other.what.collective, other.what.bytes) != (
-            operation.what.collective,
-            operation.what.bytes,
-        ):
+        kind = operation.what.collective
+        uneven = kind == "all_to_all" and name in self._uneven[rank.job] and not plan.traces
+        same = uneven or other.what.bytes == operation.what.bytes
+        if other.what.collective != kind or not same:
             message = (
                 f"must be {other.what.collective} of {other.what.bytes} bytes, as node {other.id} "
                 f"of rank {meeting.rank}, not {operation.what.collective} of {operation.what.bytes}"
@@ -267,10 +270,14 @@ class GraphEngine:
         ended = partial(self.end_node, rank, operation.id)
         if plan.traces:
             place = plan.axes[0].place(rank.npu)
-            trace = self._custom(plan.traces, len(meeting.members))[place]
+            traces = self._custom(plan.traces, len(meeting.members))
+            trace = traces[place]
             at = place, meeting.members, ("custom", who, turn), self._exchange, self._clock
-            through = partial(self._end_custom, rank, operation, plan, name, meeting)
+            through = partial(self._end_custom, rank, operation, plan, name, meeting, traces)
             CustomRun(trace, *at, through).go_on()
+        elif uneven:
+            if meeting.together:
+                self._begin_uneven(meeting, plan, name, ("uneven", who, turn))
         elif self._carrying.by_message:
             chunks, at = plan.chunks(operation.what.bytes), (self._exchange, self._clock)
             Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
@@ -285,13 +292,33 @@ class GraphEngine:
             self._customs[prefix, npus] = load_custom(prefix, npus, control=self._setup.control)
         return self._customs[prefix, npus]
 
+    def _begin_uneven(self, meeting: Meeting, plan: Plan, name: str, tag: object) -> None:
+        """Begin an uneven all-to-all whose ranks are all there, as traces of its messages."""
+        sizes: list[tuple[int, ...]] = []
+        for npu in meeting.members:
+            rank, operation = self._by_npu[npu], meeting.starts[npu][1]
+            try:
+                sizes.append(shares(operation.what, len(meeting.members)))
+            except ValueError as error:
+                raise self._bad(rank, operation, "comm_sizes", str(error)) from None
+        traces = exchange_traces(sizes, plan.endpoint_ns)
+        for place, npu in enumerate(meeting.members):
+            ends = self._by_npu[npu], meeting.starts[npu][1], plan, name, meeting, traces
+            at = place, meeting.members, tag, self._exchange, self._clock
+            CustomRun(traces[place], *at, partial(self._end_custom, *ends)).go_on()
+
     def _end_custom(
-        self, rank: Rank, operation: Operation, plan: Plan, name: str, meeting: Meeting
+        self,
+        rank: Rank,
+        operation: Operation,
+        plan: Plan,
+        name: str,
+        meeting: Meeting,
+        traces: Sequence[Trace],
     ) -> None:
         """End a collective that is given as traces at an NPU; the last tells how long it took."""
         meeting.through += 1
         if meeting.through == len(meeting.left):
-            traces = self._custom(plan.traces, len(meeting.members))
             self._carrying.done(self._together(meeting, plan, name, rank, operation), traces)
         self.end_node(rank, operation.id)
 

@@ -1,5 +1,6 @@
 """What a node of a trace asks for, read once for all NPUs that have it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -50,6 +51,7 @@ _COMP, _CPU, _COMMUNICATES = NodeType.COMP_NODE, Unit.CPU, Unit.COMMUNICATION
 _UNITS: Mapping[int, Unit] = {_COMP: Unit.COMPUTE, NodeType.COMM_RECV_NODE: Unit.NONE}
 _LOCAL = 1  # of ``tensor_loc``
 _MOST = 1 << 62
+_INTEGERS = r"s?(u?int|fixed)(32|64)_list"
 
 
 class What(NamedTuple):
@@ -77,6 +79,8 @@ class What(NamedTuple):
     source, target : int or None
         Ends of a message; None for the NPU itself. A broadcast may have the source, a
         reduce its target as such.
+    sizes : tuple of int or None
+        Bytes that an all-to-all gives to each rank that takes part; None for equal shares.
     """
 
     type: int
@@ -89,6 +93,7 @@ class What(NamedTuple):
     involved: tuple[bool, ...] | None = None
     source: int | None = None
     target: int | None = None
+    sizes: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True, eq=False)  # not frozen: there is one for each node, made in half the time
@@ -287,16 +292,40 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
     if kind not in _COLLECTIVES:
         known = ", ".join(f"{one} {CollectiveType(one).name}" for one in sorted(_COLLECTIVES))
         raise InputError("", f"node {node.id}: comm_type", f"must be one of {known}, not {kind}")
+    sizes = _sizes(node, kind)
+    if sizes is not None:
+        size = sum(sizes)
+    else:
+        size = 1 if kind == CollectiveType.BARRIER else _needed(node, "comm_size")
     return What(
         node.type,
         unit,
         duration_ns,
-        bytes=1 if kind == CollectiveType.BARRIER else _needed(node, "comm_size"),
+        bytes=size,
         collective=_COLLECTIVES[kind],
         group=_group(node),
         involved=_involved(node),
         source=source,
+        sizes=sizes,
     )
+
+
+def _sizes(node: Node | Task, kind: int) -> tuple[int, ...] | None:
+    """Return what an all-to-all gives to each rank, if its node says so."""
+    found = node.attr("comm_sizes")
+    if found is None:
+        return None
+    field = f"node {node.id}: comm_sizes"
+    if kind != CollectiveType.ALL_TO_ALL:
+        raise InputError("", field, "must be of an all-to-all")
+    if not re.fullmatch(_INTEGERS, found.kind):
+        message = f"must be a list of integers, not of kind {found.kind or 'none'}"
+        raise InputError("", field, message)
+    sizes = cast("tuple[int, ...]", found.value)
+    for size in sizes:
+        if not 0 <= size <= _MOST:
+            raise InputError("", field, f"must be integers from 0 to {_MOST}, not {size}")
+    return sizes
 
 
 def _group(node: Node | Task) -> str:
