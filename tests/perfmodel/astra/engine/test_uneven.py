@@ -124,7 +124,7 @@ def test_symmetry_and_repeats_do_not_change_the_result() -> None:
         for step in range(40):
             one.append(compute(2 * step, 3, [2 * step - 1] if step else []))
             deps = (2 * step,)
-            one.append(replace(all_to_all(2 * step + 1, (1 + rank // 2) * 4_000), data_deps=deps))
+            one.append(replace(all_to_all(2 * step + 1, (1 + rank // 2) * MIB), data_deps=deps))
         nodes.append(one)
     traces = [trace_of(iter(one), given.system, "w") for one in nodes]
     job = Job(traces, (0, 1, 2, 3))
