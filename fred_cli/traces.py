@@ -1,7 +1,10 @@
 """`fred estimate` of execution traces, on networks as ASTRA-sim describes them and on ours."""
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +27,10 @@ from fred_cli.output import (
     say_json,
     say_provenance,
     table,
-    write_text,
+    write_given,
 )
 from fred_cli.progress import progress
+from fred_cli.trace_tables import collectives_csv, links_csv, ranks_csv, say_details
 from fred_cli.values import parse_group
 
 __all__ = [
@@ -50,10 +54,17 @@ TRACE_OPTIONS = (
     "chart",
     "queues",
     "control",
+    "details",
+    "csv_file",
+    "collectives_file",
+    "links_file",
 )
 """Names of the options that only traces take."""
 
-_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory", "repeats")
+_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory", "repeats", "timeline")
+
+_OF_ONE = ("chart", "details", "csv_file", "collectives_file", "links_file", "timeline")
+"""Names of the options that --job does not take."""
 
 _SHOWN = 6
 """Spans of ranks that a row of the table names."""
@@ -146,6 +157,33 @@ def trace_options(command: Any) -> Any:
             metavar="FILE.html",
             help="Stacked bars of time, one for each network.",
         ),
+        click.option(
+            "--details",
+            is_flag=True,
+            help="Report collectives, links and the use of compute too; all nodes of all ranks are "
+            "run then, as with the next two options and --timeline.",
+        ),
+        click.option(
+            "--collectives-csv",
+            "collectives_file",
+            type=OutputPath(),
+            metavar="FILE",
+            help="Write each collective of each rank as CSV.",
+        ),
+        click.option(
+            "--links-csv",
+            "links_file",
+            type=OutputPath(),
+            metavar="FILE",
+            help="Write the bytes and the utilization of each link as CSV.",
+        ),
+        click.option(
+            "--csv",
+            "csv_file",
+            type=OutputPath(),
+            metavar="FILE",
+            help="Write the times of each rank on each network as CSV.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -182,8 +220,11 @@ def check_options(context: click.Context) -> bool:
         problem = "left out with --job" if "job" in given else "given"
         raise click.UsageError(f"--workload: must be {problem}")
     model = context.params.get("network_model")
-    if "chart" in given and "job" in given:
-        raise click.UsageError("--chart: must be left out with --job")
+    for name in _OF_ONE if "job" in given else ():
+        if name in given:
+            raise click.UsageError(f"{_option(context, name)}: must be left out with --job")
+    if "timeline" in given and len(context.params["network"]) > 1:
+        raise click.UsageError("--timeline: must be left out with more than one --network")
     for name in ("protocol", "algorithm") if traces and model != "fluid" else ():
         if name in given:
             message = f"must be left out with network model {model}"
@@ -204,6 +245,11 @@ def estimate_traces(
     network_model: str,
     job: tuple[str, ...],
     chart: Path | None,
+    timeline: Path | None,
+    details: bool,
+    csv_file: Path | None,
+    collectives_file: Path | None,
+    links_file: Path | None,
     **given: Any,
 ) -> None:
     """Run traces, and say where the time of each NPU goes."""
@@ -211,7 +257,8 @@ def estimate_traces(
 
     if chart:
         need_plotly()
-    inputs = estimate.Inputs(model=network_model, **given)
+    needs = bool(details or collectives_file or links_file or timeline)
+    inputs = estimate.Inputs(model=network_model, details=needs, **given)
     with option_names("workload", "protocol", "algorithm"), progress("running traces"):
         if workload is None:
             requests = [estimate.JobRequest(*_job(one)) for one in job]
@@ -220,13 +267,11 @@ def estimate_traces(
             if len(inputs.groups) > 1:
                 raise click.UsageError("--groups: must be given once without --job")
             found = estimate.estimate_traces(workload, network, inputs)
-    if chart:
-        from fred_cli.drawings.chart import page
-        from fred_cli.drawings.traces import trace_chart
-
-        write_text(page(f"{workload} on networks", trace_chart(found)), chart)
+    files = {csv_file: ranks_csv, collectives_file: collectives_csv, links_file: links_csv}
+    texts = {path: partial(text, found) for path, text in files.items()}
+    write_given({**texts, chart: partial(_chart, found), timeline: partial(_timeline, found)})
     if as_json:
-        said = [_json(one) for one in found]
+        said = [_json(one, details) for one in found]
         say_json(said if len(said) > 1 else said[0])
         return
     if len(found) > 1:
@@ -237,8 +282,27 @@ def estimate_traces(
         _say_jobs(one)
     else:
         _say_ranks(one)
+    if details:
+        say_details(one.details)
     _say_faster(one)
     say_provenance(one.provenance)
+
+
+def _chart(found: Sequence[Any]) -> str:
+    """Return a page with a chart."""
+    from fred_cli.drawings.chart import page
+    from fred_cli.drawings.traces import trace_chart
+
+    return page(f"{found[0].workload} on networks", trace_chart(found))
+
+
+def _timeline(found: Sequence[Any]) -> str:
+    """Return the timeline of the one network."""
+    from perfmodel.astra.timeline import node_names, trace_timeline
+
+    (one,) = found
+    title = f"{one.workload} on {one.network}, network model {one.network_model}"
+    return json.dumps(trace_timeline(one.spans, node_names(one.workload), title), indent=1) + "\n"
 
 
 def _job(text: str) -> tuple[str, tuple[int, ...], int]:
@@ -249,9 +313,12 @@ def _job(text: str) -> tuple[str, tuple[int, ...], int]:
     return found[1], tuple(parse_group(found[2], "--job") or ()), int(found[3] or 0)
 
 
-def _json(one: Any) -> dict[str, Any]:
+def _json(one: Any, details: bool) -> dict[str, Any]:
     """Return an estimate as it is printed; of what there is not, no key."""
-    said = plain(one)
+    said = plain(replace(one, spans=(), details=one.details if details else None))
+    del said["spans"]
+    if not details:
+        del said["details"]
     if one.jobs:
         del said["ranks"]
         for job, found in zip(said["jobs"], one.jobs, strict=True):

@@ -86,7 +86,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
         estimate_schedule(workload, given["loggops"], given["control"], as_json)
         return
     traces = check_options(context)
-    both = ("protocol", "algorithm", "memory", "repeats")
+    both = ("protocol", "algorithm", "memory", "repeats", "timeline")
     chosen = {
         name: value
         for name, value in given.items()

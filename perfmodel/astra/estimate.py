@@ -10,8 +10,10 @@ from perfmodel.chakra.exported import Exported, ExportedRun, load_exported, run_
 from perfmodel.chakra.traces import find_traces
 from perfmodel.switch_timing.provenance import Provenance
 
+from .details import TraceDetails, trace_details
 from .engine.bound import FasterThanLinks
 from .engine.job import Job
+from .engine.record import Record, Span
 from .engine.repeated import Ran, run_jobs
 from .engine.setup import Setup, load_setup
 from .engine.stats import RankTimes, times_of
@@ -52,6 +54,9 @@ class Inputs:
         Queues of each dimension of networks of ASTRA-sim.
     control : bool
         Whether control dependencies count, as in Chakra's FeederV3, or only data dependencies.
+    details : bool
+        Whether collectives, links and the use of compute are reported too, of a single workload.
+        All nodes of all ranks are run then, also of traces that were exported from an iteration.
     """
 
     system: Path
@@ -64,6 +69,7 @@ class Inputs:
     repeats: bool = True
     queues: int = 1
     control: bool = True
+    details: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,10 @@ class TraceEstimate:
         Of fabrics of ours.
     jobs : tuple of JobTimes
         Several jobs.
+    details : TraceDetails or None
+        Collectives, links and the use of compute, if asked for.
+    spans : tuple of Span
+        All nodes in the order of their ends, with details.
     """
 
     workload: str
@@ -134,6 +144,8 @@ class TraceEstimate:
     faster_than_links: FasterThanLinks | None
     provenance: Provenance
     jobs: tuple[JobTimes, ...] = ()
+    details: TraceDetails | None = None
+    spans: tuple[Span, ...] = ()
 
 
 def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> list[TraceEstimate]:
@@ -160,7 +172,8 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         check_count(workload, ranks, setup.network.npus, fewer=setup.fabric is not None)
         check_members(setup.groups, ranks, setup.groups_source)
     traces: list[Trace] | None = None
-    able = [inputs.model == "fluid" and _runs_iterations(setup) for setup in setups]
+    by_tasks = inputs.model == "fluid" and not inputs.details
+    able = [by_tasks and _runs_iterations(setup) for setup in setups]
     exported = load_exported(workload, setups[able.index(True)].groups) if any(able) else None
     found: list[TraceEstimate] = []
     for name, setup, iteration in zip(networks, setups, able, strict=True):
@@ -174,10 +187,13 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         setup.memory.check_npus(len(traces), str(inputs.memory))
         groups_of = (setup.groups if groups else process_groups(traces)), setup.groups_source
         job = Job(traces, tuple(range(len(traces))), *groups_of)
-        ran = _run([job], setup, inputs)
+        record = Record(len(traces)) if inputs.details else None
+        ran = _run([job], setup, inputs, record)
         total_ns = max(one.total_ns for one in ran.times)
         said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup))
-        found.append(TraceEstimate(workload, *said))
+        details = trace_details(record, job, setup, total_ns) if record else None
+        spans = tuple(record.spans) if record else ()
+        found.append(TraceEstimate(workload, *said, details=details, spans=spans))
     return found
 
 
@@ -257,9 +273,9 @@ def _estimate_iteration(
     return TraceEstimate(workload, network, "fluid", total_ns, tuple(times), None, said)
 
 
-def _run(jobs: Sequence[Job], setup: Setup, inputs: Inputs) -> Ran:
+def _run(jobs: Sequence[Job], setup: Setup, inputs: Inputs, record: Record | None = None) -> Ran:
     how = {"symmetry": inputs.symmetry, "repeats": inputs.repeats}
-    return run_jobs(jobs, setup, inputs.model, **how)
+    return run_jobs(jobs, setup, inputs.model, **how, record=record)
 
 
 def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:

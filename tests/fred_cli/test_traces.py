@@ -77,6 +77,40 @@ def test_control_dependency_that_does_not_exist_is_an_error(fred: Fred, tmp_path
     assert fred.json(*line, "--no-control")["total_ns"] == 5_000
 
 
+def test_details_are_reported_and_written(fred: Fred, tmp_path: Path) -> None:
+    names = ("csv", "collectives-csv", "links-csv", "timeline")
+    line = [*STEP, "--details", *(f"--{name}={tmp_path / name}" for name in names)]
+    plain, said = fred.json(*STEP), fred.json(*line)
+    details = said.pop("details")
+    assert said == plain
+    assert [*details] == ["collectives", "dimensions", "links", "compute"]
+    assert len(details["collectives"]) == 16 and len(details["compute"]) == 4
+    assert all(
+        0 <= one["exposed_ns"] <= one["end_ns"] - one["begin_ns"] for one in details["collectives"]
+    )
+    assert all(0 < one["utilization"] <= 1 for one in details["links"])
+    rows = {name: (tmp_path / name).read_text().splitlines() for name in names[:3]}
+    assert rows["csv"][0].split(",")[3:9] == KEYS
+    assert [len(one) - 1 for one in rows.values()] == [4, 16, len(details["links"])]
+    events = json.loads((tmp_path / "timeline").read_text())["traceEvents"]
+    assert {one["pid"] for one in events} == {0, 1, 2, 3}
+    assert max(one.get("ts", 0) + one.get("dur", 0) for one in events) == pytest.approx(
+        said["total_ns"] / 1000
+    )
+    out = fred.out(*line)
+    for title in ("busiest links", "collectives with the longest", "compute nodes by the roof"):
+        assert title in out
+
+
+def test_ranks_of_several_networks_are_rows(fred: Fred, tmp_path: Path) -> None:
+    fred.out(*STEP, "--network=fred-d", f"--csv={tmp_path / 'a.csv'}")
+    rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * 4 and rows[5].split(",")[1] == "fred-d"
+    status, _, said = fred(*STEP, "--network=fred-d", f"--timeline={tmp_path / 't'}")
+    assert status == 2
+    assert "--timeline: must be left out with more than one --network" in said
+
+
 def test_congestion_is_no_faster(fred: Fred) -> None:
     ends = [
         fred.json(*STEP, "--network-model", model)["total_ns"]

@@ -24,6 +24,7 @@ from .meeting import Meeting
 from .memory import RemoteMemory
 from .operation import Operation, add_partners, kind_of, message_ends, root_name
 from .rank import Rank
+from .record import Record
 from .setup import Setup
 from .state import Parts
 from .stats import RankTimes
@@ -62,6 +63,8 @@ class GraphEngine:
         delay each other.
     watch : Watch or None
         Looks on, and leaves out what comes again; not together with ``told``.
+    record : Record or None
+        Keeps what happens, of one job; not together with ``told`` or ``watch``.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class GraphEngine:
         jobs: Sequence[Job] | None = None,
         symmetry: bool = True,
         watch: Watch | None = None,
+        record: Record | None = None,
     ) -> None:
         npus = setup.network.npus
         if jobs is None:
@@ -86,8 +90,9 @@ class GraphEngine:
                 raise ValueError(f"traces must be {npus}, one for each NPU, not {len(traces)}")
             given = setup.groups, setup.groups_source
             jobs = [Job(traces, tuple(range(len(traces))), *given)]
+        told = record.node if record else told
         self._jobs, self._setup, self._and_told = jobs, setup, told
-        self._watch = watch
+        self._watch, self._record = watch, record
         self._clock = Clock(0)
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
         self._carrying.jobs = jobs
@@ -264,6 +269,8 @@ class GraphEngine:
             )
             raise self._bad(rank, operation, "per-node-custom-implementation", message)
         meeting.starts[rank.npu] = self._clock.now, operation
+        if meeting.together and self._record and not plan.traces and not uneven:
+            self._record.collective(plan, operation.what.bytes, meeting.members)
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += len(plan.chunks(operation.what.bytes))
@@ -319,6 +326,8 @@ class GraphEngine:
         """End a collective that is given as traces at an NPU; the last tells how long it took."""
         meeting.through += 1
         if meeting.through == len(meeting.left):
+            if self._record:
+                self._record.traces(traces, meeting.members)
             self._carrying.done(self._together(meeting, plan, name, rank, operation), traces)
         self.end_node(rank, operation.id)
 

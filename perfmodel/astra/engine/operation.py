@@ -81,6 +81,8 @@ class What(NamedTuple):
         reduce its target as such.
     sizes : tuple of int or None
         Bytes that an all-to-all gives to each rank that takes part; None for equal shares.
+    operations : int
+        Of compute by the roofline; its ``bytes`` are those that it moves.
     """
 
     type: int
@@ -94,6 +96,7 @@ class What(NamedTuple):
     source: int | None = None
     target: int | None = None
     sizes: tuple[int, ...] | None = None
+    operations: int = 0
 
 
 @dataclass(slots=True, eq=False)  # not frozen: there is one for each node, made in half the time
@@ -263,10 +266,10 @@ def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
         return What(node.type, Unit.NONE, 0)
     assert system.local_mem_bw is not None and system.peak_perf is not None
     if not operations:
-        return What(node.type, unit, 0)
+        return What(node.type, unit, 0, moved)
     bandwidth, peak = system.local_mem_bw * 1_000_000_000, system.peak_perf * 1_000_000_000_000
     rate = min(bandwidth * (operations / moved), peak)
-    return What(node.type, unit, int(operations / rate * 1e9))
+    return What(node.type, unit, int(operations / rate * 1e9), moved, operations=operations)
 
 
 def _memory(node: Node | Task, unit: Unit, system: SystemFile) -> What:

@@ -10,6 +10,7 @@ from .bound import FasterThanLinks
 from .graph_engine import GraphEngine
 from .job import Job
 from .periods import Periods, find_periods, without
+from .record import Record
 from .setup import Setup
 from .stats import RankTimes
 from .trace import Trace
@@ -50,6 +51,7 @@ def run_jobs(
     *,
     symmetry: bool = True,
     repeats: bool = True,
+    record: Record | None = None,
 ) -> Ran:
     """Run the traces of some jobs to their ends.
 
@@ -62,6 +64,8 @@ def run_jobs(
     repeats : bool
         Whether periods of a job that is alone are left out if they are sure to take as long as
         those before them.
+    record : Record or None
+        Keeps what happens in a job that is alone; all nodes of all ranks run then.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def run_jobs(
         As for ``GraphEngine.run``.
     """
     # Nodes that have traces of their own are told by their numbers, which periods do not compare.
-    able = repeats and len(jobs) == 1 and not setup.system.per_node
+    able = repeats and len(jobs) == 1 and not setup.system.per_node and not record
     for job, watch, more in _shortened(jobs[0]) if able else ():
         engine = GraphEngine((), setup, model, jobs=[job], symmetry=symmetry, watch=watch)
         try:
@@ -80,7 +84,7 @@ def run_jobs(
             break  # of which all of it says what it is
         if watch.again:
             return Ran(times, engine.faster, more)
-    engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry)
+    engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry, record=record)
     return Ran(engine.run(), engine.faster)
 
 

@@ -17,6 +17,10 @@ __all__ = ["Flows"]
 
 _MESSAGES = 1 << 16
 
+_Crossed = tuple[Line, Cost, list[tuple[int, int]]]
+"""A line that a collective crosses, what it puts on one of its kind, and dimension and first NPU of
+all of these; none if links have names of the network already."""
+
 
 class Flows:
     """Collectives and messages of a network, each worked out once.
@@ -75,6 +79,19 @@ class Flows:
     def _collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:
         if not plan.axes:
             return SharedFlow(0.0)
+        time_ns, lines = self._lines(plan, data_bytes, members)
+        if self._alone and len(members) == self._network.npus:
+            return SharedFlow(time_ns)
+        return _flow(time_ns, *_named(lines))
+
+    def carried(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> dict[Link, float]:
+        """Return the bytes that a collective puts on each link; arguments as ``collective``."""
+        return _named(self._lines(plan, data_bytes, members)[1])[0] if plan.axes else {}
+
+    def _lines(
+        self, plan: Plan, data_bytes: int, members: Sequence[int]
+    ) -> tuple[float, list[_Crossed]]:
+        """Return what a collective takes alone [ns], and the lines that it crosses."""
         (axis, *others), network = plan.axes, self._network
         if axis.listed and (within := _fabric(network, axis.listed)):
             number, first, line = within
@@ -82,19 +99,17 @@ class Flows:
             order = axis.listed[axis.root :] + axis.listed[: axis.root]
             places = [network.place(one, number) for one in order]
             cost = line.collective(plan.kind, size, places, self._every(plan.kind, number, first))
-            lines = [(line, cost, [(number, first)])]
-            return self._shared(cost.time_ns, lines, members)
+            return cost.time_ns, [(line, cost, [(number, first)])]
         if axis.listed or (not others and axis.count > network.sizes[0]):
             whole = WholeLine(network, axis.listed or range(network.npus))
             time_ns, costs = self._simulated(plan, data_bytes, {axis.queue: whole})
-            return self._shared(time_ns, [(whole, costs[axis.queue], [])], members)
+            return time_ns, [(whole, costs[axis.queue], [])]
         parts = {one.queue: network.lines[one.queue] for one in plan.axes}
         time_ns, costs = self._simulated(plan, data_bytes, parts)
-        lines = [
+        return time_ns, [
             (parts[one.queue], costs[one.queue], _firsts(plan, number, members))
             for number, one in enumerate(plan.axes)
         ]
-        return self._shared(time_ns, lines, members)
 
     def _every(self, kind: str, number: int, first: int) -> Sequence[tuple[int, ...]]:
         """Return the places of all groups in a fabric that may do a collective at any time."""
@@ -129,29 +144,19 @@ class Flows:
         clock.run()
         return float(clock.now), total
 
-    def _shared(
-        self,
-        time_ns: float,
-        lines: Iterable[tuple[Line, Cost, list[tuple[int, int]]]],
-        members: Sequence[int],
-    ) -> SharedFlow:
-        """Return a flow with all links of some lines: what crosses one of each, and all of them.
 
-        Each of these is known by its dimension and first NPU; without any, links have names of
-        the network already.
-        """
-        if self._alone and len(members) == self._network.npus:
-            return SharedFlow(time_ns)
-        carried: dict[Link, float] = {}
-        rates: dict[Link, float] = {}
-        for line, cost, firsts in lines:
-            for link, count in cost.bytes.items():
-                every = dict.fromkeys(line.turned(link)) if cost.turned else [link]
-                rate = line.bytes_per_ns(link)
-                for one in every:
-                    for name in [(*first, one) for first in firsts] if firsts else [one]:
-                        carried[name], rates[name] = carried.get(name, 0.0) + count, rate
-        return _flow(time_ns, carried, rates)
+def _named(lines: Iterable[_Crossed]) -> tuple[dict[Link, float], dict[Link, float]]:
+    """Return the bytes on each link of some lines, and its rate, by names of the network."""
+    carried: dict[Link, float] = {}
+    rates: dict[Link, float] = {}
+    for line, cost, firsts in lines:
+        for link, count in cost.bytes.items():
+            every = dict.fromkeys(line.turned(link)) if cost.turned else [link]
+            rate = line.bytes_per_ns(link)
+            for one in every:
+                for name in [(*first, one) for first in firsts] if firsts else [one]:
+                    carried[name], rates[name] = carried.get(name, 0.0) + count, rate
+    return carried, rates
 
 
 def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, Line] | None:
