@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from docs.generate.reference import EXAMPLES
 from fred_cli import progress
 from tests.fred_cli.fred import Fred
 
@@ -116,3 +117,17 @@ def test_sweep_that_cannot_run_leaves_the_files_alone(
         "error: bad.yaml: must have a point that can run; the first cannot: strategy: must fit"
     )
     assert (place / "old.csv").read_text() == "old"
+
+
+def test_traces_are_run_on_each_network(fred: Fred, place: Path) -> None:
+    file = str(EXAMPLES / "trace-sweep.yaml")
+    said = fred.json("sweep", file, "--csv", "a.csv", "--parquet", "a.pq")
+    assert said["baseline"] == "astra-network.yaml"
+    assert [row["network"] for row in said["rows"]] == ["astra-network.yaml", "fred-d", "mesh:5x4"]
+    with (place / "a.csv").open() as text:
+        table = list(csv.DictReader(text))
+    frame = pd.read_parquet(place / "a.pq")
+    for row, line, total in zip(said["rows"], table, frame["last.total_ns"], strict=True):
+        assert int(line["total_ns"]) == row["last"]["total_ns"] == total
+        assert float(line["speedup"]) == row["speedup"]
+    assert re.search(r"mesh:5x4 +2,397,504", fred.out("sweep", file))
