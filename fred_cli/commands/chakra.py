@@ -152,6 +152,8 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
     members = load_groups(groups) if groups else {}
     paths = _files(trace)
     ranks = len(paths) if paths != [Path(trace)] else 0
+    if groups and not ranks:
+        raise click.UsageError("--groups: must be left out with a single trace")
     checked: list[dict[str, Any]] = []
 
     def each(nodes: Iterable[Any], rank: int, source: str) -> Iterator[Any]:

@@ -103,6 +103,22 @@ def test_goal_becomes_a_set_that_is_valid(fred: Fred, traces: Path) -> None:
     assert re.search(r"ring\.0\.et +send +1 +8", fred.out("chakra", "stats", "sets/ring"))
 
 
+def test_collectives_of_groups_are_checked(fred: Fred, traces: Path) -> None:
+    """Rank 2 of group 1 has no all-reduce of 8 bytes; without the groups nobody knows it."""
+    values = (("comm_type", "int64", 0), ("comm_size", "int64", 8), ("pg_name", "string", "1"))
+    attrs = tuple(Attr(*one) for one in values)
+    for rank in range(3):
+        nodes = [Node(1, type=NodeType.COMM_COLL_NODE, attrs=attrs)] if rank == 0 else []
+        write(traces / f"g.{rank}.et", nodes)
+    (traces / "groups.json").write_text('{"1": [0, 2]}')
+    assert fred.json("chakra", "validate", "g")["valid"]
+    status, _, said = fred("chakra", "validate", "g", "--groups=groups.json")
+    line = "must take part in 1 all_reduce of 8 bytes in group 1, as rank 0 with node 1 does"
+    assert (status, said) == (2, f"error: g.2.et: {line}, not in 0\n")
+    said = fred("chakra", "validate", "g.0.et", "--groups=groups.json")[2]
+    assert "--groups: must be left out with a single trace" in said
+
+
 def test_text_becomes_a_trace_for_each_npu(fred: Fred, traces: Path) -> None:
     out = fred.out("chakra", "convert", "work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
     assert len(out.splitlines()) == 3
