@@ -98,6 +98,10 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--sp": (),
     "--published": (),
     "--no-symmetry": (),
+    "--num-queues-per-dim": ("1", "4", "0"),
+    "--details": (),
+    "--collectives-csv": ("c.csv", "t.csv", "folder"),
+    "--links-csv": ("l.csv", "t.csv", "folder"),
     "--no-repeats": (),
     "--csv": ("t.csv", "folder", "/dev/full"),
     "--parquet": ("t.parquet", "t.csv"),
@@ -133,7 +137,10 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     f"estimate --workload {_STEP}": (
         ("--network", "--system", "--network-model"),
-        ("--memory", "--groups", "--topology", "--samples"),
+        (
+            *("--memory", "--groups", "--topology", "--samples", "--control", "--timeline"),
+            *("--num-queues-per-dim", "--details", "--csv", "--collectives-csv", "--links-csv"),
+        ),
     ),
     "estimate --network-model loggops": (("--workload", "--loggops"), ("--topology", "--memory")),
     "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
@@ -156,7 +163,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "gen": ((), ("--set", "--level")),
     "chakra show": ((), ("--limit",)),
     "chakra stats": ((), ("--control",)),
-    "chakra validate": ((), ("--control",)),
+    "chakra validate": ((), ("--control", "--groups")),
     "chakra groups": (("--output",), ()),
     "chakra convert": (("--output",), ("--kineto", "--npus", "--passes", "--strategy")),
     f"estimate --network {ROOT}/examples/astra-network.yaml": (
