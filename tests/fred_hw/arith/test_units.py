@@ -94,6 +94,28 @@ def test_latency_is_the_registers_and_throughput_a_result_per_cycle(
     assert trace(Reducer(spec=spec), inputs, ["o"])[registers:] == results
 
 
+SIGN = 1 << 15
+SMALLEST, INFINITY, NAN = 1, 0x7C00, 0x7E00
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "total"),
+    [
+        (ONE, ONE | SIGN, 0),
+        (ONE | SIGN, ONE, 0),
+        (SMALLEST | SIGN, SMALLEST, 0),
+        (SIGN, 0, 0),
+        (SIGN, SIGN, SIGN),
+        (TWO | SIGN, ONE, ONE | SIGN),
+        (INFINITY | SIGN, INFINITY, NAN),
+    ],
+)
+def test_numbers_that_cancel_give_plus_zero(one: int, two: int, total: int) -> None:
+    """IEEE 754-2019, clause 6.3, whichever operand is negative; infinities give a NaN."""
+    unit = reduction_unit(FP16, "sum", "wrap", 0)
+    assert trace(unit, [{"i0": one, "i1": two}], ["o"], together=3) == [total]
+
+
 @UNITS
 def test_reset_clears_nothing(form: str, operation: str, one: int, two: int) -> None:
     unit = reduction_unit(FORMATS[form], operation, "wrap", 1)

@@ -58,6 +58,12 @@ def test_a_limit_keeps_room_if_a_largest_packet_fits(more: int) -> None:
     assert seen == [*[1] * PACKETS, *[int(more == SIZE)] * 2]
 
 
+@pytest.mark.parametrize(("limit", "room"), [(MOST, 1), (MOST + 1, 0), (MOST + SIZE, 0)])
+def test_a_limit_beyond_the_ring_is_no_room_but_owed(limit: int, room: int) -> None:
+    seen = trace(CircuitCredits(spec=LINK), [{"grant": 1, "limit": limit}, {}, {}, {}], WATCH)
+    assert seen[-1] == (room, 1 - room, 0)
+
+
 def test_tickets_wrap() -> None:
     count = 1 << ticket_bits(LINK)
     inputs = [

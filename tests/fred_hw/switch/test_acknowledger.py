@@ -90,6 +90,15 @@ def test_a_nack_sends_all_inputs_back_but_not_again_soon(patience: int, cycles: 
     assert writes == [(cycle + 1, 1, 0, 0, 0, 1, 2, 0) for cycle in cycles]
 
 
+@pytest.mark.parametrize(("number", "obeyed"), [(0, False), (1, True), (2, True), (3, False)])
+def test_a_nack_is_obeyed_from_the_smallest_ack_on(number: int, obeyed: bool) -> None:
+    """Sources keep all packets from there to the one that is due, which is 3."""
+    acks = message(1, Kind.ACK, 1) | message(2, Kind.ACK, 2)
+    found = told([acks, *IDLE, *IDLE, message(1, Kind.NACK, number), *IDLE])
+    nacks = [(port, told) for _, port, kind, told in found if kind == Kind.NACK]
+    assert nacks == ([(0, number)] if obeyed else [])
+
+
 def test_a_nack_is_written_in_the_cycle_in_which_its_sources_are_told() -> None:
     # From ports 0 and 3 to port 1: both have the same number due from then on.
     entry = {"flows.entry.inputs[3]": 1, "flows.entry.generation": 5}

@@ -47,6 +47,14 @@ def test_one_that_is_blocked_is_the_first_of_the_next() -> None:
     assert found[4] == 1 << 6
 
 
+def test_three_that_share_a_link_take_it_in_turns() -> None:
+    """The one that was first last time is the last to be so again."""
+    pairs = {0: 0, 4: 1, 8: 2}
+    assert all(clash(12, {a: pairs[a], b: pairs[b]}) for a, b in combinations(pairs, 2))
+    found = trace(PathClaims(ports=12), [wants(pairs)] * 9, ["granted"])
+    assert found == [1 << 0, 1 << 4, 1 << 8] * 3
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
 def test_random_wants_have_paths_and_all_are_granted_in_the_end(ports: int) -> None:
