@@ -273,6 +273,7 @@ class SwitchCore(Unit):
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
             self.queued.eq(any_of([port.queued for port in ins])),
+            table.queued.eq(self.queued),
             self.unicasts.eq(Cat(port.unicasts for port in ins)),
         ]
         return unit

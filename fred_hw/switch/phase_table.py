@@ -8,6 +8,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.control.entry_port import EntryPort, entry_layout, entry_port_signature, number_bits
 from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.select import selected
+from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -53,6 +55,10 @@ def restart_layout(spec: SwitchSpec) -> data.StructLayout:
 class PhaseTable(Unit):
     """Keep the entry of each phase, and take another one only if it keeps flows apart.
 
+    Copies of old packets are told by their generation, which is modulo 8. So an entry is refused,
+    too, if its generation is not above that of the entry before and packets of the phase are in
+    queues. As long as there are any, generations only rise, and no two entries have the same.
+
     Parameters
     ----------
     spec : SwitchSpec
@@ -66,6 +72,8 @@ class PhaseTable(Unit):
         Writes and reads of software.
     reads : In(table_read_signature(spec)).array(readers)
         Reads of the hardware.
+    queued : In(phases)
+        Phases of which packets are in the queues of inputs.
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
         What is written, for the scheduler; makes its phase stand still before.
     restart : Out(stream.Signature(restart_layout(spec)))
@@ -90,6 +98,7 @@ class PhaseTable(Unit):
 
     control: EntryPort
     reads: list[TableRead]
+    queued: Signal
     update: PhaseUpdate
     halt: PhaseHalt
     restart: stream.Interface
@@ -101,6 +110,7 @@ class PhaseTable(Unit):
         members = {
             "control": In(entry_port_signature(spec)),
             "reads": In(table_read_signature(spec)).array(readers),
+            "queued": In(spec.protocol.phases),
             "update": Out(phase_update_signature(spec)),
             "halt": Out(phase_halt_signature(spec)),
             "restart": Out(stream.Signature(restart_layout(spec))),
@@ -109,7 +119,8 @@ class PhaseTable(Unit):
 
     def build(self, m: Module) -> None:
         control, update = self.control, self.update
-        self._write(m, self._keep(m, update.write))
+        erased, stale = self._keep(m, update.write)
+        self._write(m, erased, stale)
         m.d.comb += [
             update.number.eq(control.number),
             self.halt.number.eq(control.number),
@@ -119,8 +130,12 @@ class PhaseTable(Unit):
             update.gives.eq(Cat(flow.any() for flow in control.entry.outputs)),
         ]
 
-    def _keep(self, m: Module, written: Value) -> Value:
-        """Keep the entries, once for each reader; return whether all are erased yet."""
+    def _keep(self, m: Module, written: Value) -> tuple[Value, Value]:
+        """Keep the entries, once for each reader.
+
+        Return whether all are erased yet, and whether there may be packets of the generation of the
+        entry that is to be written.
+        """
         control, layout, phases = self.control, entry_layout(self.spec), self.spec.protocol.phases
         walk, erases, stored = Signal(range(phases)), Signal(init=1), Signal(layout)
         hidden = Signal(init=1)  # what was read while entries were erased
@@ -143,9 +158,22 @@ class PhaseTable(Unit):
                 write.addr.eq(Mux(erases, walk, control.number)),
                 write.data.as_value().eq(Mux(erases, 0, control.entry.as_value())),
             ]
-        return ~erases
+        # One more than the generation of the last entry, and 0 if there was none since reset.
+        least = Memory(shape=range(GENERATIONS + 1), depth=phases, init=[])
+        m.submodules.generations = least
+        read, write = least.read_port(), least.write_port()
+        used, generation = control.entry.used, control.entry.generation
+        m.d.comb += [
+            read.en.eq(1),
+            read.addr.eq(control.number),
+            write.en.eq((written & used) | erases),
+            write.addr.eq(Mux(erases, walk, control.number)),
+            write.data.eq(Mux(erases, 0, generation + 1)),
+        ]
+        there = selected(control.number, list(self.queued))
+        return ~erases, used & there & (generation < read.data)
 
-    def _write(self, m: Module, erased: Value) -> None:
+    def _write(self, m: Module, erased: Value, stale: Value) -> None:
         """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
         control, restart = self.control, self.restart
         check = place(m, "check", EntryCheck(spec=self.spec))
@@ -155,7 +183,7 @@ class PhaseTable(Unit):
             m.d.comb += check.start.eq(1)
             fsm.go("check")
         with fsm.state("check"):
-            with m.If(check.done & ~check.right):
+            with m.If(check.done & (~check.right | stale)):
                 m.d.comb += control.done.eq(1)
                 fsm.go("idle")
             with m.Elif(check.done):

@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
+from fred_hw.control.access import RefusedError
 from fred_hw.control.phase_entry import entry_word
 from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
@@ -17,7 +18,7 @@ DELAY, ROUNDS, WRITES = 80, 12, 20
 test, rewrite_test = scenario(), scenario(PROTOCOL.phases >= 3)
 
 
-def word_of(phase: Phase, generation: int = 0) -> int:
+def word_of(phase: Phase, generation: int) -> int:
     return entry_word(SPEC, phase.configuration, phase.flows, phase.circuit, generation=generation)
 
 
@@ -49,7 +50,7 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
         await bench.access.erase_phase(used.number)
     else:
         changed = others_of(used)[wait % 3] if command == "change" else used
-        await bench.access.write_phase(used.number, word_of(changed))
+        await bench.access.write_phase(used.number, word_of(changed, 1))
     for phase in (urgent, patient):
         bench.play(turns_of(rng, phase, PACKETS))
     await bench.arrive([urgent, patient])
@@ -60,6 +61,18 @@ async def ready(bench: SwitchBench) -> None:
     end = bench.cycle + bench.patience
     while await bench.access.read_field("COMMAND_STATUS", "busy"):
         assert bench.cycle < end, "a command does not end"
+
+
+async def write_when_taken(bench: SwitchBench, phase: Phase) -> None:
+    """Write a phase; while that is refused, as old packets are queued, erase it and try again."""
+    end = bench.cycle + bench.patience
+    while True:
+        try:
+            await bench.write(phase)
+            return
+        except RefusedError:
+            assert bench.cycle < end, "a phase is never taken"
+            await bench.emptied(phase.number)
 
 
 async def write_anything(bench: SwitchBench, number: int) -> None:
@@ -104,7 +117,7 @@ async def any_register_may_be_written_at_any_time(dut: Any) -> None:
             for _ in range(8):
                 await write_anything(bench, used.number)
             await ready(bench)
-        await bench.write(entries[(number + 1) % len(entries)])
+        await write_when_taken(bench, entries[(number + 1) % len(entries)])
     bench.play(turns_of(rng, entries[WRITES % len(entries)], 2))
     await bench.drain()
     causes = {"phase", "address", "strobe", "configuration", "stuck"}

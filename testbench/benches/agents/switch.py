@@ -332,6 +332,8 @@ class SwitchBench:
         """
         generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
         self.generations[phase.number] = generation
+        if not generation:  # which comes round, perhaps
+            await self.emptied(phase.number, self.patience if checked else 0)
         await self.access.write_phase(phase.number, self.word(phase))
         if checked:
             self.check()
@@ -339,6 +341,13 @@ class SwitchBench:
             port.forget(phase.number, generation)
             for flow in [flow for flow in wanted if flow[0] == phase.number]:
                 del wanted[flow]
+
+    async def emptied(self, number: int, patience: int = 0) -> None:
+        """Wait until no packet of a phase is queued; erase it if that takes too long."""
+        end = self.cycle + patience
+        while await self.access.queued(number):
+            if self.cycle >= end:
+                await self.access.erase_phase(number)
 
     def offer(self, turns: Sequence[Turn], ports: Iterable[int] | None = None) -> None:
         """Send the packets of turns from their inputs, or from some of them."""

@@ -1,5 +1,7 @@
 """Contract of fred_hw.switch.phase_table, cycle by cycle."""
 
+from collections import deque
+
 import pytest
 
 from fred_hw.control.phase_entry import entry_bits
@@ -46,6 +48,68 @@ def test_latency_of_a_refusal_is_two_cycles_less_and_nothing_is_written() -> Non
     found = seen([WRONG] * (CHECK + 1) + [{"control.number": 3}] * 3, [*ANSWER, "control.stored"])
     assert [answer for *answer, _ in found] == [[0, 0]] * CHECK + [[1, 0]] + [[0, 0]] * 3
     assert not any(stored for *_, stored in found)
+
+
+def of_generation(generation: int) -> int:
+    return GOOD | generation << entry_bits(LINK) - GENERATION_BITS
+
+
+@pytest.mark.parametrize(
+    ("generations", "accepted"),
+    [
+        ((0, 1, 2, 7), [1, 1, 1, 1]),
+        ((3, 5), [1, 1]),
+        ((0, 0, 1), [1, 0, 1]),
+        ((7, 0, 7), [1, 0, 0]),
+        ((5, 4, 5, 6), [1, 0, 0, 1]),
+    ],
+)
+def test_generations_rise_while_packets_of_the_phase_are_queued(
+    generations: tuple[int, ...], accepted: list[int]
+) -> None:
+    """Nothing is queued of the phase when the first is written, whatever other phases have."""
+    given: list[dict[str, int]] = []
+    for place, (generation, takes) in enumerate(zip(generations, accepted, strict=True)):
+        write = WRITE | {"control.entry": of_generation(generation)}
+        cycles = (DONE if takes else CHECK) + 1
+        given += [write | {"queued": 0b1000 if place else 0b0111}] * cycles
+    assert [right for done, right in seen(given, ANSWER) if done] == accepted
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_no_queued_packet_outlives_the_generations_between(rises: bool) -> None:
+    """All histories of three generations and three packets, with and without the rule above.
+
+    A state has the generation of the last entry, and of each packet its generation and whether it
+    is of an entry before. A switch may sit out any number of generations.
+    """
+    seen, waiting = {(0, ())}, deque([(0, ())])
+    found = False
+    while waiting:
+        last, queue = waiting.popleft()
+        found |= (last, True) in queue
+        following = [(last, queue[:k] + queue[k + 1 :]) for k in range(len(queue))]
+        if len(queue) < 3:
+            following.append((last, tuple(sorted((*queue, (last, False))))))
+        following += [
+            (new, tuple(sorted((generation, True) for generation, _ in queue)))
+            for new in range(3)
+            if not queue or new > last or not rises
+        ]
+        waiting.extend(one for one in dict.fromkeys(following) if one not in seen)
+        seen.update(following)
+    assert found != rises
+    assert len(seen) > 20
+
+
+def test_any_generation_is_taken_once_no_packet_is_queued_and_a_phase_is_erased_at_any_time() -> (
+    None
+):
+    erase = WRITE | {"control.entry": 0, "queued": 0b1000}
+    given = [WRITE] * (DONE + 1) + [erase] * (DONE + 1)
+    again = WRITE | {"queued": 0b1000}
+    given += [again] * (CHECK + 1) + [WRITE] * (DONE + 1)
+    assert [right for done, right in seen(given, ANSWER) if done] == [1, 1, 0, 1]
 
 
 def test_latency_of_a_read_is_one_cycle() -> None:
