@@ -43,6 +43,9 @@ class AceControl(Unit):
         Of this end in the fabric.
     send_clear, receive_clear : Out(3)
         Start the numbers of a circuit's flow at 0.
+    forget, held : Out(phases), In(phases)
+        Phases whose numbers start at 0, and those that a circuit has set which is not at rest. None
+        of the former is one of the latter.
     partner, link : In(1)
         Errors of the link, see ``CAUSES``.
     counts : In(read_ports * len(COUNTERS))
@@ -52,7 +55,7 @@ class AceControl(Unit):
     Timing
     ------
     Latency : 1 cycle from ``done`` to DONE and COMPLETED, and from an error to ERROR, 2 to ``irq``;
-        2 from an event to its counter.
+        2 from an event to its counter; 2 from ``held`` to ``forget``.
     Throughput : an event of each input per cycle.
     Paths : none.
     Reset : clears all registers, and forgets a descriptor that is prepared.
@@ -69,6 +72,8 @@ class AceControl(Unit):
     address: Signal
     send_clear: Signal
     receive_clear: Signal
+    forget: Signal
+    held: Signal
     partner: Signal
     link: Signal
     counts: Signal
@@ -88,6 +93,8 @@ class AceControl(Unit):
             "address": Out(spec.protocol.fields["source"]),
             "send_clear": Out(DATA_COUNT),
             "receive_clear": Out(DATA_COUNT),
+            "forget": Out(spec.protocol.phases),
+            "held": In(spec.protocol.phases),
             "partner": In(1),
             "link": In(1),
             "counts": In(spec.endpoint.read_ports * len(COUNTERS)),
@@ -109,7 +116,8 @@ class AceControl(Unit):
             self.send_clear.eq(registers.clear_send),
             self.receive_clear.eq(registers.clear_receive),
         ]
-        raised = self._errors(m, registers, prepare)
+        refused = self._forget(m, registers, prepare)
+        raised = self._errors(m, registers, prepare, refused)
         completed = []
         for k, name in enumerate(DATA_CIRCUITS):
             count = Signal(COUNT_BITS, name=f"completed_{name}")
@@ -149,13 +157,28 @@ class AceControl(Unit):
                 for field in ("number", "kind", "generation", "keep")
             ]
 
-    def _errors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> list[Any]:
+    def _forget(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> Signal:
+        """Forget phases, unless one of them is under way; return whether that is refused."""
+        asked, held = (Signal.like(self.forget, name=f"forget_{one}") for one in ("asked", "held"))
+        refused = Signal(name="forget_refused")
+        # That a circuit rests is known late; when it does, no descriptor begins so soon.
+        m.d.sync += [
+            asked.eq(registers.forget_value),
+            held.eq(self.held),
+            self.forget.eq(asked & ~refused.replicate(len(asked))),
+        ]
+        m.d.comb += [refused.eq((asked & held).any()), prepare.forget.eq(self.forget)]
+        return refused
+
+    def _errors(
+        self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare, held: Signal
+    ) -> list[Any]:
         """Keep errors; return which of them interrupt."""
         events: dict[str, Any] = {
             reason: prepare.refused[index] for index, reason in enumerate(REASONS)
         }
         events |= {
-            "locked": registers.bad_lock,
+            "locked": registers.bad_lock | held,
             "address": registers.bad_address,
             "strobe": registers.bad_strobe,
             "partner": self.partner,

@@ -12,7 +12,7 @@ from fred_hw.control.common_registers import (
     version_register,
     word,
 )
-from fred_hw.control.registers import Field, Register, RegisterMap
+from fred_hw.control.registers import WORD_BITS, Field, Register, RegisterMap
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, GENERATION_BITS
 from fred_hw.spec import SwitchSpec
@@ -23,16 +23,20 @@ __all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "endpoint_map"]
 
 ID = int.from_bytes(b"FNPU", "big")
 
-VERSION = (1, 0)
-"""Major and minor version of the registers; what a minor one adds breaks no software."""
+VERSION = (2, 0)
+"""Major and minor version of the registers; what a minor one adds breaks no software.
+
+2.0 added FORGET, without which a descriptor names no phase in another generation than before.
+"""
 
 CAUSES = {
     "operation": "descriptor of no operation, or for no circuit",
     "alignment": "address or size of a descriptor that is no multiple of a flit",
-    "flow": "descriptor with a phase that there is not, or in a flow that was never set",
+    "flow": "descriptor with a phase that there is not, or in another generation than before "
+    "without FORGET, or in a flow that was never set",
     "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
     "full": "descriptor for a circuit whose queue is full",
-    "locked": "COMMAND written while a descriptor was prepared",
+    "locked": "COMMAND written while a descriptor was prepared, or FORGET of a phase under way",
     "address": ADDRESS,
     "strobe": STROBE,
     "partner": PARTNER,
@@ -68,7 +72,14 @@ _PEER_BITS = (ADDRESSES - 1).bit_length()
 
 def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     """Return the registers of an endpoint; addresses are the same for all."""
-    registers = (*_identity(spec), *_state(), *_errors(), *_descriptor(), *_counters(spec))
+    registers = (
+        *_identity(spec),
+        *_state(),
+        *_errors(),
+        *_descriptor(),
+        _forget(spec.protocol.phases),
+        *_counters(spec),
+    )
     name = f"endpoint_{spec.suffix(crosses=False)}_{spec.protocol.suffix}_{spec.endpoint.suffix}"
     description = (
         f"Registers of an endpoint with {spec.endpoint.fsms} state machines and "
@@ -211,6 +222,18 @@ def _descriptor() -> tuple[Register, ...]:
             ),
             lockable=True,
         ),
+    )
+
+
+def _forget(phases: int) -> Register:
+    return Register(
+        "FORGET",
+        0x70,
+        "Phases that are written anew: their numbers start at 0, and descriptors may name them in "
+        "another generation. A bit for each phase, that of phase 0 the lowest of the first word",
+        (Field("value", 0, WORD_BITS, "pulse", "Bits of phases"),),
+        count=-(-phases // WORD_BITS),
+        total_bits=phases,
     )
 
 

@@ -3,12 +3,13 @@
 from functools import reduce
 from operator import add
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
+from fred_hw.gates.select import any_of
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
@@ -49,6 +50,8 @@ class AceEngine(Unit):
         Their flows.
     send_clear, receive_clear : Out(3)
         As of ``Endpoint``.
+    forget : Out(phases)
+        As of ``Endpoint``.
     receive_enough, receive_came : Out(3), In(3)
         As of ``Endpoint``.
     idle, up : In(3), In(1)
@@ -75,6 +78,7 @@ class AceEngine(Unit):
     receive_flow: data.View
     send_clear: Signal
     receive_clear: Signal
+    forget: Signal
     receive_enough: Signal
     receive_came: Signal
     idle: Signal
@@ -99,6 +103,7 @@ class AceEngine(Unit):
             "receive_flow": Out(flows),
             "send_clear": Out(DATA_COUNT),
             "receive_clear": Out(DATA_COUNT),
+            "forget": Out(spec.protocol.phases),
             "receive_enough": Out(DATA_COUNT),
             "receive_came": In(DATA_COUNT),
             "idle": In(DATA_COUNT),
@@ -128,6 +133,8 @@ class AceEngine(Unit):
             self.address.eq(control.address),
             self.send_clear.eq(control.send_clear),
             self.receive_clear.eq(control.receive_clear),
+            self.forget.eq(control.forget),
+            control.held.eq(any_of([self._held(k, control) for k in range(DATA_COUNT)])),
             # The link does not know of flits for which it has no place yet.
             control.idle.eq(self.idle & ~Cat(one.valid for one in outlet.send)),
             control.up.eq(self.up),
@@ -157,6 +164,14 @@ class AceEngine(Unit):
                 control.done[k].eq(channel.done),
             ]
         self._count(m, control, intake, scratchpad)
+
+    def _held(self, circuit: int, control: AceControl) -> Value:
+        """Return the phases that a circuit has set, unless it is at rest."""
+        flows = self.send_flow[circuit], self.receive_flow[circuit]
+        phases = range(self.spec.protocol.phases)
+        held = Cat(any_of([flow.phase == phase for flow in flows]) for phase in phases)
+        rests = ~control.busy[circuit] & control.idle[circuit]
+        return held & ~rests.replicate(len(held))
 
     def _read(self, m: Module, prefix: str, reader: AceReader, scratchpad: AceScratchpad) -> None:
         """Put a reader between its port to memory and slots."""

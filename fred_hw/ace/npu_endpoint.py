@@ -137,6 +137,7 @@ class NpuEndpoint(Unit):
             link.receive_flow.eq(engine.receive_flow),
             link.send_clear.eq(engine.send_clear),
             link.receive_clear.eq(engine.receive_clear),
+            link.forget.eq(engine.forget),
             link.receive_enough.eq(engine.receive_enough),
             engine.receive_came.eq(link.receive_came),
             engine.idle.eq(link.idle),

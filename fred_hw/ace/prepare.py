@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.control.entry_port import number_bits
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.gates.select import selected
+from fred_hw.protocol import DATA_COUNT, GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -77,6 +80,8 @@ class AcePrepare(Unit):
         An operation other than 0 begins, unless one is ``busy``; its circuit.
     descriptor : In(descriptor_layout())
         The rest of it, in that cycle.
+    forget : In(phases)
+        Phases that may have another generation from now on.
     busy : Out(1)
         One is prepared.
     valid, ready : Out(3), In(3)
@@ -92,12 +97,13 @@ class AcePrepare(Unit):
         members more.
     Throughput : one at a time.
     Paths : ``ready`` to ``valid`` and ``refused``.
-    Reset : forgets it, and which flows have been set.
+    Reset : forgets it, which flows have been set, and generations.
     """
 
     operation: Signal
     circuit: Signal
     descriptor: data.View
+    forget: Signal
     busy: Signal
     valid: Signal
     ready: Signal
@@ -112,6 +118,7 @@ class AcePrepare(Unit):
             "operation": In(3),
             "circuit": In(2),
             "descriptor": In(descriptor_layout()),
+            "forget": In(spec.protocol.phases),
             "busy": Out(1),
             "valid": Out(DATA_COUNT),
             "ready": In(DATA_COUNT),
@@ -132,8 +139,7 @@ class AcePrepare(Unit):
         fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
         m.d.sync += asked.is_ring.eq(asked.operation >= OPERATIONS.index("all_reduce"))
-        unset = self._unset(m, asked)
-        self._look(m, fsm, asked, bad, unset)
+        self._look(m, fsm, asked, bad, self._unset(m, asked), self._other_generation(m, asked))
         wrong, own = self._blocks(m, fsm, asked)
         self._count(m, fsm, asked.operation, own)
         full = Signal()
@@ -184,8 +190,48 @@ class AcePrepare(Unit):
                 m.d.sync += were_set.eq(were_set | self.valid)
         return unset
 
+    def _other_generation(self, m: Module, asked: _Asked) -> Value:
+        """Return, a cycle later, whether a phase is named in another generation than before.
+
+        The phase was written anew then, and this end still has numbers of the old entry, as nobody
+        has told it to forget them.
+        """
+        phases, bits = self.spec.protocol.phases, number_bits(self.spec)
+        memory = Memory(shape=GENERATION_BITS, depth=1 << bits, init=[])
+        m.submodules.generations = memory
+        write, named = memory.write_port(), Signal(phases, name="phases_named")
+        flows = asked.rest.send, asked.rest.receive
+        others: list[Value] = []
+        names: list[Value] = []
+        for flow, side in zip(flows, ("send", "receive"), strict=True):
+            read, known = memory.read_port(), Signal(name=f"{side}_named")
+            is_phase = ~flow.keep & ~flow.kind
+            m.d.comb += [read.addr.eq(flow.number[:bits]), read.en.eq(1)]
+            m.d.sync += known.eq(is_phase & selected(flow.number, list(named)))
+            others.append(known & (read.data != flow.generation))
+            names.append(Cat(is_phase & (flow.number == phase) for phase in range(phases)))
+        taken, behind, clash = Signal(), Signal(), Signal(name="generations_differ")
+        m.d.comb += [
+            taken.eq(self.valid.any()),
+            write.addr.eq(Mux(behind, flows[1].number, flows[0].number)[:bits]),
+            write.data.eq(Mux(behind, flows[1].generation, flows[0].generation)),
+            write.en.eq((taken & names[0].any()) | (behind & names[1].any())),
+        ]
+        m.d.sync += [
+            behind.eq(taken),
+            named.eq((named | ((names[0] | names[1]) & taken.replicate(phases))) & ~self.forget),
+            clash.eq((names[0] & names[1]).any() & (flows[0].generation != flows[1].generation)),
+        ]
+        return others[0] | others[1] | clash
+
     def _look(
-        self, m: Module, fsm: Fsm, asked: _Asked, bad: Signal, unset: tuple[Signal, Signal]
+        self,
+        m: Module,
+        fsm: Fsm,
+        asked: _Asked,
+        bad: Signal,
+        unset: tuple[Signal, Signal],
+        other_generation: Value,
     ) -> None:
         """Compare each field with what it may be, and convert it."""
         operation, circuit, rest, is_ring = asked
@@ -231,7 +277,7 @@ class AcePrepare(Unit):
                 Cat(
                     (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
-                    no_flow | (moves & (unset[0] | unset[1])),
+                    no_flow | other_generation | (moves & (unset[0] | unset[1])),
                     moves & (large_any | (is_ring & ring)),
                 )
             )

@@ -66,6 +66,10 @@ class Endpoint(Unit):
     receive_clear : In(3)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
+    forget : In(phases)
+        High for a cycle for each phase that is written anew into the switch: its numbers start at
+        0 again on all circuits. A flow of the phase that is set must be at rest, as for
+        ``send_clear`` and ``receive_clear``.
     receive_enough : In(3)
         All that is wanted of the flow has come: packets that begin are dropped, and asked for when
         more is wanted.
@@ -101,6 +105,7 @@ class Endpoint(Unit):
     receive: list[PayloadStream]
     receive_flow: data.View
     receive_clear: Signal
+    forget: Signal
     receive_enough: Signal
     receive_came: Signal
     rewinds: Signal
@@ -127,6 +132,7 @@ class Endpoint(Unit):
                 f"{name}_flow": In(data.ArrayLayout(flow_layout(spec), DATA_COUNT)),
                 f"{name}_clear": In(DATA_COUNT),
             }
+        members |= {"forget": In(spec.protocol.phases)}
         members |= {"receive_enough": In(DATA_COUNT), "receive_came": Out(DATA_COUNT)}
         members |= {"idle": Out(DATA_COUNT), "rewinds": Out(DATA_COUNT)}
         strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
@@ -186,6 +192,7 @@ class Endpoint(Unit):
                 sender.address.eq(self.address),
                 sender.flow.eq(self.send_flow[k]),
                 sender.clear.eq(self.send_clear[k]),
+                sender.forget.eq(self.forget),
                 self.idle[k].eq(sender.idle),
                 self.rewinds[k].eq(sender.retransmit),
             ]
@@ -213,6 +220,7 @@ class Endpoint(Unit):
                 receiver.address.eq(self.address),
                 receiver.flow.eq(self.receive_flow[k]),
                 receiver.clear.eq(self.receive_clear[k]),
+                receiver.forget.eq(self.forget),
                 receiver.enough.eq(self.receive_enough[k]),
                 self.receive_came[k].eq(receiver.came),
                 receiver.busy.eq(pause != self.spec.protocol.quiet_cycles),

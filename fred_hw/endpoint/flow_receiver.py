@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import selected
 from fred_hw.link.arrival import Arrival, arrival_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
@@ -56,6 +57,8 @@ class FlowReceiver(Unit):
     clear : In(1)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
+    forget : In(phases)
+        Phases whose numbers start at 0 again; that of the flow which is set only between packets.
     enough : In(1)
         All that is wanted of the flow has come: packets that begin are dropped, without a nack,
         until more is wanted.
@@ -88,6 +91,7 @@ class FlowReceiver(Unit):
     address: Signal
     flow: data.View
     clear: Signal
+    forget: Signal
     enough: Signal
     came: Signal
     i: Arrival
@@ -106,6 +110,7 @@ class FlowReceiver(Unit):
             "address": In(spec.protocol.fields["destination"]),
             "flow": In(flow_layout(spec)),
             "clear": In(1),
+            "forget": In(spec.protocol.phases),
             "enough": In(1),
             "came": Out(1),
             "i": In(arrival_signature(spec)),
@@ -142,6 +147,7 @@ class FlowReceiver(Unit):
             ledger.write.eq(flit.came & word.last),
             ledger.number.eq(expected + 1),
             ledger.clear.eq(self.clear),
+            ledger.forget.eq(self.forget),
             self.i.ready.eq(queue.i.ready),
             self.i.used.eq(queue.used),
             queue.i.valid.eq(flit.came),
@@ -151,12 +157,14 @@ class FlowReceiver(Unit):
             self.o.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.o.ready),
         ]
-        restart = self.clear | ledger.changed
+        anew = Signal()  # numbers of the flow that is set start at 0
+        m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
+        restart = anew | ledger.changed
         self._compare(m, expected, flit, restart)
         resumes = self._is_resumed(m, flit.turned_away, restart)
-        self._answer(m, ledger, expected, flit, resumes, valid & ~here)
+        self._answer(m, ledger, expected, flit, resumes, valid & ~here, restart)
         with m.If(restart):
-            m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
+            m.d.sync += expected.eq(Mux(anew, 0, ledger.stored))
 
     def _compare(self, m: Module, expected: Signal, flit: _Judged, restart: Value) -> None:
         """Say what a flit of the flow is."""
@@ -195,6 +203,7 @@ class FlowReceiver(Unit):
         flit: _Judged,
         resumes: Value,
         stray: Value,
+        restart: Value,
     ) -> None:
         """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
         protocol, ask = self.spec.protocol, self.ask.payload
@@ -211,7 +220,6 @@ class FlowReceiver(Unit):
         here &= ask.generation == self.flow.generation
         self._offer(m, ledger, other, acks, due_nack, expected)
         sent = self.message_ready & ~other.any() & ~ledger.changed
-        restart = self.clear | ledger.changed
         m.d.comb += acks.eq(due_ack | full | ((pauses | late) & (unsaid != 0)))
         with m.If(flit.mine):
             m.d.sync += idle.eq(0)
@@ -295,6 +303,14 @@ class FlowReceiver(Unit):
                 kept.eq(ledger.other),
                 due.eq(Cat(ledger.other_known, ledger.other_known & ~strayed)),
             ]
+        # Of a number that is forgotten nothing is said: an ack of 0 may mean 256 packets.
+        answered = data.View(
+            flow_layout(self.spec), Mux(ledger.changed & leaves, last, ledger.other)
+        )
+        again = same_flow(self.spec, self.flow, answered.phase, answered.peer)
+        again &= ledger.changed & (answered.generation != self.flow.generation)
+        with m.If(self.forget.any() | again):
+            m.d.sync += due.eq(0)
         return due
 
     def _offer(

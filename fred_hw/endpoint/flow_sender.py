@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import selected
 from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
@@ -76,6 +77,9 @@ class FlowSender(Unit):
     clear : In(1)
         Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
+    forget : In(phases)
+        Phases whose numbers start at 0 again; that of the flow which is set only while ``idle`` is
+        high and no flit is offered.
     idle : Out(1)
         All packets that were taken are acknowledged.
     message : In(message_signature(spec))
@@ -101,6 +105,7 @@ class FlowSender(Unit):
     address: Signal
     flow: data.View
     clear: Signal
+    forget: Signal
     idle: Signal
     message: Message
     crowding: data.View
@@ -115,6 +120,7 @@ class FlowSender(Unit):
             "address": In(spec.protocol.fields["source"]),
             "flow": In(flow_layout(spec)),
             "clear": In(1),
+            "forget": In(spec.protocol.phases),
             "idle": Out(1),
             "message": In(message_signature(spec)),
             **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
@@ -141,7 +147,10 @@ class FlowSender(Unit):
             ledger.write.eq(ledger.changed),
             ledger.number.eq(newest),
             ledger.clear.eq(self.clear),
+            ledger.forget.eq(self.forget),
         ]
+        anew = Signal()  # numbers of the flow that is set start at 0
+        m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
         # A packet that is acknowledged while it is sent keeps its place until it has gone.
         held = busy & (self._slot(current) == self._slot(newest))
         full = (newest - oldest)[: len(newest)] >= size
@@ -156,14 +165,14 @@ class FlowSender(Unit):
             m.d.sync += begun.eq(begun + 1)
         m.d.sync += following.eq(after)
         known = Signal()  # the packet to begin next is complete, and its length has been read
-        m.d.sync += known.eq((after != newest) & ~self.clear)
-        first = Mux(self.clear, 0, ledger.stored)
+        m.d.sync += known.eq((after != newest) & ~anew)
+        first = Mux(anew, 0, ledger.stored)
         if protocol.ways is None:
             m.d.comb += self.o.waiting.eq(known | busy)
         else:
-            holds = self._keep_way(m, window, begins, acknowledged, ledger, first)
+            holds = self._keep_way(m, window, begins, acknowledged, ledger, anew)
             m.d.comb += self.o.waiting.eq((known & ~(holds & (following == begun))) | busy)
-        with m.If(self.clear | ledger.changed):
+        with m.If(anew | ledger.changed):
             m.d.sync += [one.eq(first) for one in (oldest, following, begun, newest)]
 
     def _keep_way(
@@ -173,7 +182,7 @@ class FlowSender(Unit):
         begins: Value,
         acknowledged: Value,
         ledger: Ledger,
-        first: Value,
+        anew: Value,
     ) -> Value:
         """Choose the way of packets, and say it of those that are sent.
 
@@ -190,11 +199,11 @@ class FlowSender(Unit):
             keeper.again.eq(self.retransmit),
             keeper.acknowledged.eq(acknowledged),
             keeper.number.eq(self.message.payload.sequence),
-            keeper.load.eq(self.clear | ledger.changed),
-            keeper.first.eq(first),
+            keeper.load.eq(anew | ledger.changed),
+            keeper.first.eq(Mux(anew, 0, ledger.stored)),
             ledger.way.eq(keeper.kept),
         ]
-        with m.If(~self.clear):
+        with m.If(~anew):
             m.d.comb += keeper.stored.eq(ledger.stored_way)
         with m.If(self.o.take):
             m.d.sync += self.o.descriptor.turned.eq(keeper.turned)

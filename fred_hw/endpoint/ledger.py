@@ -1,6 +1,6 @@
-"""Numbers of flows that follow each other on a circuit."""
+"""Numbers of flows that follow each other on a virtual channel."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -15,9 +15,10 @@ __all__ = ["Ledger"]
 
 
 class Ledger(Unit):
-    """Keep the number at which each flow goes on, and the generation that it is of.
+    """Keep the number at which each flow continues, and the generation of each phase's number.
 
-    A flow of another generation than the one that is kept starts with number 0.
+    A phase has numbers of one generation. They are forgotten when the phase is set in another
+    generation, and when ``forget`` says so: a generation that comes round again starts at 0.
 
     Parameters
     ----------
@@ -37,7 +38,9 @@ class Ledger(Unit):
     stored_way, way : Out(way_layout()), In(way_layout())
         Where sources choose ways: likewise, what is known of the flow's.
     clear : In(1)
-        Forget that.
+        Forget the flow of the cycle before.
+    forget : In(phases)
+        Phases to forget, even if one is written in the same cycle.
     other : In(flow_layout(spec))
         Another flow.
     other_stored, other_known : Out(sequence), Out(1)
@@ -61,6 +64,7 @@ class Ledger(Unit):
     stored_way: data.View
     way: data.View
     clear: Signal
+    forget: Signal
     other: data.View
     other_stored: Signal
     other_known: Signal
@@ -77,6 +81,7 @@ class Ledger(Unit):
             "write": In(1),
             "number": In(sequence),
             "clear": In(1),
+            "forget": In(spec.protocol.phases),
             "other": flow,
             "other_stored": Out(sequence),
             "other_known": Out(1),
@@ -109,11 +114,18 @@ class Ledger(Unit):
         if chooses:
             m.d.comb += write.data.way.eq(self.way)
         m.d.sync += [held.eq(key), before.eq(flow.generation)]
-        with m.If(self.clear):
-            m.d.sync += known.eq(known & ~mine)
-        with m.Elif(self.write):
-            m.d.sync += known.eq(known | mine)
         own = Signal(name="key_known"), Signal(name="key_seen")
+        # Unicasts have one generation, so only phases can change theirs.
+        stale, forgotten = Signal(), Signal(self.spec.protocol.phases)
+        m.d.comb += [
+            stale.eq(self.changed & ((key == held) | ~own[0])),
+            *(
+                one.eq(self.forget[phase] | (stale & (flow.phase == phase)))
+                for phase, one in enumerate(forgotten)
+            ),
+        ]
+        kept_then = Mux(self.clear, known & ~mine, known | Mux(self.write, mine, 0))
+        m.d.sync += known.eq(kept_then & ~Cat(forgotten, Const(0, ADDRESSES)))
         for address, one, stored, (there, seen) in (
             (key, flow, self.stored, own),
             (other, self.other, self.other_stored, (self.other_known, self.other_seen)),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.steps import EndpointProgram, Step, buffers_of, circuit_of
 from fred_hw.checks import check_choice, check_int
@@ -12,6 +13,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.control.access import Access
 from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.registers import WORD_BITS, WORD_BYTES
 from fred_hw.control.switch_map import switch_map
 from fred_hw.errors import FieldError
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
@@ -122,6 +124,24 @@ class WaferProgram(EndpointProgram):
             DATA_CIRCUITS.index(circuit),
             generation=self.generation,
         )
+
+    def begin_steps(self, npu: int) -> list[Step]:
+        """Return what is written to an endpoint first: it forgets its numbers of all phases.
+
+        All of this is written before any phase begins, also to endpoints that were in no phase of
+        programs before: they cannot know how often a phase has been written since.
+        """
+        forget = endpoint_map(self.link).register("FORGET")
+        written = sum(1 << one.number for phase in self.phases for one in phase.entries)
+        words = [written >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(forget.words)]
+        return [
+            *super().begin_steps(npu),
+            *(
+                Step(forget.address + WORD_BYTES * place, word)
+                for place, word in enumerate(words)
+                if word
+            ),
+        ]
 
     def switch_steps(self, chiplet: int) -> list[Step]:
         """Return what is written to a chiplet's registers: routes, then phases."""

@@ -1,7 +1,9 @@
 """Tests of fred_hw.ace.control."""
 
+import pytest
+
 from fred_hw.ace.control import AceControl
-from fred_hw.ace.endpoint_map import COUNTERS, endpoint_map
+from fred_hw.ace.endpoint_map import CAUSES, COUNTERS, endpoint_map
 from tests.fred_hw.simulation import trace
 
 from .works import SPEC, TWO
@@ -65,6 +67,15 @@ def test_descriptor_goes_to_its_circuit() -> None:
     ]
     seen = trace(AceControl(spec=SPEC), inputs, ["valid"], **HANDS, ready=7)
     assert [one for one in seen if one] == [2]
+
+
+@pytest.mark.parametrize(("held", "forgotten"), [(0b1000, 0b101), (0b100, 0)])
+def test_phases_are_forgotten_unless_one_of_them_is_under_way(held: int, forgotten: int) -> None:
+    inputs = [*write("FORGET", 0b101), {}, {}, *read("ERROR")]
+    seen = trace(AceControl(spec=SPEC), inputs, ["forget", "s_axil_rdata"], **HANDS, held=held)
+    assert {one for one, _ in seen} == {0, forgotten}
+    locked = 1 << list(CAUSES).index("locked")
+    assert seen[-1][1] == (0 if forgotten else locked)
 
 
 def test_reset_clears_what_is_done() -> None:

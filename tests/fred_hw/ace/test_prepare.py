@@ -158,6 +158,49 @@ def test_flow_of_a_refused_descriptor_is_not_set_and_reset_forgets_flows() -> No
         assert sum(seen[6:]) == reason
 
 
+def flows(send: tuple[int, int] | None, receive: tuple[int, int] | None = None) -> int:
+    """Return a descriptor that sets flows: phase and generation of each, or one that stays."""
+    said = {
+        name: {"keep": 1} if one is None else {"number": one[0], "generation": one[1]}
+        for name, one in (("send", send), ("receive", receive))
+    }
+    return packed(descriptor_layout(), **said)
+
+
+def refusals(*steps: tuple[str, int]) -> list[int]:
+    """Return which descriptors are refused; each step is one, or phases to forget."""
+    inputs: list[dict[str, int]] = []
+    for what, value in steps:
+        given = {"operation": 1, "descriptor": value} if what == "set" else {"forget": value}
+        inputs += [given, *[{}] * 5]
+    seen = trace(AcePrepare(spec=SPEC), inputs, ["refused"], ready=7)
+    refused = [sum(seen[first : first + 6]) for first in range(0, len(seen), 6)]
+    kinds = [what for what, _ in steps]
+    return [one for one, what in zip(refused, kinds, strict=True) if what == "set"]
+
+
+FLOW_REFUSED = 1 << REASONS.index("flow")
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_phase_has_one_generation_until_it_is_forgotten(side: int) -> None:
+    def named(phase: int, generation: int) -> tuple[str, int]:
+        flow = phase, generation
+        return "set", flows(None, flow) if side else flows(flow)
+
+    steps = [named(1, 0), named(1, 0), named(2, 5), named(1, 1), ("forget", 0b10), named(1, 1)]
+    steps += [named(2, 6), named(2, 5), named(1, 2)]
+    wrong = FLOW_REFUSED
+    assert refusals(*steps) == [0, 0, 0, wrong, 0, wrong, 0, wrong]
+
+
+def test_both_flows_of_a_descriptor_are_compared_with_each_other_and_with_before() -> None:
+    steps = [flows((1, 0), (1, 1)), flows((1, 3), (2, 4)), flows((2, 4), (1, 3))]
+    steps += [flows((2, 4), (1, 4)), flows((2, 3), (1, 3))]
+    wrong = FLOW_REFUSED
+    assert refusals(*(("set", one) for one in steps)) == [wrong, 0, 0, wrong, wrong]
+
+
 def test_full_queue_and_no_such_circuit() -> None:
     assert refusal(2, 1, 0b101, **(EXCHANGE | FLOWS)) == "full"
     assert refusal(2, 3, **EXCHANGE) == "operation"

@@ -11,6 +11,7 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
 PROTOCOL = LINK.protocol
+WINDOW = PROTOCOL.window_packets
 IDLE, PATIENCE, INTERVAL = PROTOCOL.idle_cycles, PROTOCOL.patience_cycles, PROTOCOL.ack_interval
 REST = {"o.ready": 1, "message_ready": 1, "flow.phase": 1}
 Inputs = list[dict[str, int]]
@@ -135,6 +136,13 @@ def test_packets_in_order_are_never_nacked() -> None:
     assert nacks([*whole, *[{}] * (IDLE + 3)]) == []
 
 
+@pytest.mark.parametrize(("expected", "lost"), [(WINDOW - 1, 0), (WINDOW, 0), (WINDOW + 1, 1)])
+def test_a_packet_is_old_up_to_a_window_behind(expected: int, lost: int) -> None:
+    """The oldest packet that a source may send again has been expected a whole window ago."""
+    whole = [one for k in range(expected) for one in packet(k)]
+    assert len(nacks([*whole, *packet(0), {}, {}])) == lost
+
+
 def test_packets_that_come_again_are_acknowledged_and_not_given() -> None:
     inputs = [*packet(0), *packet(1), {}, *packet(0, 2, 5), *packet(1), {}, {}]
     assert messages(inputs) == [(2, Kind.ACK, 1, 2), (6, Kind.ACK, 1, 2)]
@@ -202,10 +210,42 @@ def test_flits_wait_until_they_are_taken() -> None:
 
 
 def test_clear_starts_the_number_at_0() -> None:
-    for forgets in ({"clear": 1}, {"rst": 1}):
+    for forgets in ({"clear": 1}, {"forget": 0b10}, {"rst": 1}):
         inputs = [{}, *packet(0), {}, forgets, {}, *packet(0, data=9), {}]
         seen = run(inputs, ["o.valid", "o.data"])
         assert [data for valid, data in seen if valid] == [0, 9]
+
+
+def test_a_phase_is_forgotten_that_is_not_set() -> None:
+    """Its packets are taken from number 0 on when it is set again, and not answered before."""
+    away = [{"flow.phase": 2} | one for one in ({}, {"forget": 0b10}, *packet(0), {}, {}, {})]
+    inputs = [*packet(0), {}, *away, {}, {}, *packet(0, data=9), {}]
+    seen = run([{}, *inputs], ["o.valid", "o.data"])
+    assert [data for valid, data in seen if valid] == [0, 9]
+    acks = [word for word in messages(inputs) if word[1] == Kind.ACK]
+    assert acks == [(3, Kind.ACK, 1, 1)]  # as the flow changes, of what had come
+
+
+@pytest.mark.parametrize("received", [0, 1])
+def test_a_generation_that_comes_round_starts_at_0(received: int) -> None:
+    """Generations 0, 7 and 0 of a phase, whether anything came in generation 7 or not."""
+    between = [one | {"flow.generation": 7} for one in ({}, *packet(0) * received, {})]
+    for one in between:
+        one["i.word.descriptor.generation"] = 7
+    inputs = [{}, *packet(0), {}, *between, {}, *packet(0, data=9), {}]
+    seen = run(inputs, ["o.valid", "o.data"])
+    assert [data for valid, data in seen if valid] == [0, *[0] * received, 9]
+
+
+def test_no_ack_of_0_is_said_of_numbers_that_are_forgotten() -> None:
+    """An answer that waits for its turn is given up: 0 might mean 256 packets."""
+    for forgets in ({"forget": 0b10}, {"flow.phase": 1, "flow.generation": 3}):
+        held = {"flow.phase": 2, "message_ready": 0}
+        inputs = [*packet(0), {}, held, held, held | forgets, *[{"flow.phase": 2}] * 4]
+        watch = ["message.valid", "message.payload.phase", "message.payload.sequence"]
+        seen = run([{}, *inputs], watch)
+        assert (1, 1, 1) in seen
+        assert (1, 1, 0) not in seen
 
 
 def test_reset_forgets_all_packets_and_messages() -> None:

@@ -143,6 +143,35 @@ def test_each_flow_goes_on_with_its_number() -> None:
     assert after == [(0, 0), (0, 2), (1, 0)]
 
 
+def turn(phase: int, number: int, generation: int = 0) -> list[dict[str, int]]:
+    """Return a packet of a phase, sent and acknowledged: ``number`` is the one behind it."""
+    flow = {"flow.phase": phase, "flow.generation": generation}
+    ack = said(Kind.ACK, number, phase) | {"message.payload.generation": generation}
+    return [one | flow for one in [{}, *packet(), {}, {}, {}, ack]]
+
+
+def begun(inputs: list[dict[str, int]]) -> list[tuple[int, int]]:
+    """Return phase and number of the packets that are sent."""
+    watch = ["o.take", "o.descriptor.phase", "o.descriptor.sequence"]
+    return [word[1:] for (taken, *_), word in pairwise(run([*inputs, {}], watch)) if taken]
+
+
+def test_a_generation_that_comes_round_starts_at_0() -> None:
+    inputs = [*turn(1, 1), *turn(1, 1, generation=7), *turn(1, 1)]
+    assert begun(inputs) == [(1, 0), (1, 0), (1, 0)]
+
+
+@pytest.mark.parametrize(("forgets", "numbers"), [(0, (0, 0, 1, 1)), (0b10, (0, 0, 0, 1))])
+def test_a_phase_is_forgotten_whatever_flow_is_set(forgets: int, numbers: tuple[int, ...]) -> None:
+    """Phase 1 is in the ledger, or set, when it is forgotten; phase 2 keeps its number."""
+    first = [*turn(1, 1), *turn(2, 1), {"forget": forgets, "flow.phase": 2}]
+    inputs = [*first, *turn(1, numbers[2] + 1), *turn(2, 2)]
+    assert begun(inputs) == list(zip((1, 2, 1, 2), numbers, strict=True))
+    inputs = [*turn(2, 1), *turn(1, 1), {"forget": forgets, "flow.phase": 1}]
+    inputs += [*turn(1, numbers[2] + 1), *turn(2, 2)]
+    assert begun(inputs) == list(zip((2, 1, 1, 2), numbers, strict=True))
+
+
 @pytest.mark.parametrize("clears", [True, False])
 def test_clear_starts_the_numbers_at_0(clears: bool) -> None:
     inputs = [

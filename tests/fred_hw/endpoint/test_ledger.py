@@ -1,11 +1,14 @@
 """Contract of fred_hw.endpoint.ledger, cycle by cycle."""
 
+import pytest
+
 from fred_hw.endpoint.ledger import Ledger
 from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
 ONLINE = LINK.protocol.online
+Inputs = tuple[dict[str, int], ...]
 
 
 def test_latency_from_a_write_to_what_is_stored_is_a_cycle() -> None:
@@ -53,11 +56,35 @@ def test_clear_forgets_that_flow_alone() -> None:
 def test_a_flow_of_another_generation_starts_at_0_and_is_another() -> None:
     inputs = [{"write": 1, "number": 3}, {}, {"flow.generation": 5}, {"flow.generation": 5}, {}]
     seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
-    assert seen == [(0, 0), (3, 0), (0, 1), (0, 0), (3, 1)]
+    assert seen == [(0, 0), (3, 0), (0, 1), (0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("away", [(), ({"flow.phase": 1},)])
+@pytest.mark.parametrize("writes", [{}, {"write": 1, "number": 9}])
+def test_a_generation_that_comes_round_starts_at_0(away: Inputs, writes: dict[str, int]) -> None:
+    """A phase in generations 0, 7, 0, whether anything was sent in generation 7 or not."""
+    leaves = {"write": 1, "number": 6}
+    inputs = [{}, {"flow.generation": 7} | leaves, {"flow.generation": 7}]
+    inputs += [away[0] | writes, {}] if away else [writes]
+    assert trace(Ledger(spec=LINK), inputs, ["stored"])[-1] == 0
+
+
+@pytest.mark.parametrize("forgets", [{"forget": 1}, {"forget": 1, "write": 1, "number": 4}])
+def test_a_phase_is_forgotten_even_as_it_is_written(forgets: dict[str, int]) -> None:
+    inputs = [{"write": 1, "number": 3}, {"flow.phase": 1, **forgets}, {"flow.phase": 1}, {}]
+    assert trace(Ledger(spec=LINK), inputs, ["stored"]) == [0, 0, 0, 0]
+
+
+def test_other_phases_and_unicasts_are_not_forgotten() -> None:
+    flows = [{"flow.phase": phase} for phase in range(ONLINE + 1)]
+    writes = [{}, *[{"write": 1, "number": 3}] * len(flows)]
+    inputs = [a | b for a, b in zip([*flows, {}], writes, strict=True)]
+    seen = trace(Ledger(spec=LINK), [*inputs, {"forget": 0b10}, *flows], ["stored"])
+    assert seen[-len(flows) :] == [3, 0, *[3] * (len(flows) - 2)]
 
 
 def test_a_number_is_of_the_generation_of_the_cycle_before() -> None:
-    write = {"write": 1, "number": 3, "flow.generation": 5}
+    write = {"write": 1, "number": 3, "flow.phase": 1, "flow.generation": 5}
     inputs = [{"flow.generation": 4}, write, {"flow.generation": 4}, {"flow.generation": 5}]
     assert trace(Ledger(spec=LINK), inputs, ["stored"])[2:] == [3, 0]
 

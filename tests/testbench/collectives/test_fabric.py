@@ -285,9 +285,13 @@ def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -> None:
-    """Their next descriptors name the generation in which the phase was written anew."""
+    """They forget the phase, and their next descriptors name its next generation.
+
+    One that did not forget it is told so, and does nothing.
+    """
     made, size = programs(), 11
     words, out, descriptors = all_reduce_twice(size)
+    refused = 1 << list(CAUSES).index("flow")
     for k, program in enumerate(made):
         program.queue(descriptors[0])
         program.finish("dp")
@@ -297,6 +301,13 @@ def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -
             program.reset()
             program.after_reset()
             program.begin(ADDRESSES[k])
+        else:
+            if k == 1:
+                program.queue(descriptors[1])
+                program.queued["dp"] -= 1  # which is refused
+                program.show("ERROR")
+                program.write("ERROR", refused)
+            program.write("FORGET", 1 << 1)
         program.wait(1200)  # until the phase is written
         program.queue(descriptors[1])
         program.finish("dp")
@@ -306,7 +317,7 @@ def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -
     for k in EVERY:
         assert (numbers(found.memories[k], 80, size) == sums[k]).all()
         assert (numbers(found.memories[k], 160, size) == sums[k]).all()
-        assert found.reads[k]["ERROR"] == [0]
+        assert found.reads[k]["ERROR"] == ([refused, 0] if k == 1 else [0])
 
 
 def test_a_source_that_is_ahead_waits_for_its_turn(tmp_path: Path) -> None:
