@@ -1,0 +1,147 @@
+"""Strategies loaded one after another on a plane, until generations of their phases come round."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import Strategy
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.program import WaferProgram, compile_strategy
+from fred_hw.wafer.rounds import find_rounds
+from testbench.collectives.fabric import Finished, Flits
+from testbench.collectives.joined import run_joined
+from testbench.collectives.plane import LEAST, SHOW, UNTIL, Code, PlaneRun, codes
+from testbench.models.golden import reduction_of
+from testbench.models.golden_plane import walk_phase
+from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
+
+FLIT, SIZE, FLITS = 2, 24, 256  # bytes of a flit, flits of a buffer and of a memory
+LOAD, READY = 1200, 500  # cycles of a load, and until all units have their registers
+ANY = 0xFFFFFFFF
+WAFER = load_wafer(str(EXAMPLE))
+pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A program, what endpoints queue in place of its phases, and how many of these they await."""
+
+    program: WaferProgram
+    queued: Mapping[int, Sequence[Descriptor]] = field(default_factory=dict)
+    awaited: Mapping[int, int] = field(default_factory=dict)
+
+    def jobs(self, npu: int) -> Sequence[Descriptor]:
+        """Return what an endpoint queues."""
+        made = self.program
+        own = [one for phase in made.phases for one in made.descriptors(npu, phase)]
+        return self.queued.get(npu, own)
+
+
+def strategy(name: str, generation: int, size: int = SIZE) -> WaferProgram:
+    return compile_strategy(WAFER, Strategy.parse(name), FLIT * size, generation=generation)
+
+
+def copy(source: int, to: Sequence[int], generation: int) -> WaferProgram:
+    """Return a program of one phase, number 0, in which an NPU multicasts."""
+    made, flow = strategy("MP4-DP1-PP1", generation), Flow([source], to)
+    phase = Phase("mp_copy", "mp", 0, (flow,), find_rounds(made.plane, (flow,), {}))
+    return replace(made, phases=(phase,))
+
+
+def run(loads: Sequence[Load], tmp_path: Path) -> tuple[list[Flits], Finished]:
+    """Load programs one after another, each when the one before is over; return memories too."""
+    rng = np.random.default_rng(1)
+    memories = [rng.integers(0, 256, (FLITS, FLIT), dtype=np.uint8) for _ in range(WAFER.npus)]
+    one = PlaneRun(
+        program=loads[0].program,
+        steps=[endpoint_codes(loads, npu) for npu in range(WAFER.npus)],
+        memories=memories,
+        behind=dict(enumerate(switch_codes(loads))),
+        limit=(len(loads) + 1) * LOAD,
+    )
+    return memories, run_joined(compiled_plane(), one, tmp_path)
+
+
+def endpoint_codes(loads: Sequence[Load], npu: int) -> list[Code]:
+    registers = endpoint_map(WAFER.link)
+    clock = registers.register("CYCLES").address
+    steps: list[Code] = []
+    ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    for number, load in enumerate(loads):
+        made, jobs = load.program, load.jobs(npu)
+        steps.append((LEAST, clock, number * LOAD, ANY))
+        steps += codes(made.begin_steps(npu))
+        steps.append((LEAST, clock, number * LOAD + READY, ANY))
+        for place, job in enumerate(jobs):
+            steps += codes(made.descriptor_steps(job))
+            ended[job.circuit] += place < load.awaited.get(npu, len(jobs))
+        steps += [(UNTIL, made.completed(name), count, ANY) for name, count in ended.items()]
+    shown = ("ERROR", "DROPPED")
+    return [*steps, *((SHOW, registers.register(name).address, 0, 0) for name in shown)]
+
+
+def switch_codes(loads: Sequence[Load]) -> list[list[Code]]:
+    found: list[list[Code]] = []
+    for number, chiplet in enumerate(loads[0].program.plane.chiplets):
+        clock = switch_map(chiplet.spec).register("CYCLES").address
+        steps: list[Code] = []
+        for place, load in enumerate(loads[1:], 1):
+            steps.append((LEAST, clock, place * LOAD, ANY))
+            steps += codes(load.program.switch_steps(number))
+        found.append(steps)
+    return found
+
+
+def numbers(memory: Flits, buffer: Buffer) -> np.ndarray:
+    first, size = buffer.address // FLIT, buffer.size // FLIT
+    return memory[first : first + size].reshape(-1).view("<u2")
+
+
+ALL = "MP4-DP1-PP1"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [strategy("MP2-DP1-PP1", generation) for generation in range(1, GENERATIONS)],
+        [*(copy(0, [1], one) for one in range(1, GENERATIONS - 1)), strategy(ALL, GENERATIONS - 1)],
+    ],
+    ids=["two endpoints sit out seven", "two endpoints see one of seven"],
+)
+def test_a_phase_is_as_new_when_its_generation_comes_round(
+    between: Sequence[WaferProgram], tmp_path: Path
+) -> None:
+    """An all-reduce of four, seven other programs of the phase, and a smaller all-reduce."""
+    last = strategy(ALL, 0, size=SIZE - 4)
+    before, found = run([Load(one) for one in (strategy(ALL, 0), *between, last)], tmp_path)
+    (phase,) = last.phases
+    source, destination = last.buffers(phase)
+    inputs = {npu: numbers(before[npu], source) for npu in range(WAFER.npus)}
+    for npu, want in walk_phase(last.plane, phase.ways, inputs, reduction_of(WAFER.link)).items():
+        assert (numbers(found.memories[npu], destination) == want).all(), npu
+        assert found.reads[npu] == {"ERROR": [0], "DROPPED": [0]}
+
+
+def test_destinations_that_sat_out_seven_generations_get_the_first_copy(tmp_path: Path) -> None:
+    """The source is one copy ahead: destinations must not take the second for the first."""
+    sent, ahead, got = (Buffer(FLIT * first, FLIT * SIZE) for first in (100, 130, 160))
+    to = [2, 3]
+    queued = {
+        0: [exchange("mp", (buffer, FlowId(0))) for buffer in (sent, ahead)],
+        **{npu: [exchange("mp", None, (got, FlowId(0)))] for npu in to},
+    }
+    others = [Load(strategy("MP2-DP1-PP1", generation)) for generation in range(1, GENERATIONS)]
+    last = Load(copy(0, to, 0), queued, {0: 1})
+    before, found = run([Load(copy(0, to, 0)), *others, last], tmp_path)
+    for npu in to:
+        assert (numbers(found.memories[npu], got) == numbers(before[0], sent)).all(), npu
+        assert found.reads[npu] == {"ERROR": [0], "DROPPED": [0]}
