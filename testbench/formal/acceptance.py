@@ -1,0 +1,239 @@
+"""What endpoints accept from links that flows share: every state that a small fabric can reach.
+
+The model has what can wait for something else, and nothing more: queues of links between switches,
+the window of a source, the receive queue of an endpoint, and descriptors that are carried out in
+order. A packet is a flit. Acks and nacks come at once, as they need no credits; memory takes and
+gives a flit at any time. What begins late is a step that is taken late.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = ["RULES", "Descriptor", "Fabric", "exchange", "ring", "stuck_states"]
+
+RULES = ("room", "ahead")
+"""What an endpoint does with a flit that the descriptor under way cannot take yet.
+
+``room``: accepts it only while the receive queue keeps room for one flit behind it, else drops it.
+``ahead``: accepts it if the next descriptor wants it, and holds up the link if the queue is full.
+"""
+
+State = tuple[tuple[int, ...], ...]
+
+
+class Descriptor(NamedTuple):
+    """Sends to an endpoint, and receives from one.
+
+    Each flit that is sent has the number of received flits that it needs, and the other way round.
+    """
+
+    to: int = -1
+    sends: tuple[int, ...] = ()
+    source: int = -1
+    receives: tuple[int, ...] = ()
+
+
+class Fabric(NamedTuple):
+    """Queues between switches on the path of each flow, and sizes of all queues in flits.
+
+    Endpoints that are ``late`` begin their first descriptor at any time, all others at once.
+    """
+
+    paths: Mapping[tuple[int, int], tuple[int, ...]]
+    late: Collection[int] = ()
+    link_depth: int = 2
+    receive_depth: int = 2
+    window: int = 1
+
+
+def exchange(to: int = -1, source: int = -1, flits: int = 1) -> Descriptor:
+    """Return a descriptor that sends flits, or receives some, or both."""
+    zeros = (0,) * flits
+    return Descriptor(to, zeros if to >= 0 else (), source, zeros if source >= 0 else ())
+
+
+def ring(to: int, source: int, steps: int, message: int, chunks: int) -> Descriptor:
+    """Return the part of a ring: a chunk after the other, each in so many steps.
+
+    A step sends what the step before received. The next chunk is received when this one is sent.
+    """
+    sends, receives = list[int](), list[int]()
+    for chunk, step in ((c, s) for c in range(chunks) for s in range(steps)):
+        sends += [(chunk * steps + step) * message] * message
+        receives += [chunk * steps * message] * message
+    return Descriptor(to, tuple(sends), source, tuple(receives))
+
+
+class _Search(NamedTuple):
+    """A fabric with what its endpoints do, and how they accept.
+
+    A state has for each endpoint its descriptor, flits handed to the source, and flits taken from
+    the receive queue, of this descriptor; for each flow packets handed over, sent and accepted, all
+    told; and for each queue the packets in it, as flow and number.
+    """
+
+    fabric: Fabric
+    work: Sequence[Sequence[Descriptor]]
+    rule: str
+
+    @property
+    def flows(self) -> list[tuple[int, int]]:
+        return [*self.fabric.paths]
+
+    def first(self) -> State:
+        ends = sum(((-1 if k in self.fabric.late else 0, 0, 0) for k in range(len(self.work))), ())
+        links = 1 + max(link for path in self.fabric.paths.values() for link in path)
+        return (ends, (0,) * (3 * len(self.flows)), *((),) * links)
+
+    def over(self, state: State) -> bool:
+        """Return whether all descriptors are over."""
+        return all(
+            state[0][3 * k] == len(jobs) - 1 and self._is_over(state, k)
+            for k, jobs in enumerate(self.work)
+        )
+
+    def _is_over(self, state: State, end: int) -> bool:
+        now, sent, taken = state[0][3 * end : 3 * end + 3]
+        if now < 0:
+            return True
+        job = self.work[end][now]
+        return sent == len(job.sends) and taken == len(job.receives)
+
+    def after(self, state: State) -> Iterator[State]:
+        """Yield states that may follow: all, or one alone that changes nothing for the others.
+
+        That is so of a flit that is handed over, if no receive depends on it: it has to happen,
+        and can before anything else.
+        """
+        for end in range(len(self.work)):
+            for one in self._hand_over(state, end):
+                yield one
+                if not any(self.work[end][state[0][3 * end]].receives):
+                    return
+        for end in range(len(self.work)):
+            yield from self._begin(state, end)
+            yield from self._take(state, end)
+        for flow in range(len(self.flows)):
+            yield from self._send(state, flow)
+        for link in range(2, len(state)):
+            yield from self._move(state, link)
+
+    def _begin(self, state: State, end: int) -> Iterator[State]:
+        """Begin the next descriptor behind this one; in another flow when all is accepted."""
+        now = state[0][3 * end]
+        if now + 1 == len(self.work[end]) or not self._is_over(state, end):
+            return
+        to = self.work[end][now + 1].to
+        for flow, ends in enumerate(self.flows):
+            handed, _, accepted = state[1][3 * flow : 3 * flow + 3]
+            if to >= 0 and ends[0] == end and ends[1] != to and handed != accepted:
+                return
+        yield _with(state, 0, 3 * end, (now + 1, 0, 0))
+
+    def _hand_over(self, state: State, end: int) -> Iterator[State]:
+        now, sent, taken = state[0][3 * end : 3 * end + 3]
+        if now < 0 or sent == len(self.work[end][now].sends):
+            return
+        job = self.work[end][now]
+        flow = self.flows.index((end, job.to))
+        handed, _, accepted = state[1][3 * flow : 3 * flow + 3]
+        if job.sends[sent] <= taken and handed - accepted < self.fabric.window:
+            after = _with(state, 0, 3 * end + 1, (sent + 1,))
+            yield _with(after, 1, 3 * flow, (handed + 1,))
+
+    def _queued(self, state: State, end: int) -> int:
+        """Return the flits in a receive queue: accepted in all flows, less taken in all jobs."""
+        came = sum(state[1][3 * flow + 2] for flow, ends in enumerate(self.flows) if ends[1] == end)
+        now, _, taken = state[0][3 * end : 3 * end + 3]
+        return came - taken - sum(len(job.receives) for job in self.work[end][: max(0, now)])
+
+    def _take(self, state: State, end: int) -> Iterator[State]:
+        now, sent, taken = state[0][3 * end : 3 * end + 3]
+        if now < 0 or taken == len(self.work[end][now].receives):
+            return
+        if self._queued(state, end) > 0 and self.work[end][now].receives[taken] <= sent:
+            yield _with(state, 0, 3 * end + 2, (taken + 1,))
+
+    def _send(self, state: State, flow: int) -> Iterator[State]:
+        handed, sent, _ = state[1][3 * flow : 3 * flow + 3]
+        link = self.fabric.paths[self.flows[flow]][0] + 2
+        if sent < handed and len(state[link]) < 2 * self.fabric.link_depth:
+            after = _with(state, 1, 3 * flow + 1, (sent + 1,))
+            yield (*after[:link], (*after[link], flow, sent), *after[link + 1 :])
+
+    def _move(self, state: State, link: int) -> Iterator[State]:
+        """Move the first packet of a queue to the next one, or judge it at its endpoint."""
+        if not state[link]:
+            return
+        flow, number = state[link][:2]
+        path = self.fabric.paths[self.flows[flow]]
+        here = path.index(link - 2)
+        gone = (*state[:link], state[link][2:], *state[link + 1 :])
+        if here + 1 < len(path):
+            beyond = path[here + 1] + 2
+            if len(state[beyond]) < 2 * self.fabric.link_depth:
+                yield (*gone[:beyond], (*gone[beyond], flow, number), *gone[beyond + 1 :])
+            return
+        accepted = state[1][3 * flow + 2]
+        if number != accepted:
+            yield gone
+            return
+        judged = self._judged(state, *self.flows[flow])
+        if judged == "accept":
+            yield _with(gone, 1, 3 * flow + 2, (accepted + 1,))
+        elif judged == "drop":
+            yield _with(gone, 1, 3 * flow + 1, (accepted,))
+
+    def _judged(self, state: State, source: int, end: int) -> str:
+        """Return what an endpoint does with the next flit of a flow."""
+        now, sent, taken = state[0][3 * end : 3 * end + 3]
+        queued, depth = self._queued(state, end), self.fabric.receive_depth
+        jobs = self.work[end][: now + 1]
+        flows = [job.source for job in jobs if job.source >= 0]
+        if flows[-1:] != [source]:
+            return "drop"
+        job = jobs[-1]
+        wanted = len(job.receives) - taken
+        following = self.work[end][now + 1 : now + 2]
+        if following and following[0].source == source:
+            wanted += len(following[0].receives)
+        if queued >= wanted:
+            return "drop"
+        if self.rule == "ahead":
+            return "accept" if queued < depth else "wait"
+        stored = sum(needs <= sent for needs in job.receives[taken:])
+        if queued >= stored + depth - 1:
+            return "drop"
+        return "accept" if queued < depth else "wait"
+
+
+def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State:
+    old = state[part]
+    new = (*old[:place], *values, *old[place + len(values) :])
+    return (*state[:part], new, *state[part + 1 :])
+
+
+def stuck_states(
+    fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str = "room"
+) -> tuple[int, list[State]]:
+    """Return how many states are reached, and those from which not all descriptors can end."""
+    search = _Search(fabric, work, rule)
+    first = search.first()
+    before: dict[State, list[State]] = {first: []}
+    waiting, ends = [first], list[State]()
+    while waiting:
+        state = waiting.pop()
+        if search.over(state):
+            ends.append(state)
+        for one in search.after(state):
+            if one not in before:
+                before[one] = []
+                waiting.append(one)
+            before[one].append(state)
+    good, waiting = set(ends), ends
+    while waiting:
+        for one in before[waiting.pop()]:
+            if one not in good:
+                good.add(one)
+                waiting.append(one)
+    return len(before), [one for one in before if one not in good]
