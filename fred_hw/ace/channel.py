@@ -64,7 +64,9 @@ class AceChannel(Unit):
     send_flow, receive_flow : Out(flow_layout(spec))
         Flows of the circuit; no flow before the first descriptor that sets it.
     came, enough : In(1), Out(1)
-        A flit has been kept by the link; all that descriptors want of the flow that is set has.
+        A flit has been accepted by the link; it may accept no more. That is when it has accepted
+        all that the descriptor wants, and the next one if its flow is the same; or if, of flits
+        that are in no message under way, one packet less than the receive queue holds.
     busy, done : Out(1)
         A descriptor is carried out or waits; high for a cycle at the end of each.
 
@@ -132,7 +134,7 @@ class AceChannel(Unit):
         if two:
             loads |= self._load_operands(m, work, begin, loader)
         send_turns = self._send(m, work, begin, machines, sends)
-        receive_turns = self._receive(m, work, begin, machines, receives, stored)
+        receive_turns, taken = self._receive(m, work, begin, machines, receives, stored)
         owned = self._dispatch(m, work, begin, machines, loader)
         still = Signal()
         m.d.sync += still.eq(
@@ -144,7 +146,7 @@ class AceChannel(Unit):
             & ~receives
             & stored
         )
-        self._begin(m, work, begin, still)
+        self._begin(m, work, begin, still, taken)
 
     def _load_operands(self, m: Module, work: data.View, begin: Value, first: AceLoader) -> Value:
         """Load all parts but the first, of chunks that have a slot; return whether any is left."""
@@ -160,7 +162,7 @@ class AceChannel(Unit):
             m.d.sync += ahead.eq(ahead + first.taken - rest.taken)
         return rest.active
 
-    def _begin(self, m: Module, work: data.View, begin: Signal, still: Value) -> None:
+    def _begin(self, m: Module, work: data.View, begin: Signal, still: Value, taken: Value) -> None:
         """Take a descriptor when the one before is done, and its flow can be set."""
         queue = place(m, "queue", Fifo(shape=work_layout(self.spec), depth=QUEUE_DEPTH))
         wiring.connect(m, wiring.flipped(self.i), queue.i)
@@ -180,7 +182,7 @@ class AceChannel(Unit):
             fsm.go("flow")
         with fsm.state("flow"):
             fsm.go("begin")
-        self._want(m, work, queue.o, fsm, changes)
+        self._want(m, work, queue.o, fsm, changes, taken)
         with fsm.state("begin"), m.If(~changes | self.idle):
             with m.If(work.sets_send):
                 m.d.sync += self.send_flow.eq(work.send)
@@ -196,38 +198,32 @@ class AceChannel(Unit):
             fsm.go("wait")
 
     def _want(
-        self, m: Module, work: data.View, following: stream.Interface, fsm: Fsm, changes: Value
+        self,
+        m: Module,
+        work: data.View,
+        following: stream.Interface,
+        fsm: Fsm,
+        changes: Value,
+        taken: Value,
     ) -> None:
-        """Count what may come: of the descriptor, and of the next one if its flow is the same.
+        """Accept flits that a descriptor wants, as far as they cannot hold up the link.
 
-        A source may be ahead by some descriptors, in which this end has other flows in between.
-        What it sends for a later one must not be kept before what those have to receive.
+        Wanted are the flits of the descriptor, and of the next one if its flow is the same. A
+        source may be ahead by descriptors between which this end has other flows; their flits are
+        not accepted before those flows are over.
+
+        A flit that no message under way takes may wait for a send of this end. If such flits
+        filled the receive queue, packets behind them on the link, which that send may need, would
+        wait too. So one packet less than the queue holds is accepted of them. ``taken`` is the
+        size of a message, in the cycle in which it gets under way; it is then stored as it comes.
         """
         given = following.payload
-        # A packet may have more flits than are wanted; then the next descriptor wants the others.
-        wanted = Signal(signed(len(work.expected) + 2))
         counted, same, adds = Signal(), Signal(), Signal()
         more = Signal(len(work.expected))
-        # What is added and what comes are counted a cycle later, as they are known late; until then
-        # what came is looked at.
-        added, before = Signal.like(more), Signal(name="came_before")
-        most = [Signal(name=f"at_most_{number}") for number in range(3)]
-        m.d.comb += [one.eq(wanted <= number) for number, one in enumerate(most)]
-        m.d.sync += [
-            same.eq(
-                following.valid
-                & (
-                    ~given.sets_receive
-                    | (Value.cast(given.receive) == Value.cast(self.receive_flow))
-                )
-            ),
-            before.eq(self.came),
-            added.eq(Mux(adds, more, 0)),
-            wanted.eq(wanted + added - before),
-            self.enough.eq(
-                Mux(self.came, Mux(before, most[2], most[1]), Mux(before, most[1], most[0]))
-            ),
-        ]
+        m.d.sync += same.eq(
+            following.valid
+            & (~given.sets_receive | (Value.cast(given.receive) == Value.cast(self.receive_flow)))
+        )
         m.d.comb += more.eq(work.expected)
         with fsm.state("begin"), m.If(~changes | self.idle):
             m.d.comb += adds.eq(~counted)
@@ -235,6 +231,25 @@ class AceChannel(Unit):
         with fsm.state("run"), m.If(same & ~counted):
             m.d.comb += [more.eq(given.expected), adds.eq(1)]
             m.d.sync += counted.eq(1)
+        waits = self.spec.protocol.buffer_flits - self.spec.protocol.packet_flits
+        limits = (("wanted", Mux(adds, more, 0), 0), ("stored", taken, -waits))
+        before = Signal(name="came_before")
+        m.d.sync += before.eq(self.came)
+        ends = [self._ends(m, name, added, least, before) for name, added, least in limits]
+        m.d.sync += self.enough.eq(ends[0] | ends[1])
+
+    def _ends(self, m: Module, name: str, more: Value, least: int, before: Value) -> Value:
+        """Count flits that are granted less those that came; return whether none is left.
+
+        None is if ``least`` is reached. What is granted and what comes are counted a cycle later,
+        as they are known late; until then what came is looked at.
+        """
+        count = Signal(signed(len(more) + 2), name=name)
+        added = Signal(len(more), name=f"{name}_added")
+        most = [Signal(name=f"{name}_at_most_{number}") for number in range(3)]
+        m.d.comb += [one.eq(count <= least + number) for number, one in enumerate(most)]
+        m.d.sync += [added.eq(more), count.eq(count + added - before)]
+        return Mux(self.came, Mux(before, most[2], most[1]), Mux(before, most[1], most[0]))
 
     def _dispatch(
         self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], loader: AceLoader
@@ -369,8 +384,11 @@ class AceChannel(Unit):
         machines: list[AceFsm],
         under_way: Signal,
         stored: Signal,
-    ) -> AceTurns:
-        """Say of each flit what it is; ``stored`` is high while none is on its way to memory."""
+    ) -> tuple[AceTurns, Signal]:
+        """Say of each flit what it is; ``stored`` is high while none is on its way to memory.
+
+        Return the size of a message, in the cycle in which it gets under way.
+        """
         word, spec = self.receive.payload, self.spec
         layout = data.StructLayout({"word": receive_layout(spec), "left": count_bits(spec)})
         message, following, now = (
@@ -419,7 +437,12 @@ class AceChannel(Unit):
                 busy.eq(1),
             ]
         self._count_stored(m, word, stored)
-        return turns
+        size = Signal(count_bits(self.spec), name="receive_size")
+        with m.If(begin):
+            m.d.comb += size.eq(work.direct)
+        with m.Elif(takes.any()):
+            m.d.comb += size.eq(turns.size)
+        return turns, size
 
     def _count_parts(self, m: Module, taken: Value, reduces: Value, there: Signal) -> None:
         """Say whether what a message is reduced with has come: parts do in the order of turns."""

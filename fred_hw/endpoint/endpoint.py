@@ -61,18 +61,16 @@ class Endpoint(Unit):
     receive : Out(payload_signature(spec)).array(3)
         Packets received on each circuit.
     receive_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Their flows, at the default index with the source. They change only when all that is wanted
-        of the flow has come; what is of another generation is dropped.
+        Their flows, at the default index with the source, each of which goes on where it was left,
+        also within a packet; what is of another generation is dropped.
     receive_clear : In(3)
-        Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
-        changes.
+        Start the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
         High for a cycle for each phase that is written anew into the switch: its numbers start at
         0 again on all circuits. A flow of the phase that is set must be at rest, as for
         ``send_clear`` and ``receive_clear``.
     receive_enough : In(3)
-        All that is wanted of the flow has come: packets that begin are dropped, and asked for when
-        more is wanted.
+        No flit of the circuit is accepted: flits are dropped, and asked for when it falls.
     receive_came : Out(3)
         High for a cycle per flit that is kept for ``receive``.
     rewinds : Out(3)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -24,7 +24,7 @@ __all__ = ["FlowReceiver"]
 class _Judged(NamedTuple):
     """What the flit that comes is.
 
-    Of the flow, the next one of it, the end of a packet, behind one that is lost, turned away.
+    Of the flow, accepted, the end of a packet, behind one that is lost, dropped by ``enough``.
     """
 
     mine: Signal
@@ -37,10 +37,11 @@ class _Judged(NamedTuple):
 class FlowReceiver(Unit):
     """Receive the packets of a flow; see docs/protocol.md.
 
-    Flits are handed on as they come. When a packet is sent again, what came of it before is passed
-    over. Packets that are sent again count for acks as others do, as the ack before may be lost;
-    those of a flow that was set before are answered by an ack, and asks for it like others. What is
-    of another generation is thrown away, and not answered.
+    Flits are handed on as they come, and each is accepted or dropped by itself. When a packet is
+    sent again, the flits of it that were accepted before are dropped. Packets that are sent again
+    count for acks as others do, as the ack before may be lost; those of a flow that was set before
+    are answered by an ack, and asks for it like others. What is of another generation is thrown
+    away, and not answered.
 
     Parameters
     ----------
@@ -52,16 +53,15 @@ class FlowReceiver(Unit):
     address : In(address)
         That of this end; unicasts to others are thrown away.
     flow : In(flow_layout(spec))
-        The flow, for unicasts with their source; it changes only between packets. Each flow goes on
-        with the number it had come to, in another generation with 0.
+        The flow, for unicasts with their source. Each flow goes on with the flit it had come to,
+        also within a packet, and in another generation with the first flit of packet 0.
     clear : In(1)
-        Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
-        changes.
+        Start the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
         Phases whose numbers start at 0 again; that of the flow which is set only between packets.
     enough : In(1)
-        All that is wanted of the flow has come: packets that begin are dropped, without a nack,
-        until more is wanted.
+        No flit is accepted. Flits that would be accepted otherwise are dropped without a nack; when
+        ``enough`` falls, a nack asks for the packet of the first of them.
     came : Out(1)
         High for a cycle per flit of the flow that is taken.
     i : In(arrival_signature(spec))
@@ -133,7 +133,10 @@ class FlowReceiver(Unit):
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
         )
-        ledger = place(m, "ledger", Ledger(spec=spec))
+        index = Signal(spec.protocol.fields["index"])  # flits accepted of the expected packet
+        place_bits = (spec.protocol.packet_flits - 1).bit_length()
+        ledger = place(m, "ledger", Ledger(spec=spec, place_bits=place_bits))
+        stored_number = ledger.stored[place_bits:]
         queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=spec.protocol.buffer_flits))
         m.d.comb += [
             flit.mine.eq(
@@ -144,8 +147,14 @@ class FlowReceiver(Unit):
                 & ~ledger.changed
             ),
             ledger.flow.eq(self.flow),
-            ledger.write.eq(flit.came & word.last),
-            ledger.number.eq(expected + 1),
+            ledger.write.eq(flit.came),
+            ledger.number.eq(
+                Mux(
+                    word.last,
+                    Cat(Const(0, place_bits), expected + 1),
+                    Cat((index + 1)[:place_bits], expected),
+                )
+            ),
             ledger.clear.eq(self.clear),
             ledger.forget.eq(self.forget),
             self.i.ready.eq(queue.i.ready),
@@ -160,40 +169,44 @@ class FlowReceiver(Unit):
         anew = Signal()  # numbers of the flow that is set start at 0
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
         restart = anew | ledger.changed
-        self._compare(m, expected, flit, restart)
+        self._compare(m, (expected, index), flit, restart)
         resumes = self._is_resumed(m, flit.turned_away, restart)
         self._answer(m, ledger, expected, flit, resumes, valid & ~here, restart)
         with m.If(restart):
-            m.d.sync += expected.eq(Mux(anew, 0, ledger.stored))
+            m.d.sync += [
+                expected.eq(Mux(anew, 0, stored_number)),
+                index.eq(Mux(anew, 0, ledger.stored[:place_bits])),
+            ]
 
-    def _compare(self, m: Module, expected: Signal, flit: _Judged, restart: Value) -> None:
-        """Say what a flit of the flow is."""
+    def _compare(
+        self, m: Module, progress: tuple[Signal, Signal], flit: _Judged, restart: Value
+    ) -> None:
+        """Say what a flit of the flow is, and count those that are accepted."""
         mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
-        index = Signal(self.spec.protocol.fields["index"])
+        expected, index = progress
         following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
         due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or one before
-        turned_away = self.enough & (index == 0)
         behind, more = Signal.like(expected), Signal()  # more is to come of the expected packet
         m.d.comb += [
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
             before.eq((behind != 0) & (behind <= protocol.window_packets)),
             due.eq(behind == 0),
-            came.eq(mine & (due & (here == index)) & ~turned_away),
+            came.eq(mine & (due & (here == index)) & ~self.enough),
             old.eq(before | (due & (here < index))),
             ended.eq(mine & word.last & (came | before)),
-            lost.eq((mine & ~came & ~old & ~turned_away) | (self.broken & more)),
-            away.eq(mine & ~old & turned_away),
+            lost.eq((mine & ~came & ~old & ~self.enough) | (self.broken & more)),
+            away.eq(mine & ~old & self.enough),
         ]
         with m.If(self.i.valid):
-            m.d.sync += [following.eq(here + 1), more.eq(mine & due & ~word.last & ~turned_away)]
+            m.d.sync += [following.eq(here + 1), more.eq(mine & due & ~word.last & ~self.enough)]
         with m.If(came):
             m.d.sync += index.eq(index + 1)
             with m.If(word.last):
                 m.d.sync += [index.eq(0), expected.eq(expected + 1)]
         with m.If(restart):
-            m.d.sync += [index.eq(0), more.eq(0)]
+            m.d.sync += more.eq(0)
 
     def _answer(
         self,
@@ -246,7 +259,7 @@ class FlowReceiver(Unit):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0)]
 
     def _is_resumed(self, m: Module, away: Value, restart: Value) -> Value:
-        """Return whether packets are wanted again, of which some were turned away."""
+        """Return whether flits are accepted again, after some were turned away."""
         before = Signal(name="turned_away_before")
         with m.If(restart | ~self.enough):
             m.d.sync += before.eq(0)
@@ -318,6 +331,7 @@ class FlowReceiver(Unit):
     ) -> None:
         """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()
+        other_number = ledger.other_stored[ledger.place_bits :]
         flow = data.View(flow_layout(self.spec), Mux(waits, ledger.other, self.flow))
         m.d.comb += [
             self.message.valid.eq(waits | ((acks | due_nack) & ~ledger.changed)),
@@ -325,6 +339,6 @@ class FlowReceiver(Unit):
             said.phase.eq(flow.phase),
             said.destination.eq(flow.peer),
             said.source.eq(self.address),
-            said.sequence.eq(Mux(waits, ledger.other_stored, expected)),
+            said.sequence.eq(Mux(waits, other_number, expected)),
             said.generation.eq(flow.generation),
         ]

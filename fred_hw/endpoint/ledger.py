@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_int
 from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -24,6 +25,9 @@ class Ledger(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
+    place_bits : int
+        Bits of a number below its packet, for the place in that packet: 0 if flows change between
+        packets only.
 
     Members
     -------
@@ -31,9 +35,9 @@ class Ledger(Unit):
         The flow that is set.
     changed : Out(1)
         It, or its generation, is another than in the cycle before.
-    stored : Out(sequence)
+    stored : Out(place_bits + sequence)
         Its number, 0 if none was written.
-    write, number : In(1), In(sequence)
+    write, number : In(1), In(place_bits + sequence)
         Write the number of the flow, and generation, of the cycle before.
     stored_way, way : Out(way_layout()), In(way_layout())
         Where sources choose ways: likewise, what is known of the flow's.
@@ -43,7 +47,7 @@ class Ledger(Unit):
         Phases to forget, even if one is written in the same cycle.
     other : In(flow_layout(spec))
         Another flow.
-    other_stored, other_known : Out(sequence), Out(1)
+    other_stored, other_known : Out(place_bits + sequence), Out(1)
         Its number, 0 if none was written, and whether one was.
     other_seen : Out(1)
         Whether one was, of whatever generation.
@@ -70,10 +74,13 @@ class Ledger(Unit):
     other_known: Signal
     other_seen: Signal
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(self, *, spec: SwitchSpec, place_bits: int = 0) -> None:
         self.spec = check_spec("Ledger", spec)
+        self.place_bits = check_int("Ledger place_bits", place_bits, minimum=0)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
-        flow, sequence = In(flow_layout(spec)), spec.protocol.fields["sequence"]
+        if place_bits:
+            self.unit_name += f"_i{place_bits}"
+        flow, sequence = In(flow_layout(spec)), place_bits + spec.protocol.fields["sequence"]
         members = {
             "flow": flow,
             "changed": Out(1),

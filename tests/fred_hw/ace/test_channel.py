@@ -8,6 +8,7 @@ import pytest
 from fred_hw.ace.channel import AceChannel
 from fred_hw.ace.work import flow_layout, receive_layout, work_layout
 from tests.fred_hw.simulation import known, simulate, trace
+from tests.fred_hw.specs import LINK
 
 from .works import SPEC, packed, ring_work
 
@@ -136,15 +137,64 @@ def test_enough_has_come_when_all_that_is_wanted_has() -> None:
         assert seen[-1][1] == packed(flow_layout(SPEC), **FLOW)
 
 
-def test_a_packet_may_bring_more_than_is_wanted() -> None:
-    """What is behind the end of one descriptor is what the next one wants."""
-    layout, first = work_layout(SPEC), {"direct": 2, "expected": 2, "sets_receive": 1}
-    works = packed(layout, receive=FLOW, **first), packed(layout, direct=3, expected=3)
-    cycles = [{"i.valid": 1, "i.payload": works[0]}, *[{}] * 9, *[{"came": 1}] * 4]
-    cycles += [{}, {}, {"i.valid": 1, "i.payload": works[1]}, *[{}] * 6, {"came": 1}, {}, {}]
-    seen = trace(AceChannel(spec=SPEC), cycles, ["enough"])
-    assert seen[10:17] == [0, 0, 1, 1, 1, 1, 1]
-    assert seen[-4:] == [0, 0, 1, 1]
+WAITING = LINK.protocol.buffer_flits - LINK.protocol.packet_flits
+"""Flits that may be accepted before a message of theirs is under way."""
+
+
+def test_enough_waits_in_the_receive_queue_of_what_no_message_takes() -> None:
+    """Of the next descriptor, while this one sends; when that begins, it takes them and more."""
+    layout = work_layout(SPEC)
+    flits = WAITING + 5
+    following = packed(layout, direct=flits, expected=flits, sets_receive=1, receive=FLOW)
+    sends = SENDS | packed(layout, sets_receive=1, receive=FLOW)
+    cycles = [{"i.valid": 1, "i.payload": one} for one in (sends, following)]
+    cycles += [*[{}] * 20, *[{"came": 1}] * WAITING, *[{}] * 4]
+    begins = len(cycles)
+    cycles += [{"begun": 1}, *[{}] * 30, *[{"came": 1}] * 5, {}]
+    watch = ("enough", "done", "receive.valid")
+    rest = {"requests.ready": 1, "send.take": 1, "idle": 1}
+    seen = trace(AceChannel(spec=SPEC), cycles, watch, **rest)
+    assert [one[0] for one in seen[22 : begins + 1]] == [0] * WAITING + [1] * 5
+    expected = next(k for k, one in enumerate(seen) if one[2])
+    # The message that takes what is in the queue is counted 2 cycles behind.
+    falls = begins + [one[0] for one in seen[begins:]].index(0)
+    assert (falls, seen[expected - 1][1:]) == (expected + 2, (0, 0))
+    assert [one[0] for one in seen[falls:]] == [0] * (len(cycles) - 1 - falls) + [1]
+
+
+def test_flits_of_the_next_chunks_wait_for_sends_of_these() -> None:
+    """Both machines own a chunk until they have sent it; the others bring what may wait.
+
+    All that may come of the two chunks is taken by messages; behind it one packet less than the
+    queue holds.
+    """
+    work = ring_work("reduce_scatter", rank=0, total=300, message=4, members=2)
+    unit = known(AceChannel(spec=SPEC))
+    came = 0
+
+    async def bench(ctx: Any) -> None:
+        nonlocal came
+        for name, value in ((unit.i.payload, work), (unit.idle, 1), (unit.requests.ready, 1)):
+            ctx.set(name, value)
+        done = [0, 0]
+        for cycle in range(400):
+            ctx.set(unit.i.valid, int(cycle == 0))
+            ctx.set(unit.begun, int(cycle in (20, 21)))
+            ctx.set(unit.loaded, int(cycle in (20, 21)))
+            # Flits come as long as they may, and are taken as messages want them; none is sent.
+            comes = cycle > 24 and not ctx.get(unit.enough)
+            ctx.set(unit.came, int(comes))
+            came += comes
+            for k, now in enumerate(done):
+                ctx.set(unit.receive.done[k], now)
+            word = ctx.get(unit.receive.payload)
+            takes = ctx.get(unit.receive.valid)
+            done = [int(takes and word.last and word.fsm >> k & 1) for k in range(2)]
+            ctx.set(unit.receive.take, takes)
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert came == 2 * 4 + WAITING
 
 
 def test_busy_from_a_descriptor_queued_to_the_end_of_the_last() -> None:

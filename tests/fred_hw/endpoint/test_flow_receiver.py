@@ -156,20 +156,39 @@ def test_what_came_of_a_packet_before_is_passed_over() -> None:
     assert nacks(inputs[1:] + [{}] * 3) == [3]
 
 
-def test_packets_are_turned_away_while_enough_has_come_and_asked_for_then() -> None:
+def test_flits_are_dropped_while_enough_has_come_and_asked_for_then() -> None:
     enough = {"enough": 1}
     before = [packet(0)[0], packet(1, 2)[0], packet(1, 2, 5)[1] | enough]
     again = [one | enough for one in [*packet(2, 2), *packet(3), *packet(0), *[{}] * IDLE]]
-    inputs = [{}, *before, *again, {}, {}, *packet(2, 2, 7), {}]
+    inputs = [{}, *before, *again, {}, {}, *packet(1, 2, 7), *packet(2, 2, 20), {}]
     seen = run(inputs, ["came", "o.valid", "o.data"])
-    # A packet that has begun goes on.
+    # Of a packet that has begun the rest is dropped, and its beginning when it comes again.
+    last = len(inputs)
     taken = [k for k, word in enumerate(seen) if word[0]]
-    assert taken == [1, 2, 3, len(inputs) - 3, len(inputs) - 2]
-    assert [data for _, valid, data in seen if valid] == [0, 0, 6, 7, 8]
-    found = messages(inputs[1:])
+    assert taken == [1, 2, last - 4, last - 3, last - 2]
+    assert [data for _, valid, data in seen if valid] == [0, 0, 8, 20, 21]
     # What comes again is acknowledged, but nothing is asked for until more is wanted.
-    assert {word[1:] for word in found[:-1]} == {(Kind.ACK, 1, 2)}
-    assert found[-1] == (len(before) + len(again) + 1, Kind.NACK, 1, 2)
+    asked = len(before) + len(again) + 1
+    found = messages(inputs[1:])
+    assert {word[1:] for word in found if word[0] < asked} == {(Kind.ACK, 1, 1)}
+    assert [word for word in found if word[1] == Kind.NACK] == [(asked, Kind.NACK, 1, 1)]
+
+
+@pytest.mark.parametrize("kept", range(1, 4))
+def test_a_flow_goes_on_within_a_packet(kept: int) -> None:
+    """Another flow comes in between; ``clear``, and another generation, begin the packet anew."""
+    first = [one | ({} if k < kept else {"enough": 1}) for k, one in enumerate(packet(0, 4, 10))]
+    other = [{"flow.phase": 2}, *(one | {"flow.phase": 2} for one in packet(0, 4, 50, phase=2))]
+    again = [{}, *packet(0, 4, 20), {}]
+    cases: dict[int, Inputs] = {
+        kept: again,
+        0: [{}, {"clear": 1}, *again[1:]],
+        -1: [one | {"flow.generation": 4} for one in of(4, again)],
+    }
+    for passed, behind in cases.items():
+        seen = run([{}, *first, *other, *behind], ["o.valid", "o.data"])
+        expected = [*range(10, 10 + kept), *range(50, 54), *range(20 + max(0, passed), 24)]
+        assert [data for valid, data in seen if valid] == expected
 
 
 def test_what_was_turned_away_of_a_flow_is_not_asked_for_in_another() -> None:

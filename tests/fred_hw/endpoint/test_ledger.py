@@ -93,3 +93,16 @@ def test_another_flow_is_known_in_its_generation_and_seen_in_any() -> None:
     inputs = [{"write": 1, "number": 7}, {}, {"other.generation": 1}, {"other.phase": 1}]
     seen = trace(Ledger(spec=LINK), inputs, ["other_stored", "other_known", "other_seen"])
     assert seen[1:] == [(7, 1, 1), (0, 0, 1), (0, 0, 0)]
+
+
+def test_a_number_may_have_a_place_in_its_packet() -> None:
+    """Which makes it wider, and no more."""
+    number = (1 << len(Ledger(spec=LINK).number) + 2) - 1
+    inputs = [{"write": 1, "number": number}, {}, {"flow.phase": 1}]
+    seen = trace(Ledger(spec=LINK, place_bits=2), inputs, ["stored", "other_stored"])
+    assert seen == [(0, 0), (number, number), (0, number)]
+
+
+def test_place_bits_must_not_be_negative() -> None:
+    with pytest.raises(ValueError, match=r"^Ledger place_bits must be 0 or more, not -1$"):
+        Ledger(spec=LINK, place_bits=-1)
