@@ -1,8 +1,5 @@
 """The collectives of a circuit, one after the other: state machines, their turns, their slots."""
 
-from functools import reduce
-from operator import add
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,7 +8,7 @@ from fred_hw.endpoint.flow import flow_layout
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
-from fred_hw.gates.select import one_hot_mux
+from fred_hw.gates.select import one_hot_mux, sum_of
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -271,7 +268,7 @@ class AceChannel(Unit):
         m.d.sync += [
             before.eq(busy),
             waiting.eq(waiting + self.begun - gives),
-            used.eq(used + loader.taken - reduce(add, freed)),
+            used.eq(used + loader.taken - sum_of(freed)),
         ]
         with m.If(begin):
             m.d.sync += turn.eq(1)

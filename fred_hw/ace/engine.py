@@ -1,15 +1,12 @@
 """The collective engine: everything of an endpoint but the link."""
 
-from functools import reduce
-from operator import add
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
-from fred_hw.gates.select import any_of
+from fred_hw.gates.select import any_of, sum_of
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
@@ -194,9 +191,9 @@ class AceEngine(Unit):
         ]
         events = {
             "cycles": 1,
-            "memory_reads": reduce(add, (one.valid & one.ready for one in reads)),
+            "memory_reads": sum_of(one.valid & one.ready for one in reads),
             "memory_writes": memory.write.valid & memory.write.ready,
-            "read_stalls": reduce(add, (one.valid & ~one.ready for one in reads)),
+            "read_stalls": sum_of(one.valid & ~one.ready for one in reads),
             "write_stalls": memory.write.valid & ~memory.write.ready,
             "flits_sent": scratchpad.send.valid & scratchpad.send.ready,
             "flits_received": Cat(one.valid & one.ready for one in self.receive).any(),

@@ -1,8 +1,6 @@
 """Slots in which chunks stay while they are worked on."""
 
-from functools import reduce
 from itertools import product
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -10,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import one_hot_mux
+from fred_hw.gates.select import any_of, one_hot_mux
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -159,7 +157,7 @@ class AceScratchpad(Unit):
             }
             of_operand = Signal(name=f"of_operand_{index}")
             m.d.comb += [
-                write.en.eq(reduce(or_, written)),
+                write.en.eq(any_of(written)),
                 write.addr.eq(at),
                 write.data.eq(word),
                 of_operand.eq(hits["operand"]),

@@ -1,12 +1,10 @@
 """AXI4-Lite slave of a register map."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.checks import check_kind
+from fred_hw.gates.select import any_of
 from fred_hw.unit import Unit
 
 from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
@@ -245,9 +243,9 @@ class AxiLiteRegisters(Unit):
                     if (bits := self._read_bits(word, field)) is not None
                 ]
             group = Signal(WORD_BITS, name=f"read_{first}")
-            m.d.comb += group.eq(reduce(or_, chosen, Const(0, WORD_BITS)))
+            m.d.comb += group.eq(any_of(chosen))
             groups.append(group)
-        return reduce(or_, groups)
+        return any_of(groups)
 
     def _read_bits(self, word: Word, field: Field) -> Value | None:
         """Return what a field reads, or None if that is always 0."""

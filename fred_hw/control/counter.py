@@ -1,12 +1,10 @@
 """Counter of events that stays at its largest value."""
 
-from functools import reduce
-from operator import add
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.gates.select import sum_of
 from fred_hw.unit import Unit
 
 __all__ = ["SaturatingCounter"]
@@ -59,7 +57,7 @@ class SaturatingCounter(Unit):
         came, total = Signal(range(self.sources + 1)), Signal(self.width + 1)
         m.d.comb += total.eq(self.count + came)
         m.d.sync += [
-            came.eq(reduce(add, self.events)),
+            came.eq(sum_of(self.events)),
             self.count.eq(total[: self.width] | total[self.width].replicate(self.width)),
         ]
         with m.If(self.clear):

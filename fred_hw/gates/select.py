@@ -4,10 +4,9 @@ Amaranth's ``Array`` becomes a parallel multiplexer, which Yosys writes as a fun
 does not read.
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from operator import or_
+from operator import add, or_
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
@@ -19,6 +18,7 @@ __all__ = [
     "above",
     "any_of",
     "chosen_by_pairs",
+    "combined",
     "first_of",
     "gated",
     "largest",
@@ -27,12 +27,31 @@ __all__ = [
     "one_hot_mux",
     "round_robin",
     "selected",
+    "sum_of",
 ]
 
 
-def any_of(values: Sequence[ValueLike]) -> Value:
+def combined(operation: Callable[[Value, Value], Value], values: Iterable[ValueLike]) -> Value:
+    """Return values combined by an associative operation, or 0 if there are none.
+
+    The expression is a balanced tree. A chain of hundreds of values exceeds the recursion depth of
+    Amaranth's converter, and each step of a chain of sums is a bit wider than the step before.
+    """
+    level = [Value.cast(value) for value in values] or [Const(0)]
+    while len(level) > 1:
+        pairs = [operation(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[2 * len(pairs) :]
+    return level[0]
+
+
+def any_of(values: Iterable[ValueLike]) -> Value:
     """Return the bitwise or of values."""
-    return reduce(or_, [Value.cast(value) for value in values])
+    return combined(or_, values)
+
+
+def sum_of(values: Iterable[ValueLike]) -> Value:
+    """Return the sum of values, as wide as the largest sum."""
+    return combined(add, values)
 
 
 def gated(value: ValueLike, enable: Value) -> Value:

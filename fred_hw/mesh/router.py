@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.gates.select import one_hot_mux, selected, sum_of
 from fred_hw.gates.wire import wire
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
@@ -211,9 +211,7 @@ class MeshRouter(Unit):
                 continue
             waiting = [Cat(one.head.coming[c][port] for one in ins) for c in range(DATA_COUNT)]
             wanted = Cat(one.any() for one in waiting)
-            count = wire(
-                m, f"waiting_for_{name}", sum(list(Cat(*waiting)), Const(0)), width=CROWDING_BITS
-            )
+            count = wire(m, f"waiting_for_{name}", sum_of(Cat(*waiting)), width=CROWDING_BITS)
             m.d.sync += crowding[name].eq(
                 Cat(
                     count[:-1] | count[-1].replicate(CROWDING_BITS - 1),

@@ -1,12 +1,10 @@
 """Of which phases packets are in the queues of an input port, and whether unicasts are."""
 
-from functools import reduce
-from operator import add
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import sum_of
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -87,4 +85,4 @@ class Occupancy(Unit):
                 gone.eq(leaves & Cat(phase == number for phase in goes)),
                 queued.eq(count != 0),
             ]
-            m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(DATA_COUNT)]))
+            m.d.sync += count.eq(count + came - sum_of(gone))

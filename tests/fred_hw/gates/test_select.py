@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
@@ -18,6 +19,7 @@ from fred_hw.gates.select import (
     one_hot_mux,
     round_robin,
     selected,
+    sum_of,
 )
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
@@ -49,6 +51,9 @@ def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int
     ("function", "want"),
     [
         (lambda m, a, b: any_of([a, b]), lambda a, b: a | b),
+        (lambda m, a, b: any_of([]), lambda a, b: 0),
+        (lambda m, a, b: any_of([a[:1], b[1:], a[2:]]), lambda a, b: a & 1 | b >> 1 | a >> 2),
+        (lambda m, a, b: sum_of([a, b, Const(1)]), lambda a, b: a + b + 1),
         (lambda m, a, b: gated(a, b[0]), lambda a, b: a * (b & 1)),
         (lambda m, a, b: gated(a[2], b[0]), lambda a, b: a >> 2 & b & 1),
         (lambda m, a, b: first_of(m, "first", a), lambda a, b: a & -a),
@@ -58,7 +63,17 @@ def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int
             lambda a, b: [b, 7, b & 3][a] if a < 3 else 0,
         ),
     ],
-    ids=["any_of", "gated", "gated_bit", "first_of", "above", "selected"],
+    ids=[
+        "any_of",
+        "any_of nothing",
+        "any_of three",
+        "sum_of",
+        "gated",
+        "gated_bit",
+        "first_of",
+        "above",
+        "selected",
+    ],
 )
 def test_gates(
     function: Callable[[Module, Value, Value], Value], want: Callable[[int, int], int]
@@ -120,3 +135,12 @@ def test_largest_of_some_numbers(count: int) -> None:
 @pytest.mark.parametrize("limit", range(10))
 def test_number_may_pass_a_limit_that_its_bits_can_say(limit: int) -> None:
     assert may_pass(Signal(3), limit) is (limit in range(7))
+
+
+def test_a_thousand_values_are_combined_in_an_expression_of_few_levels() -> None:
+    values = [Signal() for _ in range(1000)]
+    assert len(sum_of(values)) == 11
+    m = Module()
+    o = Signal(10)
+    m.d.comb += o.eq(sum_of(values) | any_of(values) | one_hot_mux(Cat(values), values))
+    assert "module" in rtlil.convert(m, ports=[*values, o])
