@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.checks import check_kind
-from fred_hw.gates.select import any_of
+from fred_hw.gates.select import any_of, gated
+from fred_hw.gates.wire import wire
 from fred_hw.unit import Unit
 
 from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
@@ -136,9 +137,10 @@ class AxiLiteRegisters(Unit):
     def _port(self, name: str) -> Signal:
         return getattr(self, PREFIX + name)
 
-    def _hits(self, address: Value, words: list[Word]) -> list[Value]:
+    def _hits(self, m: Module, name: str, address: Value, words: list[Word]) -> list[Value]:
         """Return for each word whether it is meant."""
-        return [address == word.address for word in words]
+        hits = wire(m, name, Cat(address == word.address for word in words))
+        return [hits[number] for number in range(len(words))]
 
     def _write(self, m: Module, bad_address: Signal) -> None:
         """Keep address and data until both are there and the answer before is taken."""
@@ -161,7 +163,7 @@ class AxiLiteRegisters(Unit):
                 strobe.eq(self._port("wstrb")),
             ]
         words = [word for word in self.registers.words() if word.register.writable]
-        hits = self._hits(address, words)
+        hits = self._hits(m, "write_hits", address, words)
         locked = [hit for hit, word in zip(hits, words, strict=True) if word.register.lockable] or [
             Signal()
         ]
@@ -209,7 +211,7 @@ class AxiLiteRegisters(Unit):
         has_address, take, found = Signal(name="has_read"), Signal(), Signal()
         rvalid = self._port("rvalid")
         words = list(self.registers.words())
-        hits = self._hits(address, words)
+        hits = self._hits(m, "read_hits", address, words)
         m.d.comb += [
             self._port("arready").eq(~has_address),
             take.eq(has_address & ~rvalid),
@@ -233,19 +235,21 @@ class AxiLiteRegisters(Unit):
 
         One large expression would take the converter long.
         """
-        groups = []
+        pairs, groups = list(zip(words, hits, strict=True)), []
         for first in range(0, len(words), _READS_PER_GROUP):
-            chosen = []
-            for word, hit in list(zip(words, hits, strict=True))[first : first + _READS_PER_GROUP]:
-                chosen += [
-                    (bits & hit.replicate(len(bits))) << field.low
-                    for field in word.register.fields
-                    if (bits := self._read_bits(word, field)) is not None
-                ]
             group = Signal(WORD_BITS, name=f"read_{first}")
-            m.d.comb += group.eq(any_of(chosen))
+            chosen = pairs[first : first + _READS_PER_GROUP]
+            m.d.comb += group.eq(any_of(gated(self._read_word(word), hit) for word, hit in chosen))
             groups.append(group)
         return any_of(groups)
+
+    def _read_word(self, word: Word) -> Value:
+        """Return what a word reads."""
+        parts: list[Value] = []
+        for field in sorted(word.register.fields, key=lambda field: field.low):
+            if (bits := self._read_bits(word, field)) is not None:
+                parts += [Const(0, field.low - len(Cat(parts))), bits]
+        return Cat(parts)
 
     def _read_bits(self, word: Word, field: Field) -> Value | None:
         """Return what a field reads, or None if that is always 0."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -122,7 +122,7 @@ class ControlUnit(Unit):
             registers.lock.eq(busy),
             registers.command_status_busy.eq(busy),
             registers.command_status_refused.eq(sticky),
-            entry.eq(registers.entry_value & (~erases).replicate(len(entry))),
+            entry.eq(Mux(erases, 0, registers.entry_value)),
             registers.entry_value_next.eq(table.stored.as_value()),
             # The number changes in the cycle of the lowest bit; the entry is there 2 cycles later.
             registers.entry_value_load.eq(loads[2]),

@@ -19,11 +19,13 @@ __all__ = [
     "any_of",
     "chosen_by_pairs",
     "combined",
+    "decoded",
     "first_of",
     "gated",
     "largest",
     "may_pass",
     "next_turn",
+    "once_and_twice",
     "one_hot_mux",
     "round_robin",
     "selected",
@@ -63,6 +65,11 @@ def gated(value: ValueLike, enable: Value) -> Value:
 def selected(index: Value, values: Sequence[ValueLike]) -> Value:
     """Return the value of a number, or 0 beyond the last."""
     return any_of([gated(value, index == number) for number, value in enumerate(values)])
+
+
+def decoded(number: Value, count: int) -> Value:
+    """Return ``count`` bits, of which the bit of a number is high."""
+    return (Const(1) << number)[:count]
 
 
 def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
@@ -118,6 +125,22 @@ def _winner(m: Module, name: str, values: Sequence[Value]) -> Value:
     return winner
 
 
+def once_and_twice(m: Module, name: str, values: Sequence[Value]) -> tuple[Value, Value]:
+    """Return the bits that one or more of some values of one width have, and two or more."""
+    pairs, level = [(value, Const(0, len(value))) for value in values], 0
+    while len(pairs) > 1:
+        halves = zip(pairs[::2], pairs[1::2], strict=False)
+        merged = [
+            (
+                wire(m, f"{name}_once_{level}_{k}", a | b),
+                wire(m, f"{name}_twice_{level}_{k}", two_a | two_b | (a & b)),
+            )
+            for k, ((a, two_a), (b, two_b)) in enumerate(halves)
+        ]
+        pairs, level = merged + pairs[2 * len(merged) :], level + 1
+    return pairs[0]
+
+
 class Turn(NamedTuple):
     """Who is next, and who comes before the others then.
 
@@ -158,17 +181,15 @@ def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Sign
     fewer behind each other; ``behind`` has no bit below one that it does not have.
     """
     width = len(choices)
-    # Whether the turn begins between them, so that the higher one comes first.
-    between = {
-        (i, k): wire(m, f"{name}_between_{i}_{k}", behind[k] & ~behind[i])
-        for i, k in combinations(range(width), 2)
-    }
+    # The bits that come before bit k: if k is in behind, the lower ones in behind; otherwise all
+    # lower ones and the higher ones in behind.
     first = [
-        [choices[i] & ~between[i, k] for i in range(k)]
-        + [choices[i] & between[k, i] for i in range(k + 1, width)]
+        Mux(behind[k], behind[:k], Cat(Const((1 << k) - 1, k), Const(0, 1), behind[k + 1 :]))
         for k in range(width)
     ]
-    return wire(m, f"{name}_chosen", Cat(choices[k] & ~Cat(first[k]).any() for k in range(width)))
+    return wire(
+        m, f"{name}_chosen", Cat(choices[k] & ~(choices & first[k]).any() for k in range(width))
+    )
 
 
 def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:

@@ -11,10 +11,10 @@ from fred_hw.control.events import count_signature, error_signature
 from fred_hw.control.routes import routes_layout
 from fred_hw.control.switch_map import COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
-from fred_hw.gates.select import any_of, selected
+from fred_hw.gates.select import any_of
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
 from fred_hw.link.session import Session, join_session, session_signature
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.input_port import InputPort
 from fred_hw.switch.ports.output_port import OutputPort
@@ -171,16 +171,21 @@ class SwitchCore(Unit):
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
         """Tell the scheduler what waits where, and the ports which phases they serve."""
-        for hints, port, out in zip(scheduler.ports, ins, outs, strict=True):
-            m.d.comb += [hints.waiting.eq(port.head.waiting), port.serves.eq(hints.serves)]
-            # Flows look at room in the same cycle; the scheduler, which is large, need not.
-            m.d.sync += hints.room.eq(out.injection.room)
-            for circuit in range(DATA_COUNT):
+        # Flows look at room in the same cycle; the scheduler, which is large, need not.
+        rooms = [Signal(self.spec.ports, name=f"room_{name}") for name in DATA_CIRCUITS]
+        for circuit, room in enumerate(rooms):
+            m.d.sync += room.eq(Cat(out.injection.room[circuit] for out in outs))
+        for k, (hints, port) in enumerate(zip(scheduler.ports, ins, strict=True)):
+            m.d.comb += [
+                hints.waiting.eq(port.head.waiting),
+                port.serves.eq(hints.serves),
+                hints.room.eq(Cat(room[k] for room in rooms)),
+            ]
+            for circuit, room in enumerate(rooms):
                 descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
-                rooms = [other.room[circuit] for other in scheduler.ports]
                 m.d.comb += [
                     hints.phases[circuit].eq(descriptor.phase),
-                    hints.reaches[circuit].eq(selected(exits, rooms)),
+                    hints.reaches[circuit].eq(room.bit_select(exits, 1)),
                 ]
 
     def _guard(

@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
-from fred_hw.gates.select import any_of, one_hot_mux, selected
+from fred_hw.gates.one_hot import OneHotMux
+from fred_hw.gates.select import any_of, decoded, gated, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.protocol import DATA_COUNT
@@ -97,12 +98,16 @@ class Dispatcher(Unit):
             place(m, f"unicast_{k}", UnicastSequencer(spec=spec)) for k in range(spec.ports)
         ]
         configuration = self._configuration(m)
+        inputs, outputs = (
+            [wire(m, f"{name}_{k}", decoded(own, spec.ports + 1)) for k, own in enumerate(numbers)]
+            for name, numbers in (("in_flow", self.entry.inputs), ("out_flow", self.entry.outputs))
+        )
         for number, flow in enumerate(flows, 1):
             wiring.connect(m, states, flow.ports)
-            for name, ports in (("members", self.entry.inputs), ("ends", self.entry.outputs)):
+            for name, ports in (("members", inputs), ("ends", outputs)):
                 kept = Signal(spec.ports, name=f"{name}_{number}")
                 with m.If(service.load):
-                    m.d.sync += kept.eq(Cat(one == number for one in ports))
+                    m.d.sync += kept.eq(Cat(one[number] for one in ports))
                 m.d.comb += getattr(flow, name).eq(kept)
         of_unicasts = self._look(m, states, router, unicasts)
         self._route(m, router, unicasts)
@@ -238,18 +243,20 @@ class Dispatcher(Unit):
 
         That packets may start is known late, and said to the ports, not to the flows before them.
         """
-        able, goes, closes = (
-            wire(m, f"flows_{name}", Cat(getattr(flow, name) for flow in flows))
-            for name in ("able", "goes", "closes")
+        able, goes, ends, stops = (
+            wire(m, f"flows_{name}", any_of(gated(flow.members, one) for flow, one in ones))
+            for name, ones in (
+                ("able", [(flow, flow.able) for flow in flows]),
+                ("go", [(flow, flow.goes) for flow in flows]),
+                ("able_to_end", [(flow, flow.able & flow.closes) for flow in flows]),
+                ("end", [(flow, flow.goes & flow.closes) for flow in flows]),
+            )
         )
         for k, (head, unicast) in enumerate(zip(self.heads, unicasts, strict=True)):
-            mine = wire(m, f"flows_of_{k}", Cat(flow.members[k] for flow in flows))
-            start, take = (mine & able).any(), (mine & goes).any()
-            both = (mine & able & closes).any(), (mine & goes & closes).any()
             m.d.comb += [
-                head.start.eq((may & start) | unicast.start),
-                head.take.eq((may & start) | take | unicast.fire),
-                head.finish.eq((may & both[0]) | both[1] | unicast.ending),
+                head.start.eq((may & able[k]) | unicast.start),
+                head.take.eq((may & able[k]) | goes[k] | unicast.fire),
+                head.finish.eq((may & ends[k]) | stops[k] | unicast.ending),
             ]
 
     def _inject(
@@ -262,7 +269,8 @@ class Dispatcher(Unit):
         unicasts: list[UnicastSequencer],
     ) -> None:
         """Tell the output ports of flows that move what comes to them."""
-        both, online = (*flows, *unicasts), self.service.online
+        width = descriptor_layout(self.spec).size
+        online, paths = self.service.online, router.destination_of
         descriptors = [
             wire(
                 m,
@@ -271,18 +279,30 @@ class Dispatcher(Unit):
             )
             for k, flow in enumerate(flows)
         ]
+        able = wire(m, "flows_begin_at", any_of(gated(flow.ends, flow.able) for flow in flows))
+        lone = wire(
+            m,
+            "unicasts_begin_at",
+            any_of(gated(path, one.start) for path, one in zip(paths, unicasts, strict=True)),
+        )
+        pairs = [*((flow, flow.ends) for flow in flows), *zip(unicasts, paths, strict=True)]
         goes = {
-            name: wire(m, f"both_{what}", Cat(getattr(one, what) for one in both))
+            name: wire(
+                m, f"{what}_at", any_of(gated(ends, getattr(one, what)) for one, ends in pairs)
+            )
             for name, what in (("fire", "fire"), ("last", "ending"), ("bad", "bad"))
         }
+        sources = [
+            wire(m, f"ends_of_{k}", Mux(online, path, flow.ends))
+            for k, (path, flow) in enumerate(zip(paths, flows, strict=True))
+        ]
         for k, injection in enumerate(self.injections):
-            of_flows = wire(m, f"flows_to_{k}", Cat(flow.ends[k] for flow in flows))
-            paths = wire(m, f"paths_to_{k}", Cat(path[k] for path in router.destination_of))
-            mine = Cat(of_flows, paths)
-            able = (of_flows & Cat(flow.able for flow in flows)).any()
-            lone = (paths & Cat(unicast.start for unicast in unicasts)).any()
-            m.d.comb += injection.start.eq((states.may & able) | lone)
+            m.d.comb += injection.start.eq((states.may & able[k]) | lone[k])
             for name, strobes in goes.items():
-                m.d.comb += getattr(injection, name).eq((mine & strobes).any())
-            source = wire(m, f"source_of_{k}", Mux(online, paths, of_flows))
-            m.d.comb += injection.descriptor.as_value().eq(one_hot_mux(source, descriptors))
+                m.d.comb += getattr(injection, name).eq(strobes[k])
+            mux = place(m, f"descriptor_to_{k}", OneHotMux(count=len(flows), width=width))
+            m.d.comb += [
+                mux.choice.eq(Cat(source[k] for source in sources)),
+                *(value.eq(one) for value, one in zip(mux.values, descriptors, strict=True)),
+                injection.descriptor.as_value().eq(mux.o),
+            ]

@@ -6,10 +6,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
+from fred_hw.gates.select import any_of, gated, once_and_twice
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, PASSES
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
+
+from .destination_choice import DestinationChoice
 
 __all__ = ["Matching", "matching_members"]
 
@@ -55,11 +57,10 @@ class Matching(Unit):
         in_the_way : bool
             Whether any path may be in the way of any other.
         """
-        ports = range(self.port_count)
         picks, waiting = self._ask(m)
-        matched, circuits = self._answer(m, picks)
-        granted, given, taken = self._grant(m, matched)
-        wanted = self._wanted(m)
+        choices = self._answer(m, picks)
+        granted, given, taken = self._grant(m, choices)
+        shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
             others = granted.any() if in_the_way else 0
             # Who keeps a path that others want would be before them whenever room comes.
@@ -68,27 +69,21 @@ class Matching(Unit):
                 m.d.sync += used.eq(0)
             with m.Elif(self.starts[k]):
                 m.d.sync += used.eq(1)
-            own = path & any_of([own for i, own in enumerate(wanted) if i != k])
-            shared = wire(m, f"shared_{k}", used & own.any())
+            shared = wire(m, f"shared_{k}", used & (path & shared_by[k]).any())
             leaves = wire(m, f"leaves_{k}", others | waiting[k] | shared)
             # One bit of a path is high, and who takes that destination is known of each.
-            stays = ~(taken | (granted[k] | leaves).replicate(self.port_count))
-            m.d.sync += path.eq(
-                given[k] | (path & (stays | self.holds[k].replicate(self.port_count)))
-            )
+            ends = wire(m, f"ends_{k}", Mux(granted[k] | leaves, ~Const(0, self.port_count), taken))
+            m.d.sync += path.eq(given[k] | Mux(self.holds[k], path, path & ~ends))
             with m.If(granted[k]):
                 m.d.sync += self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2)))
-        for j in ports:
-            with m.If(Cat(own[j] for own in given).any()):
-                m.d.sync += self.circuit_to[j].eq(circuits[j])
-        return m
 
-    def _wanted(self, m: Module) -> list[Signal]:
-        """Return for each source the destinations of its packets, a cycle old."""
+    def _shared(self, m: Module) -> list[Value]:
+        """Return for each source the destinations that others have packets to, a cycle old."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
-            m.d.sync += own.eq(any_of([coming[c] for c in range(DATA_COUNT)]))
-        return wanted
+            m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT)))
+        once, twice = once_and_twice(m, "wanted", wanted)
+        return [twice | (once & ~own) for own in wanted]
 
     def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
         """Return for each source the circuit of its next path, and whether none else is of use."""
@@ -124,10 +119,7 @@ class Matching(Unit):
 
     def _ends(self, sources: Value) -> Value:
         """Return the destinations of the paths of some sources."""
-        size = self.port_count
-        return any_of(
-            [path & sources[k].replicate(size) for k, path in enumerate(self.destination_of)]
-        )
+        return any_of(gated(path, sources[k]) for k, path in enumerate(self.destination_of))
 
     def _waits(self, m: Module, k: int, reaches: Sequence[Value]) -> list[Value]:
         """Return for each circuit whether a source must wait for its packet."""
@@ -141,54 +133,45 @@ class Matching(Unit):
             waits.append(reach & (passed == PASSES))
         return [*waits, Const(0, 1)]
 
-    def _answer(self, m: Module, picks: Sequence[Value]) -> tuple[list[Signal], list[Value]]:
-        """Return the destination that each source gets if neither is held, and their circuits."""
-        size, circuits = self.port_count, []
-        matched = [Signal(size, name=f"matched_{k}") for k in range(size)]
-        for j in range(size):
-            pairs = list(zip(picks, self.coming, strict=True))
-            asks = [
-                wire(m, f"asks_{j}_{name}", Cat(pick[c] & coming[c][j] for pick, coming in pairs))
-                for c, name in enumerate(DATA_CIRCUITS)
-            ]
-            path = wire(m, f"path_to_{j}", Cat(path[j] for path in self.destination_of))
-            circuit, began = Signal(2, name=f"circuit_{j}"), Signal(name=f"began_{j}")
+    def _answer(self, m: Module, picks: Sequence[Value]) -> list[DestinationChoice]:
+        """Return for each destination the source that it takes if neither is held."""
+        of_circuits = [Cat(pick[c] for pick in picks) for c in range(DATA_COUNT)]
+        choices: list[DestinationChoice] = []
+        for j in range(self.port_count):
+            choice = place(m, f"to_{j}", DestinationChoice(sources=self.port_count))
+            choices.append(choice)
             m.d.comb += [
-                circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
-                began.eq((path & self.starts).any()),
+                choice.path.eq(Cat(path[j] for path in self.destination_of)),
+                choice.starts.eq(self.starts),
+                self.circuit_to[j].eq(choice.circuit_to),
             ]
-            circuits.append(circuit)
-            # Who has the path is known before whether it starts.
-            behind = wire(m, f"behind_path_to_{j}", above(m, f"path_to_{j}", path))
-            last = [Signal(size, name=f"behind_{j}_{name}") for name in DATA_CIRCUITS]
-            for c, own in enumerate(last):
-                with m.If(began & (self.circuit_to[j] == c)):
-                    m.d.sync += own.eq(behind)
-            # Turns of each circuit are there at the same time, and the most urgent one is taken.
-            turns = [
-                chosen_by_pairs(m, f"to_{j}_{name}", asks[c], last[c])
-                for c, name in enumerate(DATA_CIRCUITS)
-            ]
-            chosen = wire(
-                m,
-                f"chosen_{j}",
-                any_of([gated(turn, circuit == c) for c, turn in enumerate(turns)]),
-            )
-            for k in range(size):
-                m.d.comb += matched[k][j].eq(chosen[k])
-        return matched, circuits
+            for c, of_circuit in enumerate(of_circuits):
+                m.d.comb += [
+                    choice.picks[c].eq(of_circuit),
+                    choice.coming[c].eq(Cat(coming[c][j] for coming in self.coming)),
+                ]
+        return choices
 
-    def _grant(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, list[Value], Value]:
+    def _grant(
+        self, m: Module, choices: Sequence[DestinationChoice]
+    ) -> tuple[Value, list[Value], Value]:
         """Return the sources that get a path, their paths, and the destinations that are taken.
 
         What is held is known late: who is matched is found out without it. A destination that is
         held is nobody's but its holder's, whether it is taken or not.
         """
+        matched = [
+            wire(m, f"matched_{k}", Cat(choice.chosen[k] for choice in choices))
+            for k in range(self.port_count)
+        ]
         goes, held = self.admit(m, matched)
-        asked = [gated(match, goes[k]) for k, match in enumerate(matched)]
+        asked = [wire(m, f"asked_{k}", gated(own, goes[k])) for k, own in enumerate(matched)]
         given = [wire(m, f"given_{k}", own & ~held) for k, own in enumerate(asked)]
         granted = wire(m, "granted", Cat(own.any() for own in given))
-        return granted, given, wire(m, "taken", any_of(asked))
+        taken = wire(m, "taken", any_of(asked))
+        begins = wire(m, "begins", taken & ~held)
+        m.d.comb += [choice.begins.eq(begins[j]) for j, choice in enumerate(choices)]
+        return granted, given, taken
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
         """Return the sources that may get a path, and the destinations that none may get.

@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout, number_bits
-from fred_hw.gates.select import any_of, gated, next_turn, one_hot_mux
+from fred_hw.gates.select import any_of, decoded, gated, next_turn, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
@@ -306,11 +306,13 @@ class Scheduler(Unit):
                 watch.room.eq(Cat(port.room for port in self.ports)),
                 watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
-        for k, port in enumerate(self.ports):
-            for circuit in range(DATA_COUNT):
-                m.d.comb += port.serves[circuit].eq(
-                    Cat(w.used & w.takes[k] & (w.circuit == circuit) for w in watches)
-                )
+        for circuit, name in enumerate(DATA_CIRCUITS):
+            takes = [
+                wire(m, f"takes_{name}_{n}", gated(w.takes, w.used & (w.circuit == circuit)))
+                for n, w in enumerate(watches)
+            ]
+            for k, port in enumerate(self.ports):
+                m.d.comb += port.serves[circuit].eq(Cat(own[k] for own in takes))
         return watches
 
     def _unicasts(self, m: Module) -> Signal:
@@ -340,10 +342,13 @@ class Scheduler(Unit):
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
             room.eq(one_hot_mux(recent, [watch.free for watch in watches])),
         ]
+        inputs, outputs = (
+            [wire(m, f"{name}_{k}", decoded(own, ports + 1)) for k, own in enumerate(flows)]
+            for name, flows in (("in_flow", self.probed.inputs), ("out_flow", self.probed.outputs))
+        )
         ready = []
         for flow in range(1, ports + 1):
-            members = Cat(own == flow for own in self.probed.inputs)
-            ends = Cat(own == flow for own in self.probed.outputs)
+            members, ends = (Cat(own[flow] for own in flows) for flows in (inputs, outputs))
             ready.append(members.any() & (there | ~members).all() & (room | ~ends).all())
         m.d.comb += found.eq(Cat(ready).any())
         partly = Signal(phases)

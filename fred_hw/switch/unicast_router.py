@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import code_width, configuration_width, subswitch_ports
 from fred_hw.gates.select import any_of, one_hot_mux
+from fred_hw.gates.wire import wire
 from fred_hw.unit import Unit, place
 
 __all__ = ["UnicastRouter"]
@@ -92,6 +93,11 @@ class UnicastRouter(Unit):
             [Signal(width, name=f"{name}_{k}") for k in ports]
             for name, width in (("to", 2), ("of", 2), ("input", count), ("output", count))
         )
+        # For each odd port whether the even one beside it sends to, and gets from, an even one.
+        even_to_even, even_of_even = (
+            wire(m, f"even_{name}_even", Cat(own[j - 1][0] for j in ports[1::2]))
+            for name, own in (("to", to), ("of", of))
+        )
         for k in ports:
             at = Cat(own[k] for own in ends)
             m.d.comb += [
@@ -107,8 +113,8 @@ class UnicastRouter(Unit):
                 ]
             else:
                 # Whether an odd-odd one has an even-even neighbour where it comes in, and goes out.
-                comes = [to[k - 1][0], any_of([at[j] & to[j - 1][0] for j in ports[1::2]])]
-                goes = [any_of([ends[k][j] & of[j - 1][0] for j in ports[1::2]]), of[k - 1][0]]
+                comes = [to[k - 1][0], (at[1::2] & even_to_even).any()]
+                goes = [(ends[k][1::2] & even_of_even).any(), of[k - 1][0]]
                 ways, back = (
                     Cat(~a & ~b, a, ~a & b) & odd.replicate(3)
                     for a, b, odd in ((comes[0], goes[0], to[k][1]), (comes[1], goes[1], of[k][1]))
@@ -130,9 +136,8 @@ class UnicastRouter(Unit):
                     Mux(chosen[k][number], self.destination_of[k], 0)
                     for k in range(2 * pair, min(2 * pair + 2, self.ports))
                 ]
-                merged = Signal(self.ports, name=f"to_{number}_{pair}")
-                m.d.comb += merged.eq(any_of(both))
-                m.d.comb += ends.eq(Cat(merged[2 * q : 2 * q + 2].any() for q in range(inner)))
+                merged = wire(m, f"to_{number}_{pair}", any_of(both), width=2 * inner)
+                m.d.comb += ends.eq(merged[0::2] | merged[1::2])
             words.append(router.configuration)
         idle = configuration_width(inner, self.middle) * (self.middle - len(words))
         return [*words, *([Const(0, idle)] if idle else [])]

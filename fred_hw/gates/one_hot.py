@@ -1,0 +1,58 @@
+"""A multiplexer that is controlled by a bit for each of its values."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.unit import Unit
+
+from .select import one_hot_mux
+
+__all__ = ["OneHotMux"]
+
+
+class OneHotMux(Unit):
+    """Output the value whose bit of ``choice`` is high.
+
+    Parameters
+    ----------
+    count, width : int
+        Values, and bits of each, 1 or more.
+
+    Members
+    -------
+    choice : In(count)
+        The value to output, as the only bit that is high, or 0.
+    values : In(width).array(count)
+        Values.
+    o : Out(width)
+        The chosen value, 0 if there is none.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : every cycle.
+    Paths : all inputs to ``o``.
+    Reset : none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is not an integer, or below 1.
+    """
+
+    clocked = resettable = False
+
+    choice: Signal
+    values: list[Signal]
+    o: Signal
+
+    def __init__(self, *, count: int, width: int) -> None:
+        self.count = check_int("OneHotMux count", count, minimum=1)
+        self.width = check_int("OneHotMux width", width, minimum=1)
+        self.unit_name = f"one_hot_mux_n{count}_w{width}"
+        members = {"choice": In(count), "values": In(width).array(count), "o": Out(width)}
+        super().__init__(members)
+
+    def build(self, m: Module) -> None:
+        m.d.comb += self.o.eq(one_hot_mux(self.choice, self.values))

@@ -1,0 +1,98 @@
+"""Choice of the source whose unicast a destination takes next."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
+from fred_hw.gates.wire import wire
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.unit import Unit
+
+__all__ = ["DestinationChoice"]
+
+
+class DestinationChoice(Unit):
+    """Choose one of the sources that request a destination.
+
+    The most urgent virtual circuit with a request goes first. Sources of one circuit take turns:
+    the source after the one whose packet started last comes first.
+
+    Parameters
+    ----------
+    sources : int
+        Sources, 1 or more.
+
+    Members
+    -------
+    picks, coming : In(sources).array(3), In(sources).array(3)
+        For each circuit the sources that may send a packet of it next, and the sources whose
+        packet of it goes to this destination. A source with both requests the destination.
+    path, starts : In(sources), In(sources)
+        The source that has a path to this destination, as the only bit that is high, or 0; the
+        sources that start a packet in this cycle.
+    begins : In(1)
+        The chosen source gets a path.
+    chosen : Out(sources)
+        The chosen source, as the only bit that is high, or 0 without a request.
+    circuit_to : Out(2)
+        Circuit of the packet that the current path is for.
+
+    Timing
+    ------
+    Latency : none from a request to ``chosen``; 1 cycle from ``begins`` to ``circuit_to``.
+    Throughput : a choice per cycle.
+    Paths : ``picks`` and ``coming`` to ``chosen``.
+    Reset : the first turn begins at source 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The parameter is not an integer, or below 1.
+    """
+
+    picks: list[Signal]
+    coming: list[Signal]
+    path: Signal
+    starts: Signal
+    begins: Signal
+    chosen: Signal
+    circuit_to: Signal
+
+    def __init__(self, *, sources: int) -> None:
+        self.sources = check_int("DestinationChoice sources", sources, minimum=1)
+        self.unit_name = f"destination_choice_p{sources}"
+        members = {
+            "picks": In(sources).array(DATA_COUNT),
+            "coming": In(sources).array(DATA_COUNT),
+            "path": In(sources),
+            "starts": In(sources),
+            "begins": In(1),
+            "chosen": Out(sources),
+            "circuit_to": Out(2),
+        }
+        super().__init__(members)
+
+    def build(self, m: Module) -> None:
+        asks = [
+            wire(m, f"asks_{name}", pick & coming)
+            for name, pick, coming in zip(DATA_CIRCUITS, self.picks, self.coming, strict=True)
+        ]
+        circuit, began = Signal(2), Signal()
+        m.d.comb += [
+            circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
+            began.eq((self.path & self.starts).any()),
+        ]
+        with m.If(self.begins):
+            m.d.sync += self.circuit_to.eq(circuit)
+        # The source that has the path is known earlier than whether it starts.
+        behind = wire(m, "behind_path", above(m, "path", self.path))
+        last = [Signal(self.sources, name=f"behind_{name}") for name in DATA_CIRCUITS]
+        for c, own in enumerate(last):
+            with m.If(began & (self.circuit_to == c)):
+                m.d.sync += own.eq(behind)
+        # The turns of all circuits are found in parallel; the most urgent one is taken.
+        turns = [chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)]
+        m.d.comb += self.chosen.eq(
+            any_of(gated(turn, circuit == c) for c, turn in enumerate(turns))
+        )
