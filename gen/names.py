@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 
+from .keywords import KEYWORDS
+
 __all__ = ["with_names"]
 
 _NAMELESS = re.compile(r"\\\$\S+ ")
@@ -10,6 +12,10 @@ _NAME = re.compile(r"(?<![\w'$\\])[A-Za-z_]\w*")
 _MODULE = re.compile(r"^module .*?^endmodule\n", re.DOTALL | re.MULTILINE)
 _INSTANCE = re.compile(r"\s*\w+ (\w+) \(\s*\.")
 _PIN = re.compile(r"\.(\w+)\(([^()]*)\)")
+_DECLARED = re.compile(
+    r"^  (?:input|output|wire|reg) (?:signed )?(?:\[[^]]*\] )?\\?(\w+)|^  \w+ \\?(\w+) +\(",
+    re.MULTILINE,
+)
 _TARGET = re.compile(r"(\{[^}]*\}|\\\$\S+ |[A-Za-z_]\w*)(?: ?\[[^\]]*\])?\s*<?= ")
 
 
@@ -18,12 +24,20 @@ def with_names(verilog: str) -> str:
 
     A net is called after what it goes into, a signal or a pin of an instance, and numbered in the
     order of the text: reports of timing, and readers, find the place in our sources by it.
+
+    Raises
+    ------
+    ValueError
+        A port, net or instance is named like a keyword, which some tools do not read even where it
+        is escaped.
     """
     return _MODULE.sub(lambda found: _module(found[0]), verilog)
 
 
 def _module(text: str) -> str:
     """Return a module whose nets all have plain names."""
+    if bad := sorted({net or instance for net, instance in _DECLARED.findall(text)} & KEYWORDS):
+        raise ValueError(f"names must not be keywords of Verilog, as are {bad} in {text[:60]!r}")
     goes_into: dict[str, str] = {}
     for statement in text.split(";\n"):
         _follow(statement, goes_into)

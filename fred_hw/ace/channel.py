@@ -123,9 +123,9 @@ class AceChannel(Unit):
         machines = [
             place(m, f"fsm_{k}", AceFsm(spec=self.spec)) for k in range(self.spec.endpoint.fsms)
         ]
-        begin, stored = Signal(), Signal()
+        begin, stored = Signal(name="begins"), Signal()
         sends, receives = Signal(), Signal()  # a message is under way
-        m.d.comb += [loader.work.eq(work), loader.begin.eq(begin & (work.parts != 0))]
+        m.d.comb += [loader.work.eq(work), loader.begins.eq(begin & (work.parts != 0))]
         wiring.connect(m, loader.o, wiring.flipped(self.requests))
         loads = loader.active
         if two:
@@ -152,7 +152,7 @@ class AceChannel(Unit):
         ahead = Signal(range(self.spec.endpoint.slots + 1), name="chunks_ahead")
         m.d.comb += [
             rest.work.eq(work),
-            rest.begin.eq(begin & (work.parts > 1)),
+            rest.begins.eq(begin & (work.parts > 1)),
             rest.room.eq(ahead != 0),
         ]
         with m.If(rest.active):
@@ -255,7 +255,7 @@ class AceChannel(Unit):
         slots, fsms = self.spec.endpoint.slots, len(machines)
         waiting, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
-        turn, busy, before = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
+        turn, busy, earlier = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
         gives = Signal()
         m.d.comb += [
             busy.eq(Cat(one.busy for one in machines)),
@@ -263,10 +263,10 @@ class AceChannel(Unit):
             loader.room.eq(used != slots),
         ]
         for k, one in enumerate(machines):
-            m.d.comb += [one.work.eq(work), one.begin.eq(gives & turn[k]), one.i.eq(slot)]
-        freed = before & ~busy
+            m.d.comb += [one.work.eq(work), one.begins.eq(gives & turn[k]), one.i.eq(slot)]
+        freed = earlier & ~busy
         m.d.sync += [
-            before.eq(busy),
+            earlier.eq(busy),
             waiting.eq(waiting + self.begun - gives),
             used.eq(used + loader.taken - sum_of(freed)),
         ]
@@ -292,7 +292,7 @@ class AceChannel(Unit):
         m.d.comb += [
             turns.work.eq(work),
             turns.last_fsm.eq(work.last_fsm),
-            turns.begin.eq(begin & (turns.steps != 0)),
+            turns.begins.eq(begin & (turns.steps != 0)),
             takes.eq(turns.turn & ready & (~known).replicate(len(takes))),
             turns.advance.eq(takes.any()),
         ]

@@ -27,7 +27,7 @@ class AceFsm(Unit):
     -------
     work : In(work_layout(spec))
         Constant while ``busy``.
-    begin, i : In(1), In(slot_bits(spec))
+    begins, i : In(1), In(slot_bits(spec))
         Own a chunk, which is loaded, and its slot.
     busy, slot : Out(1), Out(slot_bits(spec))
         A chunk is owned, in this slot.
@@ -40,7 +40,7 @@ class AceFsm(Unit):
 
     Timing
     ------
-    Latency : 2 cycles from ``begin`` to ``send`` and ``receive``, 2 from ``receive_done`` to the
+    Latency : 2 cycles from ``begins`` to ``send`` and ``receive``, 2 from ``receive_done`` to the
         next ``send`` and ``receive``, 3 from the last step done to ``busy`` low.
     Throughput : a message out and in per 2 cycles.
     Paths : none.
@@ -48,7 +48,7 @@ class AceFsm(Unit):
     """
 
     work: data.View
-    begin: Signal
+    begins: Signal
     i: Signal
     busy: Signal
     slot: Signal
@@ -63,7 +63,7 @@ class AceFsm(Unit):
         self.spec = check_spec("AceFsm", spec)
         self.unit_name = sizes_name("ace_fsm", spec)
         strobes = dict.fromkeys(
-            ("begin", "send_taken", "send_done", "receive_taken", "receive_done"), In(1)
+            ("begins", "send_taken", "send_done", "receive_taken", "receive_done"), In(1)
         )
         members = {
             "work": In(work_layout(spec)),
@@ -89,7 +89,7 @@ class AceFsm(Unit):
                 self.busy & ~self.receive_taken & (taken != work.receives) & (taken == received)
             ),
         ]
-        with m.If(self.begin):
+        with m.If(self.begins):
             m.d.sync += [one.eq(0) for one in (sent, gone, taken, received, ended)]
             m.d.sync += [self.busy.eq(1), self.slot.eq(self.i)]
         with m.Else():

@@ -53,8 +53,8 @@ class AceLoader(Unit):
     Members
     -------
     work : In(work_layout(spec))
-        Constant from ``begin`` on while ``active``.
-    begin : In(1)
+        Constant from ``begins`` on while ``active``.
+    begins : In(1)
         Begin.
     room : In(1)
         A slot is free; of ``rest`` that the other loader has begun with a chunk more.
@@ -67,15 +67,15 @@ class AceLoader(Unit):
 
     Timing
     ------
-    Latency : 6 cycles from ``begin``, with room, to ``o.valid``; 7 of ``rest``.
+    Latency : 6 cycles from ``begins``, with room, to ``o.valid``; 7 of ``rest``.
     Throughput : a read per cycle, if parts have 4 flits or more; a part per 4 cycles, of ``rest``
         5 for the second part of the first of chunks that go together.
     Paths : none.
-    Reset : forgets all, and slot 0 is the next. It is with each ``begin``, but for ``all``.
+    Reset : forgets all, and slot 0 is the next. It is with each ``begins``, but for ``all``.
     """
 
     work: data.View
-    begin: Signal
+    begins: Signal
     room: Signal
     taken: Signal
     o: stream.Interface
@@ -87,7 +87,7 @@ class AceLoader(Unit):
         self.unit_name = sizes_name(PARTS[parts], spec)
         members = {
             "work": In(work_layout(spec)),
-            "begin": In(1),
+            "begins": In(1),
             "room": In(1),
             "taken": Out(1),
             "o": Out(stream.Signature(request_layout(spec))),
@@ -112,7 +112,7 @@ class AceLoader(Unit):
             turns.work.eq(work),
             turns.steps.eq({"all": work.parts, "first": 1, "rest": work.parts - 1}[self.parts]),
             turns.last_fsm.eq(work.last_fsm),
-            turns.begin.eq(self.begin),
+            turns.begins.eq(self.begins),
             takes.eq(turns.turn.any() & ~known & (~turns.first | self.room)),
             turns.advance.eq(takes),
             self.taken.eq(takes & turns.first),
@@ -161,7 +161,7 @@ class AceLoader(Unit):
             with m.If(begins):
                 m.d.sync += base.eq(slot)
         if self.parts != "all":  # two loaders agree, though one may have nothing to ask for
-            with m.If(self.begin):
+            with m.If(self.begins):
                 m.d.sync += behind.eq(0)
         return slot
 

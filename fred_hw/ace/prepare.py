@@ -238,10 +238,10 @@ class AcePrepare(Unit):
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
         of_rings = (rest.block_bytes, rest.message_bytes)
-        odd, odd_ring, odd_receive, large, large_receive, no_flow, ring = (
+        odd, odd_ring, odd_receive, too_large, large_receive, no_flow, ring = (
             Signal(name=name)
             for name in (
-                *("odd", "odd_ring", "odd_receive", "large", "large_receive"),
+                *("odd", "odd_ring", "odd_receive", "too_large", "large_receive"),
                 *("no_flow", "ring_wrong"),
             )
         )
@@ -263,7 +263,7 @@ class AcePrepare(Unit):
             odd.eq(_any_below(shift, rest.source, rest.destination, rest.bytes)),
             odd_ring.eq(_any_below(shift, *of_rings)),
             odd_receive.eq(_any_below(shift, rest.receive_bytes)),
-            large.eq(
+            too_large.eq(
                 Cat(one[ADDRESS_BITS:] for one in (rest.source, rest.destination)).any()
                 | Value.cast(rest.bytes)[shift + count :].any()
             ),
@@ -271,7 +271,7 @@ class AcePrepare(Unit):
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
             ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
         ]
-        large_any = large | (is_exchange & large_receive) | self._behind(m, asked)
+        large_any = too_large | (is_exchange & large_receive) | self._behind(m, asked)
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(

@@ -28,12 +28,12 @@ class AceTurns(Unit):
     Members
     -------
     work : In(work_layout(spec))
-        Constant from ``begin`` on while there are turns.
+        Constant from ``begins`` on while there are turns.
     steps, last_fsm : In(7), In(fsms)
         Steps of each chunk, 1 or more, and the last machine in use, a bit; constant like ``work``.
     ahead : In(1)
         The first step has the second part, and so on; constant.
-    begin : In(1)
+    begins : In(1)
         Begin.
     turn : Out(fsms)
         One bit, or none while it is not known and before and behind all.
@@ -44,12 +44,12 @@ class AceTurns(Unit):
     advance : In(1)
         Go on; only while ``turn`` has a bit.
     active : Out(1)
-        High from ``begin`` until all turns are over.
+        High from ``begins`` until all turns are over.
 
     Timing
     ------
-    Latency : 4 cycles from ``begin`` to ``turn``, 4 from ``advance`` to the next turn; of the first
-        part of a chunk 5 if ``ahead`` is high.
+    Latency : 4 cycles from ``begins`` to ``turn``, 4 from ``advance`` to the next turn; of the
+        first part of a chunk 5 if ``ahead`` is high.
     Throughput : a turn per 4 cycles.
     Paths : none.
     Reset : no turn is left.
@@ -59,7 +59,7 @@ class AceTurns(Unit):
     steps: Signal
     last_fsm: Signal
     ahead: Signal
-    begin: Signal
+    begins: Signal
     turn: Signal
     place: Signal
     offset: Signal
@@ -79,7 +79,7 @@ class AceTurns(Unit):
             "steps": In(STEP_BITS),
             "last_fsm": In(machines),
             "ahead": In(1),
-            "begin": In(1),
+            "begins": In(1),
             "turn": Out(machines),
             "place": Out(place_bits(spec)),
             "offset": Out(count + 1),
@@ -94,7 +94,7 @@ class AceTurns(Unit):
 
     def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
-        now, wait = Signal(machines, init=1, name="now"), Signal(3)
+        now, pause = Signal(machines, init=1, name="now"), Signal(3)
         # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
         # next one; and where the part begins of a chunk that begins with its block.
         batch, base, behind, part = (
@@ -115,17 +115,17 @@ class AceTurns(Unit):
             last_chunk.eq(short),
             ends.eq(short | (now == self.last_fsm)),
             self.size.eq(Mux(rest < run, rest, run)),
-            self.turn.eq(now & (self.active & (wait == 1)).replicate(machines)),
+            self.turn.eq(now & (self.active & (pause == 1)).replicate(machines)),
             skip.eq(0),
         ]
         lower, anew = Signal(), Signal()
-        with m.If(wait > 1):
-            m.d.sync += wait.eq(wait - 1)
-        with m.If(self.begin):
+        with m.If(pause > 1):
+            m.d.sync += pause.eq(pause - 1)
+        with m.If(self.begins):
             m.d.sync += [self.active.eq(1), base.eq(0), batch.eq(0), self.step.eq(0), now.eq(1)]
             m.d.comb += anew.eq(1)
         with m.Elif(self.advance):
-            m.d.sync += [wait.eq(3), self.turn.eq(0), base.eq(behind), now.eq(now << 1)]
+            m.d.sync += [pause.eq(3), self.turn.eq(0), base.eq(behind), now.eq(now << 1)]
             with m.If(ends):
                 m.d.sync += [base.eq(batch), now.eq(1), self.step.eq(self.step + 1)]
                 m.d.comb += lower.eq(1)
@@ -143,5 +143,5 @@ class AceTurns(Unit):
                 self.place.eq(work.first_place),
                 part.eq(work.first_offset),
                 skip.eq(self.ahead),
-                wait.eq(Mux(self.ahead, 4, 3)),
+                pause.eq(Mux(self.ahead, 4, 3)),
             ]

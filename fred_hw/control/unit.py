@@ -112,13 +112,13 @@ class ControlUnit(Unit):
         busy, erases, loads = Signal(), Signal(), Signal(3)
         refused, sticky, start = Signal(), Signal(), Signal()
         command, phase = registers.command_command, registers.phase_number
-        inside = Signal()
+        exists = Signal()
         table, entry = self.table, self.table.entry.as_value()
         m.d.comb += [
-            inside.eq(phase < self.spec.protocol.phases),
+            exists.eq(phase < self.spec.protocol.phases),
             start.eq(command != 0),
             busy.eq(table.write | loads.any()),
-            refused.eq((start & ~inside) | (table.write & table.done & ~table.accepted)),
+            refused.eq((start & ~exists) | (table.write & table.done & ~table.accepted)),
             registers.lock.eq(busy),
             registers.command_status_busy.eq(busy),
             registers.command_status_refused.eq(sticky),
@@ -130,7 +130,7 @@ class ControlUnit(Unit):
         m.d.sync += loads.eq(loads << 1)
         with m.If(start):
             m.d.sync += sticky.eq(0)
-            with m.If(inside):
+            with m.If(exists):
                 m.d.sync += [
                     table.number.eq(phase),
                     erases.eq(command == COMMANDS.index("erase")),

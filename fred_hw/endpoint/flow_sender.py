@@ -278,15 +278,15 @@ class FlowSender(Unit):
         size, o = self.spec.protocol.packet_flits, self.o
         index, length, here = (Signal(o.index.shape()) for _ in range(3))
         read, read_last = kept.flits.read_port(), kept.lasts.read_port()
-        after, sequence = Signal.like(current), Signal.like(current)
+        after, number = Signal.like(current), Signal.like(current)
         m.d.comb += [
             here.eq(Mux(busy, length, read_last.data)),
             o.ends.eq(index == here),
             o.length.eq(here),
-            sequence.eq(Mux(busy, current, window.following)),
+            number.eq(Mux(busy, current, window.following)),
             after.eq(window.following + (o.take & ~busy)),
             read.en.eq(o.take),
-            read.addr.eq(self._slot(sequence) * size + index),
+            read.addr.eq(self._slot(number) * size + index),
             # Behind the newest packet there is none, and its length may just be written.
             read_last.en.eq(after != window.newest),
             read_last.addr.eq(self._slot(after)),
@@ -294,14 +294,14 @@ class FlowSender(Unit):
         ]
         with m.If(o.take):
             m.d.sync += [
-                current.eq(sequence),
+                current.eq(number),
                 length.eq(here),
                 busy.eq(~o.ends),
                 index.eq(Mux(o.ends, 0, index + 1)),
                 o.descriptor.phase.eq(self.flow.phase),
                 o.descriptor.destination.eq(self.flow.peer),
                 o.descriptor.source.eq(self.address),
-                o.descriptor.sequence.eq(sequence),
+                o.descriptor.sequence.eq(number),
                 o.descriptor.length.eq(here),
                 o.descriptor.generation.eq(self.flow.generation),
                 o.index.eq(index),

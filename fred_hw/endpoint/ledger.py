@@ -107,20 +107,20 @@ class Ledger(Unit):
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
-        known, mine, before = Signal(count), Signal(count), Signal(generation)
+        known, mine, earlier = Signal(count), Signal(count), Signal(generation)
         m.d.comb += [
             key.eq(self._key(flow)),
             other.eq(self._key(self.other)),
-            self.changed.eq((key != held) | (flow.generation != before)),
+            self.changed.eq((key != held) | (flow.generation != earlier)),
             mine.eq(1 << held),
             write.addr.eq(held),
             write.data.number.eq(self.number),
-            write.data.generation.eq(before),
+            write.data.generation.eq(earlier),
             write.en.eq(self.write),
         ]
         if chooses:
             m.d.comb += write.data.way.eq(self.way)
-        m.d.sync += [held.eq(key), before.eq(flow.generation)]
+        m.d.sync += [held.eq(key), earlier.eq(flow.generation)]
         own = Signal(name="key_known"), Signal(name="key_seen")
         # Unicasts have one generation, so only phases can change theirs.
         stale, forgotten = Signal(), Signal(self.spec.protocol.phases)

@@ -88,19 +88,19 @@ class Transmitter(Unit):
         wiring.connect(m, sender.o, wiring.flipped(self.o))
         busy, circuit = Signal(), Signal(DATA_COUNT)  # the packet that is being sent
         waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
-        chosen, inside = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
+        chosen, held = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
         valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
             chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.room))),
-            take.eq(chosen & (inside < DEPTH).replicate(DATA_COUNT)),
+            take.eq(chosen & (held < DEPTH).replicate(DATA_COUNT)),
             sender.wanted.eq(waiting),
             sender.start.eq(take & ~busy.replicate(DATA_COUNT)),
             sender.length.eq(one_hot_mux(chosen, [flow.length for flow in self.i])),
             *(flow.take.eq(take[number]) for number, flow in enumerate(self.i)),
         ]
-        m.d.sync += [inside.eq(inside + take.any() - sender.gone), valid.eq(take.any())]
+        m.d.sync += [held.eq(held + take.any() - sender.gone), valid.eq(take.any())]
         with m.If(take.any()):
             m.d.sync += [circuit.eq(chosen), busy.eq(~(take & ends).any())]
         frame = sender.i.frame

@@ -171,8 +171,8 @@ class LinkSession(Unit):
         link, came, hello = self.link, self.link.came.payload, self.link.hello
         timeout = self.spec.protocol.timeout_cycles
         heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
-        knows, fresh, agreed, drained, fits, new = (
-            Signal(name=name) for name in ("knows", "fresh", "agreed", "drained", "fits", "new")
+        knows, fresh, agreed, drained, fits, renewed = (
+            Signal(name=name) for name in ("knows", "fresh", "agreed", "drained", "fits", "renewed")
         )
         due = Signal(init=1)
         changing = {name: hello.payload.shape()[name].shape for name in ("heard", "knows", "up")}
@@ -180,7 +180,7 @@ class LinkSession(Unit):
         m.d.comb += [
             fits.eq(link.came.valid & (came.digest == self.spec.digest)),
             link.refused.eq(link.came.valid & ~fits),
-            new.eq(fits & (~knows | (came.incarnation != heard))),
+            renewed.eq(fits & (~knows | (came.incarnation != heard))),
             self.up.eq(fresh & agreed),
             link.down.eq(~self.up),
             # What starts in the first cycle is counted in the next.
@@ -192,7 +192,7 @@ class LinkSession(Unit):
             hello.payload.knows.eq(said.knows),
             hello.payload.up.eq(said.up),
         ]
-        m.d.sync += [drained.eq(link.closing & ~new), timer.eq(timer + 1)]
+        m.d.sync += [drained.eq(link.closing & ~renewed), timer.eq(timer + 1)]
         with m.If(self.up | due | (timer == timeout)):
             m.d.sync += timer.eq(0)
         # One that is offered stays as it is.
@@ -208,12 +208,12 @@ class LinkSession(Unit):
             m.d.sync += due.eq(1)
         with m.If(link.begins & ~fresh):
             m.d.sync += [fresh.eq(1), due.eq(1)]
-        with m.If(new):
+        with m.If(renewed):
             m.d.sync += [heard.eq(came.incarnation), knows.eq(1), fresh.eq(0)]
         with m.If(fits):
             m.d.sync += agreed.eq(came.knows & (came.heard == self.incarnation))
             # Who is not up waits for an answer, which says nothing before this end is ready.
-            with m.If(~came.up & fresh & ~new):
+            with m.If(~came.up & fresh & ~renewed):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):
             m.d.sync += [knows.eq(0), fresh.eq(0), agreed.eq(0)]

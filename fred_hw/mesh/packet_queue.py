@@ -101,10 +101,10 @@ class PacketQueue(FlitQueue):
 
     def build(self, m: Module) -> None:
         head = self.advance(m)
-        inside, old, thrown = Signal(), Signal(), Signal()
+        under_way, old, thrown = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.waiting.eq(head.here & head.mark.first & ~inside & ~thrown),
-            self.valid.eq(self.waiting | (head.here & inside & ~head.mark.first)),
+            self.waiting.eq(head.here & head.mark.first & ~under_way & ~thrown),
+            self.valid.eq(self.waiting | (head.here & under_way & ~head.mark.first)),
             self.stuck.eq(thrown),
         ]
         # What starts is known late in its cycle: it is not thrown away, and begins to wait anew.
@@ -113,4 +113,4 @@ class PacketQueue(FlitQueue):
             m.d.sync += old.eq(0)
         with m.Elif(self.tick):
             m.d.sync += old.eq(1)
-        self.give(m, head, inside, thrown)
+        self.give(m, head, under_way, thrown)

@@ -140,7 +140,7 @@ class Way(Unit):
     def _end(self, m: Module) -> data.View:
         """Return where the destination is, its direction as one bit; 0 if it is nowhere."""
         layout = data.StructLayout({**position_layout(self.mesh).members, "direction": 5})
-        end = Signal(layout)
+        end = Signal(layout, name="goal")
         rows = [
             Const(
                 {"x": place.x, "y": place.y, "direction": 1 << DIRECTIONS.index(place.direction)},

@@ -156,7 +156,7 @@ class Acknowledger(Unit):
             wiring.connect(m, wiring.flipped(self.message[k]), cases.message[k])
             wiring.connect(m, wiring.flipped(self.event[k]), cases.event[k])
         m.d.comb += cases.exits.eq(self.exits)
-        case, mine = served = _Served(cases.case, Signal(ports, name="mine"))
+        case, mine = served = _Served(cases.served, Signal(ports, name="mine"))
         m.d.comb += mine.eq(1 << case.port)
         change = self._address(m, case, read)
         m.d.comb += [stored.addr.eq(change.place), stored.en.eq(change.acked_by.any())]
@@ -171,7 +171,7 @@ class Acknowledger(Unit):
         )
         flow = place(m, "progress", FlowProgress(spec=spec))
         m.d.comb += [
-            flow.case.eq(case),
+            flow.served.eq(case),
             flow.inputs.eq(self.flows.entry.inputs),
             flow.outputs.eq(self.flows.entry.outputs),
             flow.due.eq(Cat(due.due for due in self.due)),

@@ -60,7 +60,7 @@ class CaseQueue(Unit):
         Events of the input ports, which come behind the messages in each round.
     found, pick : Out(1), In(1)
         There is one; take it. Neither counts in the cycle behind ``pick``, in which it leaves.
-    case : Out(case_layout(spec))
+    served : Out(case_layout(spec))
         What was taken, from the next cycle on.
     lost : Out(P)
         High for a cycle per port that loses a message.
@@ -68,7 +68,7 @@ class CaseQueue(Unit):
     Timing
     ------
     Latency : 1 cycle from a message to ``found``, none from an event; 1 cycle from ``pick`` to
-        ``case`` and to ``event.taken``.
+        ``served`` and to ``event.taken``.
     Throughput : one in 2 cycles.
     Paths : ``event`` to ``found``.
     Reset : forgets all messages.
@@ -84,7 +84,7 @@ class CaseQueue(Unit):
     event: list[Event]
     found: Signal
     pick: Signal
-    case: data.View
+    served: data.View
     lost: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -96,7 +96,7 @@ class CaseQueue(Unit):
             "event": In(event_signature(spec)).array(spec.ports),
             "found": Out(1),
             "pick": In(1),
-            "case": Out(case_layout(spec)),
+            "served": Out(case_layout(spec)),
             "lost": Out(spec.ports),
         }
         super().__init__(members)
@@ -114,7 +114,7 @@ class CaseQueue(Unit):
         with m.If(self.pick):
             m.d.sync += [
                 behind.eq(later),
-                self.case.as_value().eq(one_hot_mux(chosen, list(offers))),
+                self.served.as_value().eq(one_hot_mux(chosen, list(offers))),
             ]
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:

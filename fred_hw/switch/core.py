@@ -122,9 +122,9 @@ class SwitchCore(Unit):
             for k in range(spec.ports)
         ]
         scheduler = place(m, "scheduler", Scheduler(spec=spec))
-        table = place(m, "table", PhaseTable(spec=spec, readers=3))
+        table = place(m, "phase_table", PhaseTable(spec=spec, readers=3))
         dispatcher = place(m, "dispatcher", Dispatcher(spec=spec))
-        interconnect = place(m, "interconnect", Interconnect(spec=spec))
+        interconnect = place(m, "crossing", Interconnect(spec=spec))
         wiring.connect(m, wiring.flipped(self.table), table.control)
         wiring.connect(m, table.update, scheduler.update)
         wiring.connect(m, table.halt, scheduler.halt)

@@ -144,9 +144,10 @@ class Dispatcher(Unit):
     ) -> None:
         """Tell the scheduler how it goes."""
         service, both = self.service, (*flows, *unicasts)
-        inside = Cat(one.inside for one in both).any()
+        under_way = Cat(one.under_way for one in both).any()
         start, under, able = (
-            Cat(getattr(flow, name) for flow in flows).any() for name in ("start", "inside", "able")
+            Cat(getattr(flow, name) for flow in flows).any()
+            for name in ("start", "under_way", "able")
         )
         waits = Cat(unicast.able for unicast in unicasts).any()
         for number in range(DATA_COUNT):
@@ -154,7 +155,7 @@ class Dispatcher(Unit):
             of_phase = service.circuit[number]
             starts, goes = (
                 (Cat(getattr(unicast, name) for unicast in unicasts) & mine).any()
-                for name in ("start", "inside")
+                for name in ("start", "under_way")
             )
             m.d.comb += [
                 service.ran[number].eq((start & of_phase) | starts),
@@ -162,8 +163,8 @@ class Dispatcher(Unit):
             ]
         m.d.comb += [
             service.runs.eq(Cat(one.stays for one in both).any()),
-            service.stands.eq(~Cat(one.inside | one.start for one in both).any()),
-            service.rests.eq(~(inside | Mux(service.online, waits, able))),
+            service.stands.eq(~Cat(one.under_way | one.start for one in both).any()),
+            service.rests.eq(~(under_way | Mux(service.online, waits, able))),
         ]
 
     def _look(

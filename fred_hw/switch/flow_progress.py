@@ -66,14 +66,14 @@ class FlowProgress(Unit):
 
     Members
     -------
-    case : In(case_layout(spec))
+    served : In(case_layout(spec))
         The case; stays until it is served.
     inputs, outputs : In(ArrayLayout(P.bit_length(), P))
         Flows of the phase by port, with ``gather``.
     due : In(ArrayLayout(sequence, P))
         Number that is due at each port, with ``gather``.
     acked : In(ArrayLayout(sequence, P))
-        Last ack of each port; stays like ``case``.
+        Last ack of each port; stays like ``served``.
     gather : In(1)
         They are there.
     progress : Out(progress_signature(spec))
@@ -93,7 +93,7 @@ class FlowProgress(Unit):
         ``spec`` is no specification.
     """
 
-    case: data.View
+    served: data.View
     inputs: data.View
     outputs: data.View
     due: data.View
@@ -108,7 +108,7 @@ class FlowProgress(Unit):
         flows = data.ArrayLayout(ports.bit_length(), ports)
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         members = {
-            "case": In(case_layout(spec)),
+            "served": In(case_layout(spec)),
             "inputs": In(flows),
             "outputs": In(flows),
             "due": In(numbers),
@@ -120,9 +120,9 @@ class FlowProgress(Unit):
 
     def build(self, m: Module) -> None:
         mine = Signal(self.spec.ports)
-        m.d.comb += mine.eq(1 << self.case.port)
+        m.d.comb += mine.eq(1 << self.served.port)
         inputs, outputs = self._ends(m, mine)
-        known, own = Signal.like(self.case.number), Signal.like(mine)
+        known, own = Signal.like(self.served.number), Signal.like(mine)
         with m.If(self.gather):
             m.d.sync += [
                 self.progress.inputs.eq(inputs),
@@ -136,7 +136,7 @@ class FlowProgress(Unit):
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
         """Return the inputs and the outputs of the flow of the case."""
-        ports, case = self.spec.ports, self.case
+        ports, case = self.spec.ports, self.served
         own = Signal(ports.bit_length())
         inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
         as_input, as_output = (
@@ -152,7 +152,7 @@ class FlowProgress(Unit):
 
     def _compare(self, m: Module, mine: Value, known: Value) -> None:
         """Tell how far acks are behind, before and after the one that came."""
-        case, progress, window = self.case, self.progress, self.spec.protocol.window_packets
+        case, progress, window = self.served, self.progress, self.spec.protocol.window_packets
         moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
         behind_then = Signal.like(case.number)
         m.d.comb += [

@@ -67,7 +67,7 @@ class FlowSequencer(Unit):
     goes, closes : Out(1)
         A flit of a packet that has started before goes in; what goes in, if anything does, ends
         its packet.
-    inside, stays, lasts : Out(1)
+    under_way, stays, lasts : Out(1)
         Whether a packet has started before this cycle; whether it goes on behind it; whether that
         or one that starts in it does.
     descriptor : Out(descriptor_layout(spec))
@@ -98,7 +98,7 @@ class FlowSequencer(Unit):
     bad: Signal
     goes: Signal
     closes: Signal
-    inside: Signal
+    under_way: Signal
     stays: Signal
     lasts: Signal
     descriptor: data.View
@@ -109,7 +109,7 @@ class FlowSequencer(Unit):
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
         strobes = ("able", "start", "fire", "ending", "bad", "goes", "closes")
-        strobes += ("inside", "stays", "lasts")
+        strobes += ("under_way", "stays", "lasts")
         members = {
             "members": In(spec.ports),
             "ends": In(spec.ports),
@@ -123,14 +123,14 @@ class FlowSequencer(Unit):
     def build(self, m: Module) -> None:
         of, ports = self.ports, self.spec.ports
         members, ends, stops = self.members, self.ends, Signal(ports)
-        inside, cut, there = self.inside, Signal(), Signal()
+        under_way, cut, there = self.under_way, Signal(), Signal()
         m.d.comb += [
             self.able.eq(
-                ~inside & members.any() & (of.here | ~members).all() & (of.room | ~ends).all()
+                ~under_way & members.any() & (of.here | ~members).all() & (of.room | ~ends).all()
             ),
             self.start.eq(of.may & self.able),
             there.eq((of.valid | of.broken | ~members).all()),
-            self.goes.eq(inside & there),
+            self.goes.eq(under_way & there),
             self.fire.eq(self.start | self.goes),
             stops.eq(members & (of.last | of.broken)),
             self.closes.eq(stops.any()),
@@ -140,8 +140,8 @@ class FlowSequencer(Unit):
             self.bad.eq(self.ending & (cut | (stops != members))),
             # One that a broken packet of another port has cut is not too long.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
-            self.stays.eq(inside & ~(there & self.closes)),
+            self.stays.eq(under_way & ~(there & self.closes)),
             self.lasts.eq(self.stays | (self.start & ~self.closes)),
             self.descriptor.eq(one_hot_mux(first_of(m, "first", members), list(of.descriptors))),
         ]
-        m.d.sync += inside.eq(self.lasts)
+        m.d.sync += under_way.eq(self.lasts)

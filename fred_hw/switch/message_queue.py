@@ -78,22 +78,22 @@ class MessageQueue(Unit):
         for k, word in enumerate(words[1:], 1):
             same = Cat(word[name] == said[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
-        full, new = there.all(), Signal()
+        full, added = there.all(), Signal()
         m.d.comb += [
             self.o.valid.eq(there[0] | came),
             self.o.payload.eq(Mux(there[0], words[0], said)),
             taken.eq(there[0] & self.o.ready),
-            new.eq(came & ~alike.any() & (there[0] | ~self.o.ready)),
+            added.eq(came & ~alike.any() & (there[0] | ~self.o.ready)),
         ]
-        m.d.sync += self.lost.eq(new & full & ~taken)
+        m.d.sync += self.lost.eq(added & full & ~taken)
         after = _moved(there, taken)
         # The first place that is free behind the others.
         free = ~after & ((after << 1) | 1)[:QUEUED]
-        m.d.sync += there.eq(after | (free & new.replicate(QUEUED)))
+        m.d.sync += there.eq(after | (free & added.replicate(QUEUED)))
         renewed = _moved(alike, taken) & came.replicate(QUEUED)
         for k, word in enumerate(words):
             kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
-            writes = renewed[k] | (free[k] & new)
+            writes = renewed[k] | (free[k] & added)
             m.d.sync += word.eq(Mux(writes, said, kept))
 
 

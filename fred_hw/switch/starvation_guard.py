@@ -73,7 +73,7 @@ class _States(NamedTuple):
     """States, the time in one, what enters one, and what goes on to the next queue."""
 
     fsm: Fsm
-    time: Signal
+    elapsed: Signal
     enter: Callable[[str], None]
     leave: Callable[[], None]
 
@@ -213,8 +213,8 @@ class StarvationGuard(Unit):
         head, looked = self._head(m, port, circuit), self._flow(m, port, phase)
         outputs = self._outputs(m, circuit, online)
         states = self._states(m, port, circuit)
-        fsm, time, enter, leave = states
-        with fsm.state("seek"), m.If(time[0]):  # the head is of this queue
+        fsm, elapsed, enter, leave = states
+        with fsm.state("seek"), m.If(elapsed[0]):  # the head is of this queue
             m.d.sync += [
                 phase.eq(head.phase),
                 online.eq(head.phase == self.spec.protocol.online),
@@ -226,8 +226,8 @@ class StarvationGuard(Unit):
                 enter("watch")
             with m.Else():
                 leave()
-        late = time == WATCH_CYCLES - 1
-        soon = (time == URGENT_CYCLES - 1) & early & outputs.less.any()
+        late = elapsed == WATCH_CYCLES - 1
+        soon = (elapsed == URGENT_CYCLES - 1) & early & outputs.less.any()
         with fsm.state("watch"):
             with m.If(head.anew):
                 leave()
@@ -244,7 +244,7 @@ class StarvationGuard(Unit):
             with m.Elif(head.anew | late):
                 leave()
         kept = self._reserve(m, states, _Watched(head.anew, ends, alone, early), outputs)
-        with fsm.state("claim"), m.If(head.anew | (time == CLAIM_CYCLES - 1)):
+        with fsm.state("claim"), m.If(head.anew | (elapsed == CLAIM_CYCLES - 1)):
             leave()
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
 
@@ -253,7 +253,7 @@ class StarvationGuard(Unit):
 
         Return the outputs whose room is kept.
         """
-        fsm, time, enter, leave = states
+        fsm, elapsed, enter, leave = states
         ends, early = watched.ends, watched.early
         full, settled = Signal(len(ends)), Signal(range(SETTLE_CYCLES + 1))
         lacks = wire(m, "lacks", ends & ~outputs.vacant)
@@ -275,7 +275,7 @@ class StarvationGuard(Unit):
                 m.d.sync += full.eq(full | lacks)
             with m.If(done & ~lacks.any()):
                 enter("claim")
-            with m.Elif(watched.anew | (done & hopeless) | (time == RESERVE_CYCLES - 1)):
+            with m.Elif(watched.anew | (done & hopeless) | (elapsed == RESERVE_CYCLES - 1)):
                 leave()
         some = fsm.ongoing("reserve") & ~settled.any()
         return wire(m, "kept", Mux(some, full, ends))
@@ -283,12 +283,12 @@ class StarvationGuard(Unit):
     def _states(self, m: Module, port: Signal, circuit: Signal) -> _States:
         """Return the states, the time in one, what enters one, and what goes to the next queue."""
         fsm = Fsm(m, "seek", "watch", "look", "judge", "reserve", "claim")
-        time = Signal(range(RESERVE_CYCLES))
-        m.d.sync += time.eq(time + 1)
+        elapsed = Signal(range(RESERVE_CYCLES))
+        m.d.sync += elapsed.eq(elapsed + 1)
 
         def enter(state: str) -> None:
             fsm.go(state)
-            m.d.sync += time.eq(0)
+            m.d.sync += elapsed.eq(0)
 
         def leave() -> None:
             enter("seek")
@@ -296,7 +296,7 @@ class StarvationGuard(Unit):
             with m.If(circuit[-1]):
                 m.d.sync += port.eq(port.rotate_left(1))
 
-        return _States(fsm, time, enter, leave)
+        return _States(fsm, elapsed, enter, leave)
 
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
         """Return what is at the head of the queue that is watched, a cycle old."""

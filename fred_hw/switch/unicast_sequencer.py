@@ -30,7 +30,7 @@ class UnicastSequencer(Unit):
     able, start, fire, ending, bad : Out(1)
         A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
         must not be used.
-    inside, stays, lasts : Out(1)
+    under_way, stays, lasts : Out(1)
         Whether a packet has started before this cycle; whether it goes on behind it; whether that
         or one that starts in it does.
     closing : Out(1)
@@ -40,7 +40,7 @@ class UnicastSequencer(Unit):
     ------
     Latency : none, a packet starts in the cycle in which all is there.
     Throughput : a flit per cycle, and packet behind packet without a gap.
-    Paths : all inputs but ``length`` to the outputs but ``inside``, that
+    Paths : all inputs but ``length`` to the outputs but ``under_way``, that
         and ``start`` to ``closing``.
     Reset : forgets the packet.
 
@@ -62,7 +62,7 @@ class UnicastSequencer(Unit):
     fire: Signal
     ending: Signal
     bad: Signal
-    inside: Signal
+    under_way: Signal
     stays: Signal
     lasts: Signal
     closing: Signal
@@ -72,7 +72,17 @@ class UnicastSequencer(Unit):
         length = spec.protocol.fields["last"]
         self.unit_name = f"unicast_sequencer_n{length}"
         inputs = ("may", "here", "room", "valid", "broken", "last")
-        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts", "closing")
+        strobes = (
+            "able",
+            "start",
+            "fire",
+            "ending",
+            "bad",
+            "under_way",
+            "stays",
+            "lasts",
+            "closing",
+        )
         members = {
             **dict.fromkeys(inputs, In(1)),
             "length": In(length),
@@ -81,19 +91,19 @@ class UnicastSequencer(Unit):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        inside, stops, there = self.inside, Signal(), Signal()
+        under_way, stops, there = self.under_way, Signal(), Signal()
         m.d.comb += [
-            self.able.eq(~inside & self.here & self.room),
+            self.able.eq(~under_way & self.here & self.room),
             self.start.eq(self.may & self.able),
             there.eq(self.valid | self.broken),
-            self.fire.eq(self.start | (inside & there)),
+            self.fire.eq(self.start | (under_way & there)),
             stops.eq(self.last | self.broken),
             self.ending.eq(self.fire & stops),
             self.bad.eq(self.ending & self.broken),
-            self.stays.eq(inside & ~(there & stops)),
+            self.stays.eq(under_way & ~(there & stops)),
             self.lasts.eq(self.stays | (self.start & ~stops)),
         ]
-        m.d.sync += inside.eq(self.lasts)
+        m.d.sync += under_way.eq(self.lasts)
         # Whether the next flit is the last is known before it is there.
         left, single = Signal.like(self.length), Signal()
         m.d.comb += self.closing.eq(

@@ -36,7 +36,7 @@ follow_test = scenario(PORTS >= 2)
 
 def into(bench: SwitchBench, port: int) -> Any:
     """Return whether a flit of a port enters the interconnect."""
-    return bench.dut.core["interconnect"][f"i__{port}__valid"]
+    return bench.dut.core["crossing"][f"i__{port}__valid"]
 
 
 @test
@@ -56,7 +56,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
             head=dut.core[f"input_{source}"].head__waiting,
             load=dut.core.scheduler.service__load,
             enters=into(bench, source),
-            leaves=dut.core["interconnect"][f"o__{target}__valid"],
+            leaves=dut.core["crossing"][f"o__{target}__valid"],
         )
         came, went = len(bench.inputs[source].beats), len(bench.data(bench.outputs[target]))
         bench.play(turns_of(rng, phase, 1, 1))

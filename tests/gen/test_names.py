@@ -5,6 +5,7 @@ import pytest
 from fred_hw.load import load_spec
 from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
+from gen.keywords import KEYWORDS
 from gen.names import with_names
 from testbench.sim.kept import kept
 
@@ -35,6 +36,28 @@ def test_nets_are_called_after_what_they_go_into() -> None:
 def test_what_goes_nowhere_has_a_name_too() -> None:
     text = "module top(a);\n  wire \\$1 ;\n  assign \\$1  = a;\nendmodule\n"
     assert with_names(text) == text.replace("\\$1 ", "net_1")
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "input case;",
+        "wire [7:0] \\inside ;",
+        "reg signed [7:0] \\case = 8'h00;",
+        "part \\always (\n    .i(a)\n  );",
+    ],
+)
+def test_no_port_net_or_instance_may_be_named_like_a_keyword(declaration: str) -> None:
+    word = next(one for one in ("case", "inside", "always") if one in declaration)
+    text = f"module top(a);\n  wire cases;\n  {declaration}\nendmodule\n"
+    with pytest.raises(ValueError, match=rf"^names must not be keywords .* \['{word}'\] in .*top"):
+        with_names(text)
+
+
+def test_all_keywords_of_both_standards_are_known() -> None:
+    # IEEE 1364-2005 has 123 keywords, IEEE 1800-2017 has 248; the former are among the latter.
+    assert len(KEYWORDS) == 248
+    assert {"large", "pulsestyle_ondetect", "interconnect", "s_until_with"} <= KEYWORDS
 
 
 @pytest.mark.slow

@@ -155,11 +155,11 @@ class CircuitQueue(FlitQueue):
 
     def build(self, m: Module) -> None:
         head = self.advance(m)
-        here, mark, inside = head.here, head.mark, Signal()
+        here, mark, under_way = head.here, head.mark, Signal()
         self._compare_phase(m, head)
-        first, goes, outside = here & mark.first & ~inside, Signal(), Signal()
+        first, goes, outside = here & mark.first & ~under_way, Signal(), Signal()
         # Whether the next cycle is between packets.
-        m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
+        m.d.comb += outside.eq(self.finish | (~under_way & ~self.start))
         known = self.answered | (self.foretold & head.moves & head.direct & outside)
         self._judge(m, head, first, known, outside)
         with m.If(head.moves):
@@ -167,7 +167,7 @@ class CircuitQueue(FlitQueue):
         with m.Else():
             m.d.sync += goes.eq(here & ~head.pop & ~mark.first & ~outside)
         m.d.comb += [self.exit.eq(mark.exit), self.valid.eq(goes | self.waiting)]
-        self.give(m, head, inside, Cat(getattr(self, name) for name in THROWN).any())
+        self.give(m, head, under_way, Cat(getattr(self, name) for name in THROWN).any())
 
     def _compare_phase(self, m: Module, head: FlitHead) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.

@@ -7,7 +7,7 @@ from .works import SPEC, ring_work
 
 WORK = ring_work("all_reduce", rank=1, total=8, message=2, members=2)
 WATCH = ("send", "receive", "busy", "slot")
-FIRST = [{"begin": 1, "i": 1}, *[{}] * 4]
+FIRST = [{"begins": 1, "i": 1}, *[{}] * 4]
 GONE = [{"send_taken": 1}, {"send_done": 1}, *[{}] * 4]
 CAME = [{"receive_taken": 1}, {"receive_done": 1}, *[{}] * 6]
 

@@ -20,9 +20,9 @@ def turns(unit: AceTurns, steps: int, last_fsm: int, ahead: int = 0) -> list[dic
         for name, value in (("steps", steps), ("last_fsm", last_fsm), ("ahead", ahead)):
             ctx.set(getattr(unit, name), value)
         ctx.set(unit.work, WORK)
-        ctx.set(unit.begin, 1)
+        ctx.set(unit.begins, 1)
         await ctx.tick()
-        ctx.set(unit.begin, 0)
+        ctx.set(unit.begins, 0)
         for _ in range(120):
             if turn := ctx.get(unit.turn):
                 seen.append({name: ctx.get(getattr(unit, name)) for name in names})
@@ -68,14 +68,14 @@ def test_turns_of_a_machine_alone_are_all_parts_of_each_chunk() -> None:
 
 
 def test_latency_and_throughput_of_turns() -> None:
-    inputs = [{"begin": 1}, *[{}] * 3, {"advance": 1}, *[{}] * 4]
+    inputs = [{"begins": 1}, *[{}] * 3, {"advance": 1}, *[{}] * 4]
     seen = trace(AceTurns(spec=SPEC), inputs, ["turn"], work=WORK, **PARTS)
     assert seen == [0, 0, 0, 0, 1, 0, 0, 0, 2]
-    ahead = trace(AceTurns(spec=SPEC), [{"begin": 1}, *[{}] * 5], ["turn"], ahead=1, **PARTS)
+    ahead = trace(AceTurns(spec=SPEC), [{"begins": 1}, *[{}] * 5], ["turn"], ahead=1, **PARTS)
     assert ahead == [0, 0, 0, 0, 0, 1]
 
 
 def test_reset_leaves_no_turn() -> None:
-    unit, inputs = AceTurns(spec=SPEC), [{"begin": 1}, {"rst": 1}, *[{}] * 6]
+    unit, inputs = AceTurns(spec=SPEC), [{"begins": 1}, {"rst": 1}, *[{}] * 6]
     seen = trace(unit, inputs, ("turn", "active"), work=WORK, **PARTS)
     assert seen[2:] == [(0, 0)] * 6

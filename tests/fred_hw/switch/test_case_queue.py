@@ -21,7 +21,7 @@ FIELDS = (
     "port",
     "told",
 )
-CASE = [f"case.{name}" for name in FIELDS]
+CASE = [f"served.{name}" for name in FIELDS]
 
 
 def message(port: int, kind: Kind, phase: int = 1, sequence: int = 0) -> dict:
@@ -57,14 +57,14 @@ def test_an_event_is_found_in_the_same_cycle_and_taken_behind_pick(late: int) ->
 
 def test_a_message_keeps_its_generation() -> None:
     said = message(1, Kind.NACK) | {"message[1].payload.generation": 6}
-    assert seen([said, {"pick": 1}, {}], ["case.generation"])[2] == 6
+    assert seen([said, {"pick": 1}, {}], ["served.generation"])[2] == 6
 
 
 def test_a_message_about_a_unicast_passes_by_the_exit_that_it_came_with() -> None:
     ends = {"destination": 127, "source": 96}
     said = message(1, Kind.NACK, ONLINE, 9) | {"exits[1]": 3}
     said |= {f"message[1].payload.{name}": value for name, value in ends.items()}
-    watch = ["case.passes", "case.exit", "case.number", *(f"case.{name}" for name in ends)]
+    watch = ["served.passes", "served.exit", "served.number", *(f"served.{name}" for name in ends)]
     assert seen([said, {"pick": 1}, {}], watch)[2] == (1, 3, 9, 127, 96)
 
 
@@ -72,7 +72,7 @@ def test_throughput_is_one_in_two_cycles_and_ports_take_turns() -> None:
     everybody = message(0, Kind.ACK) | message(2, Kind.ACK) | message(3, Kind.ACK)
     event = {"event[1].late": 1}
     cycles = [everybody, everybody, *[{"pick": 1} | event, event] * 7]
-    assert seen(cycles, ["case.port"])[3::2] == [0, 2, 3, 1, 0, 2, 3]
+    assert seen(cycles, ["served.port"])[3::2] == [0, 2, 3, 1, 0, 2, 3]
 
 
 def test_a_message_too_many_is_lost_and_told() -> None:

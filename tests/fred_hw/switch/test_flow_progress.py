@@ -19,7 +19,7 @@ SUMS = ["progress.before", "progress.after"]
 
 def case(port: int, kind: Kind = Kind.ASK, number: int = 0, **rest: int) -> dict[str, int]:
     fields = {"port": port, "kind": int(kind), "number": number} | rest
-    return {f"case.{name}": value for name, value in fields.items()}
+    return {f"served.{name}": value for name, value in fields.items()}
 
 
 def acked(*numbers: int) -> dict[str, int]:

@@ -12,7 +12,7 @@ SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=2))
 # The flow takes from ports 0 and 2 and gives to port 1.
 FLOW = {"members": 0b101, "ends": 0b010}
 READY = {"ports.may": 1, "ports.here": 0b101, "ports.room": 0b010, "ports.valid": 0b101}
-STATE = ["start", "fire", "ending", "inside", "stays"]
+STATE = ["start", "fire", "ending", "under_way", "stays"]
 
 
 def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ...]]:
@@ -45,7 +45,7 @@ def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets() -> None:
 def test_a_missing_flit_stops_all_inputs_but_not_for_ever() -> None:
     # That one input is at the end of its packet ends nothing before the others have their flit.
     waits = {**READY, "ports.valid": 0b100, "ports.last": 0b100}
-    assert states([READY, waits, waits, READY], ["fire", "ending", "inside", "stays"]) == [
+    assert states([READY, waits, waits, READY], ["fire", "ending", "under_way", "stays"]) == [
         (1, 0, 0, 0),
         (0, 0, 1, 1),
         (0, 0, 1, 1),
@@ -93,4 +93,4 @@ def test_the_descriptor_is_that_of_the_first_input() -> None:
 
 
 def test_reset_forgets_the_packet() -> None:
-    assert states([READY, {"rst": 1}, {}], ["inside"]) == [0, 1, 0]
+    assert states([READY, {"rst": 1}, {}], ["under_way"]) == [0, 1, 0]

@@ -8,7 +8,7 @@ from tests.fred_hw.specs import LINK
 
 READY = {"may": 1, "here": 1, "room": 1, "valid": 1}
 LAST = READY | {"last": 1}
-STATE = ["start", "fire", "ending", "inside", "stays", "lasts"]
+STATE = ["start", "fire", "ending", "under_way", "stays", "lasts"]
 
 
 def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ...]]:
@@ -46,7 +46,7 @@ def test_a_packet_that_has_started_waits_for_its_flits_and_needs_nothing_else() 
 
 @pytest.mark.parametrize(("end", "bad"), [(LAST, 0), ({"broken": 1}, 1)], ids=["whole", "broken"])
 def test_the_end_is_bad_if_the_rest_is_not_there(end: dict[str, int], bad: int) -> None:
-    seen = states([READY, end, {}], ["fire", "ending", "bad", "inside"])
+    seen = states([READY, end, {}], ["fire", "ending", "bad", "under_way"])
     assert seen == [(1, 0, 0, 0), (1, 1, bad, 1), (0, 0, 0, 0)]
 
 
@@ -59,4 +59,4 @@ def test_that_the_next_flit_is_the_last_is_told_while_it_does_not_come(flits: in
 
 
 def test_reset_forgets_the_packet() -> None:
-    assert states([READY, {"rst": 1}, {}], ["inside"]) == [0, 1, 0]
+    assert states([READY, {"rst": 1}, {}], ["under_way"]) == [0, 1, 0]
