@@ -41,3 +41,14 @@ def test_verilator_of_debian_finds_nothing_either(ports: int, tmp_path: Path) ->
     if program is None:
         pytest.skip("no Verilator 5.006; scripts/debian-verilator.sh unpacks it")
     assert lint(tmp_path, *lint_files(ports, tmp_path), program=program) == (0, "")
+
+
+@pytest.mark.long
+@pytest.mark.sim
+def test_a_switch_of_64_ports_stays_under_10_mb_and_is_clean(tmp_path: Path) -> None:
+    spec = SwitchSpec(ports=64, lanes=1, format="int8", protocol=SIZES)
+    design = kept(generate, spec, level="switch")
+    assert len(design.verilog) < 10_000_000
+    write_files(design.files(), tmp_path)
+    files = f"{design.name}.vlt", f"{design.name}.v"
+    assert lint(tmp_path, design.name, *files) == (0, "")

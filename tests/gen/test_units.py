@@ -84,5 +84,5 @@ def test_text_of_a_router_grows_no_faster_than_pairs_at_each_port() -> None:
         return len(emitter.verilog())
 
     # A value without a name is written out in every place where it is used.
-    # Each destination looks at all pairs of sources.
-    assert size(8) < 5 * size(4)
+    # What a destination does with all sources is a module, of which each has an instance.
+    assert size(8) < 4 * size(4)
