@@ -55,8 +55,8 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     Sources choose ways, so that units have all that they may have.
     """
     names = {"parts": "all"}
-    counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "sources": 2, "machines": 1}
-    counts |= {"place_bits": 3}
+    counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "machines": 1}
+    counts |= {"sources": 2, "count": 3, "place_bits": 3}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
     mesh = MESH.with_changes(protocol=spec.protocol, routing="odd_even_adaptive")
     spec = spec.with_changes(protocol=mesh.link.protocol)
