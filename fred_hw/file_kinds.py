@@ -11,6 +11,7 @@ __all__ = [
     "SWITCH",
     "SYSTEM",
     "TOPOLOGY",
+    "TRACE_SWEEP",
     "WAFER",
     "WORKLOAD",
     "file_kind",
@@ -22,6 +23,7 @@ WAFER = "a wafer specification"
 TOPOLOGY = "a topology of the wafer model"
 WORKLOAD = "a workload"
 SWEEP = "a sweep"
+TRACE_SWEEP = "a sweep of traces"
 CLUSTER = "a cluster"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
@@ -32,7 +34,8 @@ _MARKS: dict[str, tuple[str, ...]] = {
     MESH: ("width",),
     WAFER: ("switches",),
     SWEEP: ("topologies",),
-    CLUSTER: ("networks",),
+    TRACE_SWEEP: ("traces",),
+    CLUSTER: ("training",),
     NETWORK: ("npus_count",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),

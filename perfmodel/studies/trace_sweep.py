@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import TRACE_SWEEP
 from fred_hw.files import EachOnce, FileModel, int_range, load_model, name_in
 from fred_hw.progress import track
 from fred_hw.reading import SUFFIXES
@@ -46,6 +47,8 @@ class TraceSweepFile(FileModel):
     baseline : str
         The network that others are compared with; the first by default.
     """
+
+    file_kind = TRACE_SWEEP
 
     traces: Annotated[list[str], EachOnce()]
     networks: Annotated[list[str], EachOnce()]

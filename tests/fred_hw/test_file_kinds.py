@@ -21,6 +21,7 @@ KINDS = {
     "topology": file_kinds.TOPOLOGY,
     "workload": file_kinds.WORKLOAD,
     "sweep": file_kinds.SWEEP,
+    "trace-sweep": file_kinds.TRACE_SWEEP,
     "cluster": file_kinds.CLUSTER,
     "astra-network": file_kinds.NETWORK,
     "astra-system": file_kinds.SYSTEM,
