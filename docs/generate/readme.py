@@ -18,4 +18,4 @@ def readme() -> str:
     endings = [one.ending for one in COMPANIONS.values() if one.serves("interconnect")]
     lines = "".join(f"  {FOLDER}/{name}{ending}\n" for ending in endings)
     text = README.read_text(encoding="utf-8")
-    return re.sub(rf"(^  {FOLDER}/{name}\..*\n)+", lines, text, flags=re.MULTILINE)
+    return re.sub(rf"(^  {FOLDER}/{name}[._].*\n)+", lines, text, flags=re.MULTILINE)
