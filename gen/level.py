@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fred_hw.control.registers import RegisterMap
+from fred_hw.errors import InputError
 from fred_hw.files import FileModel
 from fred_hw.registry import Registry
 from fred_hw.unit import Unit
@@ -13,9 +14,20 @@ from fred_hw.unit import Unit
 from .emitter import VerilogEmitter
 from .ports import Port, module_ports
 
-__all__ = ["LEVELS", "Built", "Level", "UnitLevel", "unit_levels"]
+__all__ = [
+    "LEVELS",
+    "MAX_INPUT_BITS",
+    "Built",
+    "Level",
+    "UnitLevel",
+    "check_inputs",
+    "unit_levels",
+]
 
 S = TypeVar("S", bound=FileModel)
+
+MAX_INPUT_BITS = 1 << 16
+"""Bits of all inputs of a module at most: Amaranth 0.5 numbers them in 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +103,29 @@ class Level(ABC, Generic[S]):
         """
 
 
+def check_inputs(unit: Unit, source: str, field: str = "lanes") -> None:
+    """Refuse a unit with more bits of inputs than Amaranth writes.
+
+    Raises
+    ------
+    InputError
+        There are more than ``MAX_INPUT_BITS``; names ``source`` and ``field``.
+    """
+    bits = sum(width for _, way, width in module_ports(unit) if way == "input")
+    if bits > MAX_INPUT_BITS:
+        message = f"must make inputs of at most {MAX_INPUT_BITS} bits in all, not of {bits}"
+        raise InputError(source, field, message)
+
+
 class UnitLevel(Level[S]):
     """A level whose top module is one unit: `fred synth` maps it."""
 
     @abstractmethod
     def top(self, spec: S) -> Unit:
         """Return the unit."""
+
+    def check(self, spec: S, source: str) -> None:
+        check_inputs(self.top(spec), source)
 
     def name(self, spec: S) -> str:
         return self.top(spec).unit_name

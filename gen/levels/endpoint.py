@@ -54,6 +54,7 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
             flit_bytes(spec)
         except ValueError as error:
             raise InputError(source, "lanes", str(error).removeprefix("lanes ")) from None
+        super().check(spec, source)
 
 
 LEVELS.add("endpoint", EndpointLevel(), rank=3)

@@ -8,7 +8,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Chiplet, End, Plane
 from fred_hw.wafer.spec import WaferSpec
 from gen.emitter import VerilogEmitter
-from gen.level import LEVELS, Built, Level
+from gen.level import LEVELS, Built, Level, check_inputs
 from gen.manifest_parts import streams
 from gen.replay import longest_in_plane, replay_on_way
 from gen.wafer_top import modules_of, units_of, wafer_ports, wafer_top
@@ -26,6 +26,10 @@ class WaferLevel(Level[WaferSpec]):
 
     def name(self, spec: WaferSpec) -> str:
         return spec.name
+
+    def check(self, spec: WaferSpec, source: str) -> None:
+        for chiplet in Plane(spec).chiplets:
+            check_inputs(Switch(spec=chiplet.spec), source)
 
     def build(self, spec: WaferSpec, emitter: VerilogEmitter) -> Built:
         plane, modules = Plane(spec), modules_of(spec)

@@ -50,6 +50,9 @@ REFUSED = {
     "gen demo-8 --set lanes -o out": r"--set: must be key=value, not 'lanes'",
     "gen demo-8 --set =2 -o out": r"--set: must be key=value, not '=2'",
     "gen demo-8 --set lanes=[ -o out": r"--set: lanes: must be a YAML value, not '\['",
+    "gen demo-8 --set ports=64 --set lanes=256 -o out": (
+        r"demo-8: lanes: must make inputs of at most 65536 bits in all, not of \d+"
+    ),
     # the whole switch
     "gen demo-8 --level tray -o out": r"--level: must be one of interconnect, .*, not 'tray'",
     "gen demo-8 --level wafer -o out": r"demo-8: must be a wafer specification, not the preset .*",
