@@ -51,6 +51,12 @@ def _csv(found: Sequence[Any], name: str) -> str:
 
 def say_details(details: Any) -> None:
     """Print what a run puts on links, its collectives and how it uses compute."""
+    _say_network(details)
+    _say_collectives(details)
+    _say_compute(details)
+
+
+def _say_network(details: Any) -> None:
     _say(
         "network; utilization is the mean of the links that carry bytes",
         ("dimension", "links", "bytes", "utilization", "busiest"),
@@ -79,6 +85,9 @@ def say_details(details: Any) -> None:
             for row in busiest
         ],
     )
+
+
+def _say_collectives(details: Any) -> None:
     most = sorted(details.collectives, key=lambda row: (-row.exposed_ns, row.begin_ns, row.rank))
     _say(
         "collectives with the longest exposed time; ns",
@@ -94,6 +103,9 @@ def say_details(details: Any) -> None:
             for row in most
         ],
     )
+
+
+def _say_compute(details: Any) -> None:
     _say(
         "compute nodes by the roofline",
         (

@@ -99,93 +99,98 @@ _MODEL_OPTIONS = (
 )
 
 
+_RUN_OPTIONS = [
+    click.option(
+        "--network",
+        metavar="NAME|FILE",
+        type=topology_name,
+        multiple=True,
+        help="Network file of ASTRA-sim, or a topology of ours, in place of --topology; the "
+        "workload is a prefix of Chakra traces then. May be given several times.",
+    ),
+    click.option("--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."),
+    click.option(
+        "--memory",
+        type=InputPath(),
+        metavar="FILE",
+        help="Remote memory file of ASTRA-sim, or a hierarchical pool; without --network it is "
+        "where weights and input come from, in place of I/O controllers.  [default: none]",
+    ),
+    click.option(
+        "--groups",
+        type=InputPath(),
+        metavar="FILE",
+        multiple=True,
+        help="Communicator groups file of ASTRA-sim, one for all jobs or one for each.",
+    ),
+    *_MODEL_OPTIONS,
+    click.option(
+        "--job",
+        metavar="PREFIX:NPUS[:PRIORITY]",
+        type=NameOrFile(),
+        multiple=True,
+        help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
+        "goes first in the network model fluid. May be given several times.",
+    ),
+    click.option(
+        "--symmetry/--no-symmetry",
+        default=True,
+        help="Work out once what NPUs do alike.  [default: symmetry]",
+    ),
+    control_option,
+    click.option(
+        "--num-queues-per-dim",
+        "queues",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        help="Queues of each dimension of a network of ASTRA-sim; chunks and phases take them "
+        "in turn, and each serves its share of active-chunks-per-dimension, at least one.",
+    ),
+]
+"""What is run, and how."""
+
+_REPORT_OPTIONS = [
+    click.option(
+        "--chart",
+        type=OutputPath(),
+        metavar="FILE.html",
+        help="Stacked bars of time, one for each network.",
+    ),
+    click.option(
+        "--details",
+        is_flag=True,
+        help="Report collectives, links and the use of compute too; all nodes of all ranks are "
+        "run then, as with the next two options and --timeline.",
+    ),
+    click.option(
+        "--collectives-csv",
+        "collectives_file",
+        type=OutputPath(),
+        metavar="FILE",
+        help="Write each collective of each rank as CSV.",
+    ),
+    click.option(
+        "--links-csv",
+        "links_file",
+        type=OutputPath(),
+        metavar="FILE",
+        help="Write the bytes and the utilization of each link as CSV.",
+    ),
+    click.option(
+        "--csv",
+        "csv_file",
+        type=OutputPath(),
+        metavar="FILE",
+        help="Write the times of each rank on each network as CSV.",
+    ),
+]
+"""What is written of a run."""
+
+
 def trace_options(command: Any) -> Any:
     """Add the options that only traces take."""
-    options = [
-        click.option(
-            "--network",
-            metavar="NAME|FILE",
-            type=topology_name,
-            multiple=True,
-            help="Network file of ASTRA-sim, or a topology of ours, in place of --topology; the "
-            "workload is a prefix of Chakra traces then. May be given several times.",
-        ),
-        click.option(
-            "--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."
-        ),
-        click.option(
-            "--memory",
-            type=InputPath(),
-            metavar="FILE",
-            help="Remote memory file of ASTRA-sim, or a hierarchical pool; without --network it is "
-            "where weights and input come from, in place of I/O controllers.  [default: none]",
-        ),
-        click.option(
-            "--groups",
-            type=InputPath(),
-            metavar="FILE",
-            multiple=True,
-            help="Communicator groups file of ASTRA-sim, one for all jobs or one for each.",
-        ),
-        *_MODEL_OPTIONS,
-        click.option(
-            "--job",
-            metavar="PREFIX:NPUS[:PRIORITY]",
-            type=NameOrFile(),
-            multiple=True,
-            help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
-            "goes first in the network model fluid. May be given several times.",
-        ),
-        click.option(
-            "--symmetry/--no-symmetry",
-            default=True,
-            help="Work out once what NPUs do alike.  [default: symmetry]",
-        ),
-        control_option,
-        click.option(
-            "--num-queues-per-dim",
-            "queues",
-            type=click.IntRange(1, 1024),
-            default=1,
-            show_default=True,
-            help="Queues of each dimension of a network of ASTRA-sim; chunks and phases take them "
-            "in turn, and each serves its share of active-chunks-per-dimension, at least one.",
-        ),
-        click.option(
-            "--chart",
-            type=OutputPath(),
-            metavar="FILE.html",
-            help="Stacked bars of time, one for each network.",
-        ),
-        click.option(
-            "--details",
-            is_flag=True,
-            help="Report collectives, links and the use of compute too; all nodes of all ranks are "
-            "run then, as with the next two options and --timeline.",
-        ),
-        click.option(
-            "--collectives-csv",
-            "collectives_file",
-            type=OutputPath(),
-            metavar="FILE",
-            help="Write each collective of each rank as CSV.",
-        ),
-        click.option(
-            "--links-csv",
-            "links_file",
-            type=OutputPath(),
-            metavar="FILE",
-            help="Write the bytes and the utilization of each link as CSV.",
-        ),
-        click.option(
-            "--csv",
-            "csv_file",
-            type=OutputPath(),
-            metavar="FILE",
-            help="Write the times of each rank on each network as CSV.",
-        ),
-    ]
-    for option in reversed(options):
+    for option in reversed([*_RUN_OPTIONS, *_REPORT_OPTIONS]):
         command = option(command)
     return command
 

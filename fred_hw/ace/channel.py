@@ -423,7 +423,20 @@ class AceChannel(Unit):
                 now.word.address.eq(now.word.address + 1),
             ]
         self._follow(m, (message, following, now), takes, (busy, known, final, ends))
-        # Of a buffer that no chunk has part in.
+        self._receive_buffer(m, work, begin, now, (busy, final))
+        self._count_stored(m, word, stored)
+        size = Signal(count_bits(self.spec), name="receive_size")
+        with m.If(begin):
+            m.d.comb += size.eq(work.direct)
+        with m.Elif(takes.any()):
+            m.d.comb += size.eq(turns.size)
+        return turns, size
+
+    def _receive_buffer(
+        self, m: Module, work: data.View, begin: Value, now: data.View, state: tuple[Signal, Signal]
+    ) -> None:
+        """Begin with the buffer that no chunk is part of, as one message to memory."""
+        busy, final = state
         with m.If(begin & (work.direct != 0)):
             m.d.sync += [
                 Value.cast(now.word).eq(0),
@@ -433,13 +446,6 @@ class AceChannel(Unit):
                 final.eq(work.direct == 1),
                 busy.eq(1),
             ]
-        self._count_stored(m, word, stored)
-        size = Signal(count_bits(self.spec), name="receive_size")
-        with m.If(begin):
-            m.d.comb += size.eq(work.direct)
-        with m.Elif(takes.any()):
-            m.d.comb += size.eq(turns.size)
-        return turns, size
 
     def _count_parts(self, m: Module, taken: Value, reduces: Value, there: Signal) -> None:
         """Say whether what a message is reduced with has come: parts do in the order of turns."""

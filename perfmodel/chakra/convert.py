@@ -78,24 +78,34 @@ def convert(
         check((target,))
         reader = read(source)
         return {target: encode_for(target, reader, reader.metadata)}
-    metadata = Metadata(VERSION)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
     if ending == ".txt":
-        count = 1 if npus is None else npus
-        check_npus(count)
-        paths = [trace_path(prefix, rank) for rank in range(count)]
-        check(paths)
-        text = load_text(source, None, count, 1 if passes is None else passes)
-        if text.groups:
-            of_groups = groups_path(prefix)
-            check((of_groups,))
-            said = f"{json.dumps(text.groups, indent=1)}\n".encode()
-            traces = (encode(text.rank(rank), metadata) for rank in range(count))
-            return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
-        # All ranks are alike, so the nodes are encoded once.
-        data = b"".join(encode(text.nodes, metadata))
-        return {path: iter((data,)) for path in paths}
+        return _from_text(source, prefix, npus, passes, check)
     goal = read_goal(source)
     check(trace_path(prefix, rank) for rank in range(len(goal)))
-    traces = to_traces(goal, str(source))
+    metadata, traces = Metadata(VERSION), to_traces(goal, str(source))
     return {trace_path(prefix, rank): encode(nodes, metadata) for rank, nodes in enumerate(traces)}
+
+
+def _from_text(
+    source: Path,
+    prefix: Path,
+    npus: int | None,
+    passes: int | None,
+    check: Callable[[Iterable[Path]], None],
+) -> Mapping[Path, Iterator[bytes]]:
+    """Return the traces of a text workload, and their groups if there are any."""
+    count = 1 if npus is None else npus
+    check_npus(count)
+    paths, metadata = [trace_path(prefix, rank) for rank in range(count)], Metadata(VERSION)
+    check(paths)
+    text = load_text(source, None, count, 1 if passes is None else passes)
+    if text.groups:
+        of_groups = groups_path(prefix)
+        check((of_groups,))
+        said = f"{json.dumps(text.groups, indent=1)}\n".encode()
+        traces = (encode(text.rank(rank), metadata) for rank in range(count))
+        return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
+    # All ranks are alike, so the nodes are encoded once.
+    data = b"".join(encode(text.nodes, metadata))
+    return {path: iter((data,)) for path in paths}

@@ -246,14 +246,7 @@ def plan_of(
             axes = [_listed(kind, group, root)]
     else:
         names = system.implementation(kind, network.sizes, source)
-        whole = names[0].startswith("one")
-        sizes = (network.npus,) if whole else network.sizes
-        for number, (name, count) in enumerate(zip(names, sizes, strict=True)):
-            if group is None and involved is not None and not [*involved, *[True] * 9][number]:
-                continue
-            algorithm, window = _algorithm(name)
-            place = network.place(root or 0, number)
-            axes.append(Axis(number, count, network.strides[number], algorithm, window, root=place))
+        axes = _axes(names, network, involved if group is None else None, root or 0)
     return Plan(
         kind=kind,
         axes=tuple(axes),
@@ -265,6 +258,21 @@ def plan_of(
         npus=network.npus,
         queues=queues,
     )
+
+
+def _axes(
+    names: Sequence[str], network: Shape, involved: Sequence[bool] | None, root: int
+) -> list[Axis]:
+    """Return the dimensions in which all take part, with the algorithms of these names."""
+    sizes = (network.npus,) if names[0].startswith("one") else network.sizes
+    axes: list[Axis] = []
+    for number, (name, count) in enumerate(zip(names, sizes, strict=True)):
+        if involved is not None and not [*involved, *[True] * 9][number]:
+            continue
+        algorithm, window = _algorithm(name)
+        place = network.place(root, number)
+        axes.append(Axis(number, count, network.strides[number], algorithm, window, root=place))
+    return axes
 
 
 def _listed(kind: Pattern, group: tuple[int, ...], root: int | None) -> Axis:
