@@ -1,0 +1,217 @@
+"""Small fabrics of campaigns: three switches with three NPUs each below a fourth, and meshes."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fred_hw.ace.steps import EndpointProgram
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import Strategy
+from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.mesh.program import MeshProgram
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec
+from fred_hw.wafer.flows import NoWayError
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.program import WaferProgram
+from fred_hw.wafer.rounds import find_rounds
+from fred_hw.wafer.spec import WaferSpec
+from testbench.collectives.compiled import build_compiled_mesh, build_compiled_plane
+from testbench.collectives.fabric import Sizes
+
+from .generate import Group, random_plan
+from .plan import Plan
+
+__all__ = [
+    "FABRICS",
+    "UNIFORM",
+    "WAFER",
+    "Campaign",
+    "MeshFabric",
+    "WaferFabric",
+    "campaign",
+    "groups",
+]
+
+_FLIT = 2
+_SWITCHES, _NPUS = 3, 3
+UNIFORM = Strategy.parse("MP3-DP3-PP1")
+"""What programs are named after; their phases are random."""
+
+_PHASES = 6
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A plan, and what software writes before it."""
+
+    plan: Plan
+    program: EndpointProgram
+
+
+def _wafer() -> WaferSpec:
+    """Return three switches of three NPUs and one link up, of units that other tests have too."""
+    switches = [
+        {"name": "l2", "chiplets": 1, "ports": 4, "spare": 1},
+        *(
+            {
+                "name": f"l1_{n}",
+                "above": "l2",
+                "chiplets": 1,
+                "ports": 4,
+                "uplinks": 1,
+                "npus": [_NPUS * n + k for k in range(_NPUS)],
+            }
+            for n in range(_SWITCHES)
+        ),
+    ]
+    protocol = {"phases": 8, "packet_flits": 4, "buffer_packets": 6, "round_trip_cycles": 24}
+    protocol |= {"ack_interval": 4, "window_packets": 32}
+    endpoint = {"fsms": 1, "slots": 2, "chunk_flits": 16, "memory_reads": 16}
+    return WaferSpec.model_validate(
+        {
+            "npus": _SWITCHES * _NPUS,
+            "lanes": 1,
+            "protocol": protocol,
+            "endpoint": endpoint,
+            "switches": switches,
+        }
+    )
+
+
+def groups(phases: Sequence[Phase]) -> list[Group]:
+    """Return all flows of phases."""
+    return [
+        Group(one.number, one.circuit, tuple(flow.inputs), tuple(flow.outputs))
+        for one in phases
+        for flow in one.flows
+    ]
+
+
+class WaferFabric:
+    """A plane of switches, with random phases for each campaign."""
+
+    name = "wafer"
+
+    npus = _SWITCHES * _NPUS
+
+    @cached_property
+    def plane(self) -> Plane:
+        """Return the plane."""
+        return Plane(_wafer())
+
+    @cached_property
+    def model(self) -> Path:
+        """Return the compiled fabric."""
+        return build_compiled_plane(self.plane.wafer, Sizes())
+
+    def campaign(self, seed: int) -> Campaign:
+        """Return a random plan and its phases."""
+        rng = random.Random(f"phases {seed}")
+        joined = rng.choice(("", "", *DATA_CIRCUITS))
+        members = tuple(sorted(rng.sample(range(self.npus), rng.randint(2, self.npus))))
+        phases: list[Phase] = []
+        for _ in range(rng.randint(0, _PHASES)):
+            if joined and rng.random() < 0.4:
+                found = self.phase(len(phases), joined, self.joined(rng, members))
+            else:
+                circuit = rng.choice([one for one in DATA_CIRCUITS if one != joined])
+                found = self.phase(len(phases), circuit, self.flows(rng))
+            phases += found
+        slot = self.plane.wafer.endpoint.chunk_flits
+        plan = random_plan(self.name, self.npus, slot, groups(phases), joined, seed)
+        return Campaign(plan, WaferProgram(self.plane, UNIFORM, tuple(phases), _FLIT))
+
+    def phase(self, number: int, circuit: str, flows: Sequence[Flow]) -> list[Phase]:
+        """Return a phase of these flows if all of them fit at once, else none."""
+        try:
+            rounds = find_rounds(self.plane, flows, {})
+        except NoWayError:
+            return []
+        if len(rounds.rounds) != 1:
+            return []
+        return [Phase(f"{circuit}_any", circuit, number, tuple(flows), rounds)]
+
+    def joined(self, rng: random.Random, members: Sequence[int]) -> list[Flow]:
+        """Return a reduction of members on any switches, to themselves or to others."""
+        others = rng.sample(range(self.npus), rng.randint(1, self.npus))
+        return [Flow(members, sorted(rng.choice((members, others))))]
+
+    def flows(self, rng: random.Random) -> list[Flow]:
+        """Return reductions inside switches, or copies."""
+        return self._local(rng) if rng.random() < 0.5 else self._copies(rng)
+
+    def _local(self, rng: random.Random) -> list[Flow]:
+        """Return reductions inside switches."""
+        flows: list[Flow] = []
+        for switch in rng.sample(range(_SWITCHES), rng.randint(1, _SWITCHES)):
+            own = range(_NPUS * switch, _NPUS * (switch + 1))
+            sources = sorted(rng.sample(own, rng.randint(2, _NPUS)))
+            outputs = rng.choice((sources, sorted(rng.sample(own, rng.randint(1, _NPUS)))))
+            flows.append(Flow(sources, outputs))
+        return flows
+
+    def _copies(self, rng: random.Random) -> list[Flow]:
+        """Return a copy, or two from different sources to different destinations."""
+        order = rng.sample(range(self.npus), self.npus)
+        first = rng.randint(1, 4)
+        flows = [Flow([order[0]], sorted(order[2 : 2 + first]))]
+        return flows + [Flow([order[1]], sorted(order[7:]))] * rng.randint(0, 1)
+
+
+class MeshFabric:
+    """A mesh with an endpoint at each router.
+
+    Parameters
+    ----------
+    name : str
+        Of the fabric.
+    width, height : int
+        Routers.
+    """
+
+    def __init__(self, name: str, width: int, height: int) -> None:
+        self.name = name
+        protocol = ProtocolSpec(
+            packet_flits=4,
+            buffer_packets=6,
+            round_trip_cycles=24,
+            ack_interval=4,
+            window_packets=32,
+            timeout_cycles=300,
+            idle_cycles=16,
+            patience_cycles=64,
+        )
+        self.mesh = MeshSpec(
+            width=width,
+            height=height,
+            controllers=False,
+            lanes=1,
+            protocol=protocol,
+            endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+        )
+
+    @cached_property
+    def model(self) -> Path:
+        """Return the compiled fabric."""
+        return build_compiled_mesh(self.mesh, Sizes())
+
+    def campaign(self, seed: int) -> Campaign:
+        """Return a random plan of unicasts and rings."""
+        slot = self.mesh.endpoint.chunk_flits
+        plan = random_plan(self.name, self.mesh.routers, slot, (), "", seed)
+        program = MeshProgram(self.mesh, Strategy.parse("MP1-DP1-PP1"), "auto", (), _FLIT)
+        return Campaign(plan, program)
+
+
+WAFER = WaferFabric()
+FABRICS = {one.name: one for one in (WAFER, MeshFabric("row", 6, 1), MeshFabric("mesh", 3, 2))}
+"""Fabrics by their names."""
+
+
+def campaign(fabric: str, seed: int) -> Campaign:
+    """Return the campaign of a seed."""
+    return FABRICS[fabric].campaign(seed)

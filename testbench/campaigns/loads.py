@@ -1,0 +1,238 @@
+"""Strategies loaded one after another until generations of their phases come round.
+
+Each load has random phases with random members, who may sit out any number of loads, and follows
+the steps of docs/driver.md: sources are idle, the next generation, switches, endpoints.
+"""
+
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.steps import EndpointProgram
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.wafer.phase import Phase
+from fred_hw.wafer.program import WaferProgram
+from testbench.collectives.fabric import Finished
+from testbench.collectives.joined import run_joined
+from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
+from testbench.models.golden import words_of
+from testbench.sim.tools import SimulatorError
+
+from .fabrics import UNIFORM, WAFER, Campaign, groups
+from .generate import Making
+from .plan import Job, Plan
+from .run import differences, replay, reproduction
+
+__all__ = ["Loads", "loads_fail", "random_loads", "run_loads_seed"]
+
+_FLIT = 2
+_ANY = 0xFFFFFFFF
+_NUMBERS = 2
+"""Numbers of phases."""
+
+_WRITES = 400
+"""Cycles that the registers of a switch take for all phases of a load."""
+
+_FORGET = 400
+"""Cycles from the begin of a load until endpoints have been prepared, and switches are written."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What is loaded, one after another; each writing of a phase has its next generation.
+
+    Parameters
+    ----------
+    seed : int
+        Of the campaign.
+    loads : tuple of Campaign
+        Whose plans have one memory together.
+    generations : tuple of dict of int to int
+        Of the phases of each load, by their numbers.
+    cycles : int
+        Of a load.
+    """
+
+    seed: int
+    loads: tuple[Campaign, ...]
+    generations: tuple[dict[int, int], ...]
+    cycles: int
+
+    @property
+    def memory(self) -> int:
+        """Flits of each memory."""
+        return self.loads[-1].plan.memory
+
+
+def random_loads(seed: int) -> Loads:
+    """Return the loads of a seed."""
+    rng = random.Random(seed)
+    circuits = [rng.choice(DATA_CIRCUITS[:2]) for _ in range(_NUMBERS)]
+    often = rng.choice((0.6, 0.9, 1.0))
+    faults, stalls = rng.choice((0, 0, 0, 2000)), rng.choice((0, 0, 20, 50))
+    making = Making(rng, WAFER.npus, WAFER.plane.wafer.endpoint.chunk_flits, (), "dp")
+    found: list[Campaign] = []
+    generations: list[dict[int, int]] = []
+    last: dict[int, int] = {}
+    usual = [WAFER.flows(rng) for _ in range(3)]
+    for _ in range(rng.randint(12, 20)):
+        phases: list[Phase] = []
+        for place, circuit in enumerate(circuits):
+            # A phase of any members, or one of a few that come again.
+            flows = rng.choice((WAFER.flows(rng), *usual))
+            if rng.random() < often:
+                phases += WAFER.phase(place, circuit, flows)
+        if rng.random() < often / 2:
+            members = sorted(rng.sample(range(WAFER.npus), rng.randint(2, WAFER.npus)))
+            phases += WAFER.phase(_NUMBERS, "dp", WAFER.joined(rng, members))
+        now = {one.number: (last.get(one.number, -1) + 1) % GENERATIONS for one in phases}
+        last |= now
+        generations.append(now)
+        making = Making(
+            rng,
+            WAFER.npus,
+            making.slot,
+            groups(phases),
+            "dp",
+            ends=making.ends,
+            pairs=making.pairs,
+            generations=now,
+        )
+        for _ in range(rng.randint(0, 6)):
+            making.in_network(rng.randint(1, 20), rng.choice((1, 1, 2)))
+        if rng.random() < 0.3:
+            making.chain(rng.randint(1, 20), 1)
+        queues = tuple(tuple(_late(rng, own)) for own in making.jobs)
+        plan = Plan(
+            fabric="wafer",
+            operations=tuple(making.operations),
+            queues=queues,
+            memory=max(making.ends),
+            faults=faults,
+            stalls=stalls,
+            seed=seed,
+        )
+        program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), _FLIT)
+        found.append(Campaign(plan, program))
+    return Loads(seed, tuple(found), tuple(generations), 15_000 if faults else 7000)
+
+
+def _late(rng: random.Random, jobs: Sequence[Job]) -> list[Job]:
+    return [replace(one, wait=rng.choice((0, 0, 0, rng.randrange(200)))) for one in jobs]
+
+
+def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
+    """Return what the driver of an endpoint does: it shows CYCLES when it is idle after a load."""
+    link = given.loads[0].program.link
+    registers = endpoint_map(link)
+    clock = registers.register("CYCLES").address
+    fsms = link.endpoint.fsms
+    steps: list[Code] = []
+    ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    for number, one in enumerate(given.loads):
+        ready = _FORGET + _WRITES
+        steps.append((LEAST, clock, number * given.cycles, _ANY))
+        steps += codes(one.program.begin_steps(npu))
+        steps.append((LEAST, clock, number * given.cycles + ready, _ANY))
+        for job in one.plan.queues[npu]:
+            steps += [(WAIT, 0, job.wait, 0)] if job.wait else []
+            steps += codes(one.program.descriptor_steps(one.plan.descriptor(npu, job, _FLIT, fsms)))
+            ended[job.circuit] += 1
+        steps += [(UNTIL, one.program.completed(name), n, _ANY) for name, n in ended.items()]
+        steps.append((SHOW, clock, 0, 0))
+    return [*steps, (SHOW, registers.register("ERROR").address, 0, 0)]
+
+
+def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferProgram:
+    """Return the program of one phase, as programs have one generation."""
+    own = tuple(one for one in program.phases if one.number == phase)
+    return WaferProgram(WAFER.plane, UNIFORM, own, _FLIT, generation)
+
+
+def _switch_codes(given: Loads, number: int) -> list[Code]:
+    """Return what the driver of a switch does behind the first load."""
+    chiplet = WAFER.plane.chiplets[number]
+    registers = switch_map(chiplet.spec)
+    clock, queued = registers.register("CYCLES").address, registers.register("QUEUED").address
+    steps: list[Code] = []
+    for place, one in enumerate(given.loads[1:], 1):
+        steps.append((LEAST, clock, place * given.cycles + _FORGET, _ANY))
+        steps.append((UNTIL, queued, 0, (1 << _NUMBERS + 1) - 1))
+        for phase, generation in given.generations[place].items():
+            steps += codes(_of_phase(one.program, phase, generation).switch_steps(number))
+    return steps
+
+
+def loads_fail(given: Loads) -> str:
+    """Run all loads and return what is wrong; nothing if all is right."""
+    plan = given.loads[0].plan
+    rng = np.random.default_rng(given.seed)
+    before = [rng.integers(0, 256, (given.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+    chiplets = WAFER.plane.chiplets
+    run = PlaneRun(
+        program=given.loads[0].program,
+        steps=[_endpoint_codes(given, npu) for npu in range(WAFER.npus)],
+        memories=before,
+        faults=plan.faults,
+        memory_stalls=plan.stalls,
+        behind={number: _switch_codes(given, number) for number in range(len(chiplets))},
+        limit=given.cycles * (len(given.loads) + 1),
+        seed=given.seed + 1,
+    )
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_joined(WAFER.model, run, Path(folder), threads=1)
+    except SimulatorError as error:
+        return f"does not end within {run.limit} cycles: {str(error)[:300]}"
+    if late := _late_loads(given, found):
+        return f"loads {late} do not end in {given.cycles} cycles"
+    if errors := [npu for npu, reads in enumerate(found.reads) if reads["ERROR"] != [0]]:
+        return f"ERROR is set at NPUs {errors}"
+    link = given.loads[0].program.link
+    wanted = [words_of(memory, link) for memory in before]
+    for one in given.loads:
+        for operation in sorted(one.plan.used()):
+            replay(one, one.plan.operations[operation], wanted)
+    for npu, want in enumerate(wanted):
+        if what := differences(npu, words_of(found.memories[npu], link), want):
+            return what
+    return ""
+
+
+def _late_loads(given: Loads, found: Finished) -> list[int]:
+    """Return the loads that were not over, and their packets gone, before the next one."""
+    protocol = given.loads[0].program.link.protocol
+    ports = max(one.spec.ports for one in WAFER.plane.chiplets)
+    rest = protocol.timeout_cycles + 128 * ports
+    ends = [max(times) for times in zip(*(one["CYCLES"] for one in found.reads), strict=True)]
+    return [n for n, end in enumerate(ends) if end + rest > given.cycles * (n + 1)]
+
+
+def run_loads_seed(seed: int, tries: int = 0) -> str:
+    """Run the loads of a seed; return a failure with a part that still fails, or nothing."""
+    given = random_loads(seed)
+    if not (what := loads_fail(given)):
+        return ""
+    for number in range(len(given.loads)) if tries else ():
+        for operation in sorted(given.loads[number].plan.used()):
+            one = given.loads[number]
+            less = replace(one, plan=one.plan.without(operation))
+            loads = (*given.loads[:number], less, *given.loads[number + 1 :])
+            tries -= 1
+            if tries >= 0 and loads_fail(smaller := replace(given, loads=loads)):
+                given = smaller
+    parts = [f"loads, seed {seed}: {what}"]
+    for number, one in enumerate(given.loads):
+        if one.plan.used():
+            parts.append(
+                reproduction(
+                    one, f"load {number}, generations of phases {given.generations[number]}"
+                )
+            )
+    return "\n".join(parts)

@@ -1,0 +1,161 @@
+"""Run a campaign, compare all memories, and find a small part of it that still fails."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.wafer.program import WaferProgram
+from testbench.collectives.fabric import Finished, Flits
+from testbench.collectives.joined import run_joined
+from testbench.collectives.plane import SHOW, STEP_CYCLES, PlaneRun, npu_steps
+from testbench.models.golden import reduction_of, words_of
+from testbench.models.golden_mesh import carry_out
+from testbench.models.golden_plane import walk_phase
+from testbench.sim.tools import SimulatorError
+
+from .fabrics import FABRICS, Campaign, campaign
+from .plan import Operation, Plan
+
+__all__ = ["bound", "differences", "fails", "replay", "reproduction", "run_seed", "shrunk"]
+
+_FLIT = 2
+Words = NDArray[np.unsignedinteger]
+
+
+def bound(one: Campaign) -> int:
+    """Return the cycles within which a plan must end.
+
+    Flits one after another, each with its share of timeouts where links lose some and of memory
+    that stalls at both ends; all waits, one after another; and timeouts of each job.
+    """
+    plan, protocol = one.plan, one.program.link.protocol
+    jobs = [job for queue in plan.queues for job in queue]
+    flits = sum(side.flits for job in jobs for side in (job.sends, job.receives) if side)
+    waits = sum(job.wait for job in jobs)
+    lost = plan.faults / 1_000_000
+    each = 8 / (1 - plan.stalls / 100) + 4 * lost * protocol.timeout_cycles
+    return int(10_000 + waits + each * flits + protocol.timeout_cycles * len(jobs))
+
+
+def fails(one: Campaign) -> str:
+    """Run a campaign and return what is wrong; nothing if all is right."""
+    plan, program = one.plan, one.program
+    rng = np.random.default_rng(plan.seed)
+    before = [rng.integers(0, 256, (plan.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+    ready = STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
+    registers = endpoint_map(program.link)
+    dropped = (SHOW, registers.register("DROPPED").address, 0, 0)
+    fsms = program.link.endpoint.fsms
+    steps = [
+        [
+            *npu_steps(
+                program,
+                npu,
+                [(job.wait, plan.descriptor(npu, job, _FLIT, fsms)) for job in queue],
+                ready,
+            ),
+            dropped,
+        ]
+        for npu, queue in enumerate(plan.queues)
+    ]
+    run = PlaneRun(
+        program=program,
+        steps=steps,
+        memories=before,
+        faults=plan.faults,
+        memory_stalls=plan.stalls,
+        limit=ready + bound(one),
+        seed=plan.seed + 1,
+    )
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_joined(FABRICS[plan.fabric].model, run, Path(folder), threads=1)
+    except SimulatorError as error:
+        return f"does not end within {run.limit} cycles: {str(error)[:300]}"
+    return _wrong(one, before, found)
+
+
+def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
+    errors = [npu for npu, reads in enumerate(found.reads) if reads["ERROR"] != [0]]
+    if errors:
+        return f"ERROR is set at NPUs {errors}"
+    wanted = [words_of(memory, one.program.link) for memory in before]
+    used = one.plan.used()
+    for number, each in enumerate(one.plan.operations):
+        if number in used:
+            replay(one, each, wanted)
+    for npu, want in enumerate(wanted):
+        if what := differences(npu, words_of(found.memories[npu], one.program.link), want):
+            return what
+    return ""
+
+
+def differences(npu: int, got: Words, want: Words) -> str:
+    """Return where a memory is not as it should be; nothing if it is."""
+    places = np.flatnonzero((got != want).any(axis=1)).tolist()
+    return f"memory of NPU {npu} is wrong at {len(places)} flits: {places[:8]}" if places else ""
+
+
+def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
+    """Carry out an operation on all memories."""
+    reduce = reduction_of(one.program.link)
+    fsms = one.program.link.endpoint.fsms
+    if each.is_ring:
+        jobs = {npu: [one.plan.ring(npu, each, _FLIT, fsms)] for npu in each.sources}
+        memories[:] = carry_out(jobs, memories, _FLIT, reduce)
+        return
+    sent = {
+        npu: memories[npu][first : first + each.flits].copy()
+        for npu, first in zip(each.sources, each.read, strict=True)
+    }
+    results = dict.fromkeys(each.destinations, sent[each.sources[0]])
+    if each.phase >= 0 and isinstance(one.program, WaferProgram):
+        phase = next(p for p in one.program.phases if p.number == each.phase)
+        results = walk_phase(one.program.plane, phase.ways, sent, reduce)
+    for npu, first in zip(each.destinations, each.write, strict=True):
+        memories[npu][first : first + each.flits] = results[npu]
+
+
+def shrunk(one: Campaign, tries: int = 40) -> Campaign:
+    """Return a part of a campaign that still fails, after so many runs at most."""
+
+    def attempt(plan: Plan) -> bool:
+        nonlocal one, tries
+        tries -= 1
+        if tries < 0 or not fails(replace(one, plan=plan)):
+            return False
+        one = replace(one, plan=plan)
+        return True
+
+    attempt(replace(one.plan, faults=0))
+    attempt(replace(one.plan, stalls=0))
+    for count in (8, 4, 2, 1):
+        left = sorted(one.plan.used(), reverse=True)
+        for start in range(0, len(left), count):
+            plan = one.plan
+            for operation in left[start : start + count]:
+                plan = plan.without(operation)
+            if plan.used():
+                attempt(plan)
+    return one
+
+
+def reproduction(one: Campaign, what: str) -> str:
+    """Return what readers need to repeat a failure."""
+    phases = [f"  phase {p.number} on {p.circuit}: {p.flows}" for p in one.program.phases]
+    return "\n".join([f"{what}", one.plan.text(), *phases])
+
+
+def run_seed(fabric: str, seed: int, tries: int = 0) -> str:
+    """Run the campaign of a seed; return a failure with a part that still fails, or nothing."""
+    one = campaign(fabric, seed)
+    if not (what := fails(one)):
+        return ""
+    if tries:
+        one = shrunk(one, tries)
+        what += f"\nshrunk: {fails(one)}"
+    return reproduction(one, what)
