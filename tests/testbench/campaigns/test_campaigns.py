@@ -1,0 +1,160 @@
+"""Random legal work on whole fabrics ends in time, and leaves what a replay of it leaves.
+
+Seeds under "regression" have found faults of endpoints, on hardware that had them.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from fred_hw.wafer.program import WaferProgram
+from testbench.campaigns.fabrics import FABRICS, WAFER, Campaign, campaign
+from testbench.campaigns.legal import is_legal
+from testbench.campaigns.loads import run_loads_seed
+from testbench.campaigns.plan import Job, Operation, Piece, Plan
+from testbench.campaigns.run import fails, run_seed
+
+MEMORY = 1000  # flits
+simulated = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+
+
+def check(what: str) -> None:
+    """Fail with the whole text of a failure, which repeats it."""
+    if what:
+        pytest.fail(what, pytrace=False)
+
+
+def unicast(source: int, to: int, flits: int, first: int) -> Operation:
+    return Operation("unicast", "dp", (source,), (to,), flits, (0,), (first,))
+
+
+def plan(operations: list[Operation], queues: dict[int, list[Job]]) -> Plan:
+    """Return a plan of the wafer."""
+    own = tuple(tuple(queues.get(npu, ())) for npu in range(WAFER.npus))
+    return Plan("wafer", tuple(operations), own, MEMORY, 0, 0, 1)
+
+
+def send(operation: int, first: int, end: int) -> Job:
+    return Job("dp", sends=Piece(operation, first, end - first))
+
+
+def receive(operation: int, first: int, end: int, wait: int = 0) -> Job:
+    return Job("dp", receives=Piece(operation, first, end - first), wait=wait)
+
+
+def both(sent: int, received: int, flits: int) -> Job:
+    return Job("dp", Piece(sent, 0, flits), Piece(received, 0, flits))
+
+
+CUT = plan(
+    [unicast(1, 5, 4, 300), unicast(0, 5, 7, 310)],
+    {
+        0: [send(1, 0, 7)],
+        1: [send(0, 0, 4)],
+        5: [receive(0, 0, 2), receive(1, 0, 7), receive(0, 2, 4)],
+    },
+)
+"""A receive ends within a packet, and the next one is of another flow."""
+
+PAIR, LATE = 200, 3000
+CROSSING = plan(
+    [
+        unicast(source, to, PAIR, 300 + PAIR * time)
+        for time in range(2)
+        for source, to in ((0, 3), (3, 7), (1, 6), (6, 4))
+    ],
+    {
+        0: [send(0, 0, PAIR), send(4, 0, PAIR)],
+        1: [send(2, 0, PAIR), send(6, 0, PAIR)],
+        3: [both(1, 0, PAIR), both(5, 4, PAIR)],
+        6: [both(3, 2, PAIR), both(7, 6, PAIR)],
+        4: [receive(3, 0, PAIR, LATE), receive(7, 0, PAIR)],
+        7: [receive(1, 0, PAIR, LATE), receive(5, 0, PAIR)],
+    },
+)
+"""Two endpoints receive and send in one exchange, and their destinations are late."""
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_a_campaign_is_a_function_of_its_seed(fabric: str) -> None:
+    first, again, other = (campaign(fabric, seed).plan for seed in (3, 3, 4))
+    assert first == again
+    assert first.operations != other.operations
+
+
+@pytest.mark.parametrize("one", [CUT, CROSSING], ids=["cut", "crossing"])
+def test_plans_of_former_faults_are_legal(one: Plan) -> None:
+    assert is_legal(one)
+
+
+def test_endpoints_that_wait_for_each_other_are_not_legal() -> None:
+    operations = [unicast(0, 1, 4, 300), unicast(1, 0, 4, 300)]
+    legal = {0: [send(0, 0, 4), receive(1, 0, 4)], 1: [receive(0, 0, 4), send(1, 0, 4)]}
+    assert is_legal(plan(operations, legal))
+    assert not is_legal(plan(operations, {**legal, 0: legal[0][::-1]}))
+
+
+def test_pieces_of_a_flow_are_in_order() -> None:
+    queues = {0: [send(0, 0, 2), send(0, 2, 4)], 1: [receive(0, 0, 4)]}
+    assert is_legal(plan([unicast(0, 1, 4, 300)], queues))
+    assert not is_legal(plan([unicast(0, 1, 4, 300)], {**queues, 0: queues[0][::-1]}))
+
+
+def test_what_is_sent_was_received_before() -> None:
+    operations = [unicast(0, 1, 4, 300), replace(unicast(1, 2, 4, 300), read=(300,))]
+    queues = {0: [send(0, 0, 4)], 1: [receive(0, 0, 4), send(1, 0, 4)], 2: [receive(1, 0, 4)]}
+    assert is_legal(plan(operations, queues))
+    assert not is_legal(plan(operations, {**queues, 1: [both(1, 0, 4)]}))
+
+
+def test_a_part_of_a_plan_is_legal() -> None:
+    whole = campaign("wafer", 5).plan
+    part = whole
+    for operation in range(0, len(whole.operations), 2):
+        part = part.without(operation)
+    assert part.used() == set(range(1, len(whole.operations), 2))
+    assert is_legal(part)
+
+
+class TestSimulated:
+    """Whole fabrics, compiled."""
+
+    pytestmark = simulated
+
+    @pytest.mark.parametrize("one", [CUT, CROSSING], ids=["cut", "crossing"])
+    def test_former_faults(self, one: Plan) -> None:
+        program = campaign("wafer", 0).program
+        assert isinstance(program, WaferProgram)
+        check(fails(Campaign(one, replace(program, phases=()))))
+
+    @pytest.mark.parametrize(
+        ("fabric", "seed"),
+        [("wafer", 5), ("wafer", 24), ("wafer", 35), ("wafer", 68), ("row", 68)],
+    )
+    def test_regression(self, fabric: str, seed: int) -> None:
+        """Found receives that end within a packet, and flits that hold up a link."""
+        check(run_seed(fabric, seed))
+
+    @pytest.mark.parametrize("seed", [2, 7])
+    def test_regression_of_loads(self, seed: int) -> None:
+        """Found generations that come round."""
+        check(run_loads_seed(seed))
+
+    @pytest.mark.parametrize("fabric", ["wafer", "row"])
+    @pytest.mark.parametrize("seed", range(100, 115))
+    def test_random(self, fabric: str, seed: int) -> None:
+        check(run_seed(fabric, seed, tries=30))
+
+    def test_random_loads(self) -> None:
+        check(run_loads_seed(100, tries=10))
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("fabric", FABRICS)
+    def test_many(self, fabric: str) -> None:
+        found = [run_seed(fabric, seed, tries=30) for seed in range(200, 400)]
+        check("\n".join(filter(None, found)))
+
+    @pytest.mark.long
+    def test_many_loads(self) -> None:
+        found = [run_loads_seed(seed, tries=10) for seed in range(200, 220)]
+        check("\n".join(filter(None, found)))
