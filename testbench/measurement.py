@@ -215,10 +215,28 @@ def today() -> str:
 
 
 def git_commit() -> str | None:
-    """Return the commit of the sources, marked if they were changed since; None outside git."""
+    """Return the commit of the sources, marked if they were changed since; None outside git.
+
+    Records are no sources: one that was just measured does not mark the next one.
+    """
+    commit, changed = (
+        _git("rev-parse", "HEAD"),
+        _git("status", "--porcelain", "-uno", "--", *_SOURCES),
+    )
+    if commit is None or changed is None:
+        return None
+    return f"{commit}-dirty" if changed else commit
+
+
+_SOURCES = (":/", ":(top,exclude)perfmodel/switch_timing/records")
+"""What git is asked about."""
+
+
+def _git(*words: str) -> str | None:
+    """Return what git prints, or None if it fails."""
     try:
         said = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            ["git", *words],
             cwd=Path(__file__).parent,
             capture_output=True,
             text=True,
