@@ -1,5 +1,7 @@
 """Tests of testbench.sim.runner."""
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,9 +58,18 @@ def test_a_seed_gives_the_same_run_again_and_waves_change_nothing(tmp_path: Path
     assert two.waves is not None and Path(two.waves).stat().st_size > 0
 
 
+@pytest.fixture
+def no_logs() -> Iterator[None]:
+    """Keep the folder, which the runner logs, out of reports: workers send them as UTF-8."""
+    logging.disable(logging.INFO)
+    yield
+    logging.disable(logging.NOTSET)
+
+
 @pytest.mark.slow
 @pytest.mark.sim
 @pytest.mark.parametrize("name", ["a\x1bb", "größe", "\udcff\udcfe", "x\ny", 'a b,c;d"e&<f>'])
+@pytest.mark.usefixtures("no_logs")
 def test_a_folder_of_any_name_has_results(name: str, tmp_path: Path) -> None:
     tests = ["random_flow_sets_deliver"]
     result = cosimulate(SPEC, tmp_path / name, tests=tests, flits=4, configurations=4)
