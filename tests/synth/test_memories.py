@@ -49,6 +49,7 @@ READ = ["read_verilog -sv design.v", "proc", "opt"]
 OTHERWISE = {
     "input_port.due": {"RD_PORTS", "RD_EN"},
     "ledger.memory": {"RD_PORTS", "RD_CLK_ENABLE", "RD_EN"},
+    "phase_table_fred.generations": {"RD_EN"},
 }
 """What small memories have otherwise, see docs/switch.md."""
 
