@@ -98,7 +98,8 @@ def test_what_never_ends_is_ended(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "at most, not more" in refused or "by SIGSEGV" in refused, refused
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 4
-    assert after.ru_maxrss * 1024 < 1 << 30 or sys.platform == "darwin"
+    # Of all children of this process the largest, in KiB; earlier tests may have had larger ones.
+    assert after.ru_maxrss <= max(before.ru_maxrss, 1 << 20) or sys.platform == "darwin"
 
 
 @pytest.mark.parametrize(("size", "limits"), [(0, (5, 768 << 20)), (5 << 20, (45, 3328 << 20))])

@@ -310,9 +310,9 @@ def test_a_worker_that_begins_while_another_fails_gets_no_job(
     begun, late = Barrier(2), Mock()
 
     @contextmanager
-    def running(log: Path, source: str, limits: Any) -> Iterator[Any]:
+    def running(log: Path, source: str, *limits: Any) -> Iterator[Any]:
         if log.name == "yosys.log":
-            with real(log, source, limits) as worker:
+            with real(log, source, *limits) as worker:
                 yield worker
             return
         if begun.wait(60) == 0:
