@@ -105,7 +105,7 @@ _RUN_OPTIONS = [
         metavar="NAME|FILE",
         type=topology_name,
         multiple=True,
-        help="Network file of ASTRA-sim, or a topology of ours, in place of --topology; the "
+        help="Network file of ASTRA-sim, or a built-in topology, in place of --topology; the "
         "workload is a prefix of Chakra traces then. May be given several times.",
     ),
     click.option("--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."),

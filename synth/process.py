@@ -132,9 +132,11 @@ class Worker:
             said = ""
         most = self._limits
         if status in (-signal.SIGXCPU, -signal.SIGKILL):
-            return f"must be what takes Yosys {most.cpu_s:,} s of processor time at most, not more"
+            limit = f"{most.cpu_s:,} s of CPU time"
+            return f"must be Verilog that takes Yosys {limit} at most, not more"
         if any(one in said[-2000:] for one in _NO_MEMORY):
-            return f"must be what takes Yosys {most.memory_bytes >> 20:,} MiB at most, not more"
+            limit = f"{most.memory_bytes >> 20:,} MiB"
+            return f"must be Verilog that takes Yosys {limit} at most, not more"
         found = [
             f"{'' if file == _DESIGN else f'{file}: '}line {line}: {what}" if line else what
             for file, line, what in _ERROR.findall(said)
@@ -144,7 +146,7 @@ class Worker:
         last = (found or said.strip().splitlines() or ["no word"])[-1]
         if _NO_FILE.search(last):
             last += " Files are only included, from the folder of the input."
-        return f"must be what Yosys maps, not with: {last}"
+        return f"must be Verilog that Yosys maps, not with: {last}"
 
 
 @contextmanager

@@ -122,4 +122,6 @@ def test_a_module_in_itself_is_refused(text: str, cycle: str, tmp_path: Path) ->
 def test_a_file_beside_the_input_is_included_and_its_errors_name_it(tmp_path: Path) -> None:
     (tmp_path / "b.vh").write_text("\nassign y = ;\n")
     refused = refusal('module t(output y);\n`include "b.vh"\nendmodule\n', tmp_path)
-    assert refused.startswith("t.v: must be what Yosys maps, not with: b.vh: line 2: syntax error")
+    assert refused.startswith(
+        "t.v: must be Verilog that Yosys maps, not with: b.vh: line 2: syntax error"
+    )

@@ -228,7 +228,7 @@ def test_a_module_of_two_sizes_is_two_modules(tmp_path: Path) -> None:
 def test_what_yosys_refuses_is_said(tmp_path: Path, verilog: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         mapped(verilog, "a", tmp_path)
-    pattern = f"source: must be what Yosys maps, not with: {message}"
+    pattern = f"source: must be Verilog that Yosys maps, not with: {message}"
     assert re.fullmatch(pattern, str(refused.value))
 
 
@@ -334,5 +334,7 @@ def test_a_worker_that_begins_while_another_fails_gets_no_job(
 
 def test_what_abc_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(mapping.EFFORTS, "area", "no_such_command")
-    with pytest.raises(InputError, match=r"^source: must be what Yosys maps, not with: .*ABC "):
+    with pytest.raises(
+        InputError, match=r"^source: must be Verilog that Yosys maps, not with: .*ABC "
+    ):
         mapped(SIZES, "steps", tmp_path)

@@ -27,5 +27,7 @@ def test_a_worker_is_ended_whatever_happens(tmp_path: Path) -> None:
 def test_a_worker_that_dies_says_so(tmp_path: Path) -> None:
     with running(tmp_path / "log", "source") as worker:
         for _ in range(2):
-            with pytest.raises(InputError, match=r"^source: must be what Yosys maps, not with: "):
+            with pytest.raises(
+                InputError, match=r"^source: must be Verilog that Yosys maps, not with: "
+            ):
                 worker.do("read", verilog="missing.v", top="a", flat=False)

@@ -186,7 +186,7 @@ def test_progress_is_told(
         ),
         (
             "synth --verilog a-file --top a --liberty tiny.lib",
-            r"a-file: must be what Yosys maps, not with: line 1: syntax error, .*",
+            r"a-file: must be Verilog that Yosys maps, not with: line 1: syntax error, .*",
         ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
