@@ -9,9 +9,9 @@ from typing import Any, Self, cast
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.reading import SUFFIXES
-from perfmodel.collectives.run import CollectiveResult, run_collective
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.memory.file import load_tier
+from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep

@@ -14,12 +14,12 @@ from fred_hw.checks import check_int
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.progress import track
-from perfmodel.collectives.schedule import as_flows
 from perfmodel.collectives.select import chunk_bytes
 from perfmodel.collectives.streaming import build_stream
 from perfmodel.collectives.transfer import Transfer
-from perfmodel.fluid.flow import FluidFlow
-from perfmodel.fluid.pipeline import Pipeline
+from perfmodel.network.fluid.flow import FluidFlow
+from perfmodel.network.fluid.flows import as_flows
+from perfmodel.network.fluid.pipeline import Pipeline
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import ProtocolModel, load_record
 from perfmodel.topology.graph import Topology

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from statistics import median
 
-from perfmodel.collectives.run import run_collective
+from perfmodel.network.run import run_collective
 from perfmodel.published import SWEEPS
 from perfmodel.studies.strategies import feasible
 from perfmodel.topology.graph import Topology

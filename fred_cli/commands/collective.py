@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from fred_cli.names import algorithm_name, pattern_name
+from fred_cli.names import algorithm_name, names_in, pattern_name
 from fred_cli.options import (
     ListingOption,
+    NameChoice,
     OutputPath,
     as_json_option,
     protocol_option,
@@ -20,7 +21,7 @@ from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
 
-_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
+_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm", "network_model")
 
 
 def _algorithms() -> str:
@@ -55,6 +56,14 @@ def _algorithms() -> str:
     cls=ListingOption,
     listing=_algorithms,
 )
+@click.option(
+    "--network-model",
+    type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),
+    default="fluid",
+    show_default=True,
+    help="Shares of links; packets of endpoints as in RTL; or ASTRA-sim's models of messages "
+    "without and with congestion. loggops is for schedules that `fred estimate` takes.",
+)
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
 @click.option(
@@ -68,13 +77,14 @@ def command(
     group: str | None,
     chunks: int | None,
     algorithm: str,
+    network_model: str,
     protocol: Any,
     check: bool,
     draw: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
-    from perfmodel.collectives.run import run_collective
+    from perfmodel.network.run import run_collective
     from perfmodel.topology.parse import parse_topology
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
@@ -84,7 +94,8 @@ def command(
             from fred_cli.drawings.schedule import refuse_crowd
 
             refuse_crowd(fabric.npus if members is None else len(members))
-        result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
+        how = (members, chunks, algorithm, network_model)
+        result = run_collective(fabric, pattern, parse_size(size), *how)
         if check or draw:
             _schedule(fabric, result, check, draw)
     checked = {"checked": True} if check else {}
@@ -104,6 +115,7 @@ def command(
         ("sent per NPU", f"{result.bytes_per_npu / 2**20:,.1f} MiB"),
         ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
         ("algorithm", result.algorithm),
+        ("network model", result.network_model),
         ("chunks", result.chunks),
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]

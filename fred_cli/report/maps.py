@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fred_cli.columns.loads import COLUMNS as LOADS
 from fred_cli.drawings.loads import draw_loads
 from fred_hw.compiler.placement import Strategy
-from perfmodel.collectives.run import profile
+from perfmodel.network.run import profile
 from perfmodel.studies.section import GIB
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology

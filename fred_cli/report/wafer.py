@@ -8,7 +8,7 @@ from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.columns.strategies import COLUMNS as STRATEGIES
 from fred_cli.drawings.charts import bandwidth_chart, iteration_chart, strategy_chart, time_chart
-from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SWEEPS
 from perfmodel.studies.compare import Row, compare
 from perfmodel.studies.identify import Identified, identify

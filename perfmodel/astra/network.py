@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
+from perfmodel.network.analytical.links import Wire
 from perfmodel.topology.block import Block, BlockKind
 
 if TYPE_CHECKING:
@@ -61,17 +62,9 @@ class Dimension:
             return min(up, self.npus - up)
         return 2 if self.kind == "switch" else 1
 
-    def delay_ns(self, hops: int, message_bytes: int) -> int:
-        """Return how long a message takes over some links that carry nothing else [ns]."""
-        return int(hops * self.latency_ns + message_bytes / self.bytes_per_ns)
-
-    def arrival_ns(self, message_bytes: int) -> int:
-        """Return the time from the begin on a link to the arrival at its end [ns]."""
-        return int(self.latency_ns + message_bytes / self.bytes_per_ns)
-
-    def busy_ns(self, message_bytes: int) -> int:
-        """Return how long a message keeps a link busy [ns]."""
-        return int(message_bytes / self.bytes_per_ns)
+    def wire(self, hops: int = 1) -> Wire:
+        """Return some links one behind the other, which a message crosses without waiting."""
+        return Wire(hops * self.latency_ns, self.bytes_per_ns)
 
     def way(self, source: int, target: int) -> list[int]:
         """Return the places between two of a line, both included; -1 is the switch."""
@@ -166,7 +159,7 @@ class Network(Shape):
     def delay_ns(self, source: int, target: int, message_bytes: int) -> int:
         """Return how long a message takes between two NPUs, whatever else there is [ns]."""
         dimension, hops = self.crossing(source, target)
-        return dimension.delay_ns(hops, message_bytes)
+        return dimension.wire(hops).arrival_ns(message_bytes)
 
     def route(self, source: int, target: int) -> Iterator[Hop]:
         """Yield the links from one NPU to another, through all dimensions in which they differ."""

@@ -1,11 +1,12 @@
 """Messages between NPUs: how the two network models of ASTRA-sim carry them, and who waits."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
 from perfmodel.clock import Clock
+from perfmodel.network.analytical.links import FifoLinks
 
 from .network import Hop, Network
 
@@ -58,7 +59,7 @@ class Unaware:
         self._clock.at(self._clock.now + delay, arrived)
 
 
-class Aware:
+class Aware(FifoLinks[Hop]):
     """ASTRA-sim's model with congestion: links serve one message after the other.
 
     Messages are stored and forwarded, through all dimensions in which two NPUs differ; ASTRA-sim
@@ -66,28 +67,13 @@ class Aware:
     """
 
     def __init__(self, network: Network, clock: Clock[int]) -> None:
-        self._network, self._clock = network, clock
-        self._free: dict[Hop, int] = {}
-        """From when on a link is free."""
+        self._network = network
+        wires = [one.wire() for one in network.dimensions]
+        super().__init__(lambda hop: wires[hop[0]], clock)
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""
         self.forward(tuple(self._network.route(source, target)), count, arrived)
-
-    def forward(self, way: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes on over the links that are left of their way."""
-        if not way:
-            arrived()
-            return
-        hop, dimension, now = way[0], self._network.dimensions[way[0][0]], self._clock.now
-        begin = max(now, self._free.get(hop, 0))
-        self._free[hop] = begin + dimension.busy_ns(count)
-        self._clock.at(begin + dimension.arrival_ns(count), self.forward, way[1:], count, arrived)
-
-    def busy(self) -> dict[Hop, int]:
-        """Return how much longer links are busy that are [ns]."""
-        now = self._clock.now
-        return {hop: free - now for hop, free in self._free.items() if free > now}
 
 
 MODELS: Mapping[str, type[Transport]] = {"unaware": Unaware, "aware": Aware}

@@ -16,9 +16,9 @@ from typing import Any, cast
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.task import Profile, Task
-from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.memory.file import MemoryFile
+from perfmodel.network.fluid.task import Profile, Task
+from perfmodel.network.fluid.tasks import Run, Simulation
 from perfmodel.topology.graph import Topology
 from perfmodel.training.operations import ROLES, Operations
 from perfmodel.training.parts import PRIORITIES

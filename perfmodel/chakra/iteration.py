@@ -12,7 +12,7 @@ from itertools import chain
 
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.task import Profile, Task
+from perfmodel.network.fluid.task import Profile, Task
 from perfmodel.topology.graph import Topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import simulate_iteration

@@ -13,7 +13,7 @@ from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.files import FileModel
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.spec import WaferSpec
-from perfmodel.collectives.run import run_collectives
+from perfmodel.network.run import run_collectives
 from perfmodel.switch_timing.measured_record import MeasuredRecord, Schema, as_tuple
 from perfmodel.topology.graph import Topology
 
@@ -173,6 +173,7 @@ def beside_rtl(
                 row.flits * record.spec.link.data_width / 8,
                 groups,
                 algorithm=algorithm_of(row, pattern),
+                network_model="packet",
                 second_first=circuit_of(row.phase) == "dp",
             ).time_s
         ours = time_s * topology.endpoint.clock.hz

@@ -181,7 +181,8 @@ def simulated(record: IterationRecord) -> tuple[Topology, Workload, Any]:
     topology = build_topology(record.topology, record.name)
     workload = build_workload(record.workload, record.name)
     how = (record.strategy, None, record.compute, record.placement, record.algorithm)
-    return topology, workload, simulate(topology, workload, *how, repeats=False)
+    found = simulate(topology, workload, *how, network_model="packet", repeats=False)
+    return topology, workload, found
 
 
 def model_lanes(iteration: Iteration) -> dict[int, Lane]:

@@ -16,7 +16,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.rounds import Round, Rounds
 from fred_hw.wafer.spec import WaferSpec
 from fred_hw.wafer.storage import storage_phases
-from perfmodel.collectives.rounds import Told, rounds_s
+from perfmodel.network.packet.rounds import Told, rounds_s
 from perfmodel.switch_timing.endpoint import load_endpoint_record
 from perfmodel.switch_timing.record import RECORDS, SHIPPED, SwitchTiming, load_record
 from perfmodel.topology.fred import L1, FredTopology, Level

@@ -217,14 +217,6 @@ class Topology(ABC):
     endpoint: EndpointTiming | None = None
     """What endpoints of NPUs take, where it is known."""
 
-    def as_measured(self) -> "Topology | None":
-        """Return it with links as those that endpoints are measured on; None where rings are sums.
-
-        They have the published latency and carry a flit of the endpoints in each of their cycles;
-        memories answer at once.
-        """
-        return None
-
     waits_for_acks: bool = False
     """Whether a source waits for acks before it sends to others, as the link layer asks."""
 

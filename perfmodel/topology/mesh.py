@@ -16,7 +16,6 @@ from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
 from fred_hw.mesh.spec import DIRECTIONS
-from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.published import MESH_LINK_BYTES_PER_S
 from perfmodel import published
 from perfmodel.switch_timing.endpoint import EndpointTiming
@@ -79,7 +78,6 @@ class MeshTopology(Topology):
     fork_assumptions = (_FORKS,)
     stream_assumptions = MappingProxyType({"stream_in": _IN, "stream_out": _OUT})
     neighbours_matter = True
-    _measured: "MeshTopology | None" = None
 
     def __init__(
         self,
@@ -133,7 +131,6 @@ class MeshTopology(Topology):
                 nodes.append(Node(f"io_{io - first - count}", "io"))
                 connect(first + npu, io, io_bytes_per_s)
                 connect(io, first + npu, io_bytes_per_s)
-        self._timing = link_timing
         source = provenance(link_timing, "mesh links", _NO_ROUTER)
         if self.endpoint:
             source = replace(source, records=(*source.records, self.endpoint.use("endpoints")))
@@ -146,29 +143,6 @@ class MeshTopology(Topology):
     def in_network(self) -> bool:
         """False: a mesh router neither reduces nor changes data."""
         return False
-
-    def as_measured(self) -> "MeshTopology | None":
-        """Return it with links of the published latency, a flit of its endpoints in each cycle.
-
-        Memories answer at once: what they take more is no wait of messages.
-        """
-        if self.endpoint is not None and self._measured is None:
-            self._measured = self._with_links(self.endpoint)
-        return self._measured
-
-    def _with_links(self, endpoint: EndpointTiming) -> "MeshTopology":
-        width = endpoint.record.spec.data_width
-        rate = endpoint.clock.hz * (width + HEADER_BITS + CRC_BITS) / 8
-        return MeshTopology(
-            name=self.name,
-            columns=self.columns,
-            rows=self.rows,
-            link_bytes_per_s=rate,
-            io_bytes_per_s=rate,
-            link_latency_s=published.LINK_LATENCY_S,
-            link_timing=self._timing,
-            endpoint=EndpointTiming(endpoint.record, endpoint.loaded_as, clock=endpoint.clock),
-        )
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.

@@ -7,6 +7,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.memory.file import MemoryFile, check_tier
+from perfmodel.network.run import FLUID
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES
@@ -96,6 +97,8 @@ def estimate(
     placement: str = "auto",
     algorithm: str = PUBLISHED,
     memory: MemoryFile | None = None,
+    *,
+    network_model: str = FLUID,
 ) -> Estimate:
     """Estimate one training iteration.
 
@@ -115,7 +118,7 @@ def estimate(
         and the compute rates of the default NPU.
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
-    algorithm, memory : str, MemoryFile or None
+    algorithm, memory, network_model : str, MemoryFile or None, str
         As for ``operations.Operations``.
 
     Raises
@@ -126,11 +129,9 @@ def estimate(
         the NPU not the one of the calibration; the memory is none, or too small for the NPUs; or
         the model does not fit.
     """
-    return summarize(
-        topology,
-        workload,
-        *simulate(topology, workload, strategy, npu, compute, placement, algorithm, memory),
-    )
+    how = (strategy, npu, compute, placement, algorithm, memory)
+    simulated = simulate(topology, workload, *how, network_model=network_model)
+    return summarize(topology, workload, *simulated)
 
 
 def simulate(
@@ -143,6 +144,7 @@ def simulate(
     algorithm: str = PUBLISHED,
     memory: MemoryFile | None = None,
     *,
+    network_model: str = FLUID,
     fitting: bool = True,
     repeats: bool = True,
 ) -> tuple[Iteration, Npu, float, str]:
@@ -163,17 +165,20 @@ def simulate(
 
     how = (topology, workload)
 
+    def operations_at(placed: Placement) -> Operations:
+        return Operations(topology, placed, algorithm, memory, network_model=network_model)
+
     def iteration_s(placed: Placement) -> float:
-        there = Operations(topology, placed, algorithm, memory)
+        there = operations_at(placed)
         return simulate_iteration(*how, placed, npu, scale, there, repeats=repeats).time_s
 
     if fitting:  # before placements are compared: the need does not depend on the placement
         anywhere = place(topology, strategy)
-        there = Operations(topology, anywhere, algorithm, memory)
+        there = operations_at(anywhere)
         _check_memory(workload, strategy, Plan(*how, anywhere, npu, there).memory)
     by = (placement, iteration_s, algorithm, memory)
     placed = default_placement(*how, strategy, *by)
-    operations = Operations(topology, placed, algorithm, memory)
+    operations = operations_at(placed)
     iteration = simulate_iteration(*how, placed, npu, scale, operations, repeats=repeats)
     return iteration, npu, scale, compute
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from perfmodel.fluid.task import Profile, Task, Turn
+from perfmodel.network.fluid.task import Profile, Task, Turn
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.repeats import Jump, Repeats, repeats_of
-from perfmodel.fluid.task import Profile, Task
-from perfmodel.fluid.tasks import Run, Simulation
+from perfmodel.network.fluid.repeats import Jump, Repeats, repeats_of
+from perfmodel.network.fluid.task import Profile, Task
+from perfmodel.network.fluid.tasks import Run, Simulation
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.file import check_passes
 from perfmodel.workloads.layers import Layer

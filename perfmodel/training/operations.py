@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.collectives.run import profile
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.task import Profile
 from perfmodel.memory.access import MemoryLink, Tier
 from perfmodel.memory.file import MemoryFile
+from perfmodel.network.fluid.task import Profile
+from perfmodel.network.run import FLUID, profile
 from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement
@@ -86,9 +86,8 @@ class Operations:
     memory : MemoryFile or None
         Where weights, gradients and input are, over links of its own; None for storage behind the
         I/O controllers of the topology.
-    sums : bool
-        Whether times are those of latencies and bytes alone, as for ``profile``: placements are
-        searched by these.
+    network_model : str
+        One of ``network.model.NETWORK_MODELS``: how the times of collectives are found.
     """
 
     def __init__(
@@ -98,13 +97,13 @@ class Operations:
         algorithm: str = PUBLISHED,
         memory: MemoryFile | None = None,
         *,
-        sums: bool = False,
+        network_model: str = FLUID,
     ) -> None:
         self.topology = topology
         self.algorithm = algorithm
         self.placement = placement
         self.memory = memory
-        self._sums = sums
+        self.network_model = network_model
         self._tier = Tier(memory) if memory else None
         self._memory_links: dict[MemoryLink, int] = {}
         self.assumptions: dict[str, None] = {}
@@ -242,7 +241,7 @@ class Operations:
             changes=self._changes(role),
             # As endpoints of a mesh do it: halves of gradients on circuits that are less urgent.
             second_first=what.kind == "dp",
-            how="sums" if self._sums else "never less",
+            network_model=self.network_model,
         )
         self.assumptions.update(dict.fromkeys(assumptions))
         return found

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fred_hw.compiler.placement import Strategy
 from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
-from perfmodel.fluid.task import Profile
 from perfmodel.memory.file import MemoryFile
+from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.workload import Workload
 
@@ -142,7 +142,7 @@ def default_placement(
     if not topology.neighbours_matter:
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
-    made = [Operations(topology, one, algorithm, memory, sums=True) for one in choices]
+    made = [Operations(topology, one, algorithm, memory) for one in choices]
     times_s = [communication_s(one, workload) for one in track(made, "placements")]
     alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
     best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
@@ -185,9 +185,7 @@ def anneal(
     free = [npu for npu in range(topology.npus) if npu not in start.npus]
     order = [*start.npus, *free]
     workers = len(start.npus)
-    here_s = best_s = communication_s(
-        Operations(topology, start, algorithm, memory, sums=True), workload
-    )
+    here_s = best_s = communication_s(Operations(topology, start, algorithm, memory), workload)
     best, begin_s = start, here_s
     for step in track(range(steps), "placements"):
         heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
@@ -196,9 +194,7 @@ def anneal(
             continue
         order[i], order[j] = order[j], order[i]
         found = replace(start, npus=tuple(order[:workers]), policy="anneal")
-        there_s = communication_s(
-            Operations(topology, found, algorithm, memory, sums=True), workload
-        )
+        there_s = communication_s(Operations(topology, found, algorithm, memory), workload)
         if there_s <= here_s or rng.random() < math.exp((here_s - there_s) / heat_s):
             here_s = there_s
             if there_s < best_s:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from perfmodel.collectives import run
-from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology

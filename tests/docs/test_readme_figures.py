@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fred_cli.report.wafer import gather
-from perfmodel.collectives.run import run_collective
+from perfmodel.network.run import run_collective
 from perfmodel.studies.compare import compare
 from perfmodel.studies.reproduce import count
 from perfmodel.studies.rtl import summaries

@@ -14,7 +14,7 @@ from perfmodel.astra.network import Hop, Network
 from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.clock import Clock
 from perfmodel.collectives.schedule import Pattern
-from perfmodel.fluid.sharing import Sharing
+from perfmodel.network.fluid.sharing import Sharing
 
 from .beside import groups_by_kind
 from .bound import Faster, FasterThanLinks, custom_bounds_ns, injection_bound_ns

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from perfmodel.clock import Clock
-from perfmodel.fluid.sharing import SharedFlow, Sharing
 from perfmodel.memory.access import Tier
 from perfmodel.memory.file import MemoryFile
+from perfmodel.network.fluid.sharing import SharedFlow, Sharing
 
 __all__ = ["RemoteMemory"]
 

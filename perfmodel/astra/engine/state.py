@@ -14,7 +14,7 @@ from typing import Any, cast
 from perfmodel.astra.transport import Exchange, Key
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.clock import Clock
-from perfmodel.fluid.sharing import ActiveFlow, Sharing
+from perfmodel.network.fluid.sharing import ActiveFlow, Sharing
 
 from .carrying import Carrying
 from .meeting import Meeting

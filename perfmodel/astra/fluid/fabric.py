@@ -6,9 +6,9 @@ from typing import cast
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.rivals import Rivals, rivals
-from perfmodel.collectives.run import profile
 from perfmodel.collectives.select import PUBLISHED
+from perfmodel.network.fluid.rivals import Rivals, rivals
+from perfmodel.network.run import profile
 from perfmodel.topology.graph import Topology
 
 from .lines import Cost, Line, Link, Way

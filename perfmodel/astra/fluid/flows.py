@@ -7,7 +7,7 @@ from perfmodel.astra.collectives.plan import Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.clock import Clock
 from perfmodel.collectives.schedule import ROOTED
-from perfmodel.fluid.sharing import SharedFlow, Sharing
+from perfmodel.network.fluid.sharing import SharedFlow, Sharing
 
 from .lines import Cost, Line, Link
 from .network import FluidNetwork, WholeLine

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.collectives.run import CollectiveResult, run_collective, run_collectives
 from perfmodel.derived import DP_BANDWIDTH, Derived
+from perfmodel.network.run import CollectiveResult, run_collective, run_collectives
 from perfmodel.published import (
     CLOSER,
     STRATEGY_BANDWIDTH,

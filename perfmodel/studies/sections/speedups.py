@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from perfmodel.collectives.run import run_collective
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.derived import RESNET_COMPUTE_US, RESNET_DP_MB, RESNET_DP_US
+from perfmodel.network.run import run_collective
 from perfmodel.published import GPT_3_GAIN, INPUT_LOAD, ORDER, SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.identify import described, identify
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, number, spread, word

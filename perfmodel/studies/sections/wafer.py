@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fred_hw.published import PORT_BYTES_PER_S
 from perfmodel import published
-from perfmodel.collectives.run import profile
+from perfmodel.network.run import profile
 from perfmodel.published import (
     BISECTION,
     CHIPLET_AREA_MM2,

@@ -53,7 +53,7 @@ def test_a_crowd_is_refused_before_the_collective_is_simulated(
     def never(*_: object) -> None:
         raise AssertionError("simulated")
 
-    monkeypatch.setattr("perfmodel.collectives.run.run_collective", never)
+    monkeypatch.setattr("perfmodel.network.run.run_collective", never)
     for group in ((), ("--group", "0-64")):
         status, out, err = fred(
             "collective", "--topology", "mesh:9x9", *group, "--draw", str(place / "drawn.svg")

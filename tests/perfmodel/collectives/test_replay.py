@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.replay import replay
-from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.schedule import PATTERNS, Schedule, ScheduleBuilder
 from perfmodel.collectives.select import build_schedule
+from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import FABRICS, shared_topology
 from tests.examples import examples
 

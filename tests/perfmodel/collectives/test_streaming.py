@@ -2,8 +2,8 @@
 
 import pytest
 
-from perfmodel.collectives.run import profile
 from perfmodel.collectives.streaming import STREAMS, build_stream
+from perfmodel.network.run import profile
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology

@@ -28,7 +28,7 @@ from tests.written import written
 
 ROOT = Path(__file__).parents[3]
 every = pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
-OFF = {"iteration-wafer-20": 0.01, "iteration-mesh-5x4": 0.02}
+OFF = {"iteration-wafer-20": 0.01, "iteration-mesh-5x4": 0.03}
 """How far the model may be off at most."""
 
 RINGS, HALVES = "ring or bidirectional_ring", "hierarchical_2d_halves"
@@ -36,7 +36,7 @@ FOUR_BY_FOUR = tuple(x + 5 * y for y in range(4) for x in range(4))
 
 KIND_OFF = {
     "iteration-wafer-20": {"mp": 0.03, "dp": 0.03},
-    "iteration-mesh-5x4": {"mp": 0.1, "dp": 0.01},
+    "iteration-mesh-5x4": {"mp": 0.13, "dp": 0.06},
 }
 """The same of the time in which a kind of task is under way, at the NPU of a stage that waits the
 least. On the mesh software writes a descriptor before each of MP, which the model does not have."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.collectives.run import run_collective
+from perfmodel.network.run import run_collective
 from perfmodel.topology.block import Block
 from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.parse import parse_topology

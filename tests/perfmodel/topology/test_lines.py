@@ -3,8 +3,8 @@
 import pytest
 
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.network.run import run_collective
 from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.fluid.task import Task
-from perfmodel.fluid.tasks import Run, Simulation
+from perfmodel.network.fluid.task import Task
+from perfmodel.network.fluid.tasks import Run, Simulation
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import Operations

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
-from perfmodel.fluid.task import PATIENT
 from perfmodel.memory.file import MemoryFile
+from perfmodel.network.fluid.task import PATIENT
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate, simulate, with_batch

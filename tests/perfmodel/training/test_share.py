@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.collectives.run import run_collectives
 from perfmodel.constants import NUMBER_BYTES
+from perfmodel.network.run import run_collectives
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu

@@ -18,7 +18,7 @@ from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import CollectiveType, NodeType
-from perfmodel.collectives.run import run_collective
+from perfmodel.network.run import run_collective
 from perfmodel.topology.block import BlockKind
 from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.parse import shared_topology

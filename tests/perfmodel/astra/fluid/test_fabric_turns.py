@@ -15,11 +15,11 @@ from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.chakra.kinds import CollectiveType
 from perfmodel.chakra.node import Node
-from perfmodel.collectives.rivals import rivals
-from perfmodel.collectives.run import run_collective, run_collectives
+from perfmodel.network.fluid.rivals import rivals
+from perfmodel.network.run import run_collective, run_collectives
 from perfmodel.topology.graph import Topology
 from tests.perfmodel.astra.engine.nodes import collective, compute, run, setup
-from tests.perfmodel.collectives.test_turns import wafer
+from tests.perfmodel.network.fluid.test_turns import wafer
 
 GIB = 1 << 30
 GROUPS = [(0, 3), (1, 4), (2, 5)]

@@ -17,9 +17,9 @@ from perfmodel.astra.fluid.flows import Flows
 from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
-from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.schedule import Pattern
-from perfmodel.fluid.sharing import SharedFlow
+from perfmodel.network.fluid.sharing import SharedFlow
+from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 

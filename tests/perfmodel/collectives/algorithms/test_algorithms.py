@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.replay import replay
-from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.select import build_schedule
+from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 

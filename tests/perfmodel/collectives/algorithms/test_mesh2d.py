@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithms.mesh2d import rows_first_share
-from perfmodel.collectives.run import run_collective
+from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import parse_topology
 
 

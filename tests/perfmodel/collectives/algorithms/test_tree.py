@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithms.tree import binary_tree
-from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.select import build_schedule
+from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import parse_topology
 
 

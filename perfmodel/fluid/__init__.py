@@ -1,1 +1,0 @@
-"""Bytes on links that serve in a fixed order: the network model of every estimate."""

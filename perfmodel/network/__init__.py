@@ -1,0 +1,1 @@
+"""How long a schedule takes on a topology: network models by name."""

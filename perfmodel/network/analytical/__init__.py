@@ -1,0 +1,1 @@
+"""ASTRA-sim's analytical network models: messages over links, with and without congestion."""

@@ -1,0 +1,66 @@
+"""Links as in ASTRA-sim: how long a message takes, and links that carry one at a time."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from perfmodel.clock import Clock
+
+__all__ = ["FifoLinks", "Wire"]
+
+Hop = TypeVar("Hop")
+
+
+class Wire(NamedTuple):
+    """A link, or several that a message crosses without waiting.
+
+    Parameters
+    ----------
+    latency_ns : float
+        Of the first byte [ns].
+    bytes_per_ns : float
+        Rate [bytes per ns].
+    """
+
+    latency_ns: float
+    bytes_per_ns: float
+
+    def arrival_ns(self, count: int) -> int:
+        """Return the time from the begin of some bytes to their arrival, in whole ns."""
+        return int(self.latency_ns + count / self.bytes_per_ns)
+
+    def busy_ns(self, count: int) -> int:
+        """Return how long some bytes keep the link busy, in whole ns."""
+        return int(count / self.bytes_per_ns)
+
+
+class FifoLinks(Generic[Hop]):
+    """Links that carry one message at a time, stored and forwarded, in order of arrival.
+
+    Parameters
+    ----------
+    wire_of : callable
+        Returns the link of a hop.
+    clock : Clock
+        Where arrivals are put [ns].
+    """
+
+    def __init__(self, wire_of: Callable[[Hop], Wire], clock: Clock[int]) -> None:
+        self._wire_of, self._clock = wire_of, clock
+        self._free: dict[Hop, int] = {}
+        """From when on a link is free."""
+
+    def forward(self, way: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now over links, and have a function called when they have arrived."""
+        if not way:
+            arrived()
+            return
+        hop, now = way[0], self._clock.now
+        wire = self._wire_of(hop)
+        begin = max(now, self._free.get(hop, 0))
+        self._free[hop] = begin + wire.busy_ns(count)
+        self._clock.at(begin + wire.arrival_ns(count), self.forward, way[1:], count, arrived)
+
+    def busy(self) -> dict[Hop, int]:
+        """Return how much longer links are busy that are [ns]."""
+        now = self._clock.now
+        return {hop: free - now for hop, free in self._free.items() if free > now}

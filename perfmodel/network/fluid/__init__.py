@@ -1,0 +1,1 @@
+"""Bandwidth, latency and sharing of links that serve in a fixed order."""

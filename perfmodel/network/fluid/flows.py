@@ -1,0 +1,49 @@
+"""What the messages of a schedule ask of the links."""
+
+from collections.abc import Iterable, Sequence
+
+from fred_hw.progress import track
+from perfmodel.collectives.transfer import RingPass, Transfer
+from perfmodel.topology.graph import Hops, Topology
+
+from .flow import FluidFlow
+from .turns import Turn
+
+__all__ = ["as_flows"]
+
+
+def as_flows(
+    topology: Topology,
+    messages: Sequence[Transfer | RingPass],
+    turns: Iterable[Turn] = (),
+    *,
+    urgent: bool = False,
+) -> tuple[FluidFlow, ...]:
+    """Return what each message, or pass around a ring, asks of the links.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where they run.
+    messages : sequence of Transfer or RingPass
+        Those of a schedule.
+    turns : iterable of Turn
+        Rounds of switches; the first message of each takes the switch for all of it.
+    urgent : bool
+        Whether they go before others that are under way.
+    """
+    latencies: dict[Hops, float] = {}
+    taken: dict[int, list[tuple[int, float]]] = {}
+    for turn in turns:
+        taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
+
+    def latency_s(hops: Hops) -> float:
+        if hops not in latencies:
+            latencies[hops] = topology.latency_s(hops, urgent=urgent)
+        return latencies[hops]
+
+    flows: list[FluidFlow] = []
+    for number, item in enumerate(track(messages, "messages")):
+        loads, late_s = (*item.loads(), *taken.get(number, ())), item.late_s(latency_s)
+        flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after))
+    return tuple(flows)

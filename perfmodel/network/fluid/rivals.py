@@ -1,0 +1,59 @@
+"""Which of some groups keep each other waiting inside switches, whenever they run."""
+
+from collections.abc import Sequence
+from itertools import chain, product
+
+from perfmodel.collectives.select import PUBLISHED, build_schedule
+from perfmodel.collectives.transfer import RingPass, Transfer
+from perfmodel.topology.graph import Topology
+
+from .turns import turns
+
+__all__ = ["Rivals", "rivals"]
+
+Rivals = dict[tuple[int, frozenset[int]], float]
+"""Bytes of a group, for a byte of its vector, that others wait for: by switch, and by the numbers
+of all groups that wait for each other there, itself included."""
+
+
+def rivals(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str = PUBLISHED
+) -> list[Rivals]:
+    """Return whom the flows of each group take turns with, if any of them may run at any time.
+
+    Rounds are those of :func:`perfmodel.network.fluid.turns.turns` for all groups together. Groups
+    of one round do not wait for each other; where there are more than two rounds, all do.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where they run.
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    groups : sequence of sequence of int
+        NPUs of each group; groups may have members in common.
+    algorithm : str
+        As for ``build_schedule``.
+    """
+    found: list[Rivals] = [{} for _ in groups]
+    if not topology.interconnects or len(groups) < 2:
+        return found
+    own: list[tuple[int, int, float]] = []  # group, step and bytes of each message
+    numbered: list[list[tuple[int, Transfer | RingPass]]] = []
+    for number, group in enumerate(groups):
+        schedule = build_schedule(topology, pattern, [group], 1.0, algorithm, lockstep=True)
+        messages = [one for one in schedule.messages if one.joins]
+        numbered.append(list(enumerate(messages, len(own))))
+        own += [(number, step, one.payload_bytes) for step, one in enumerate(messages)]
+    rounds: dict[tuple[int, int], list[list[int]]] = {}
+    for turn in turns(topology, numbered):
+        at = turn.switch, own[turn.messages[0]][1]
+        rounds.setdefault(at, []).append([*turn.messages])
+    for (switch, _), parts in rounds.items():
+        every = [[*chain.from_iterable(parts)]] if len(parts) > 2 else product(*parts)
+        for messages in every:
+            among = switch, frozenset(own[one][0] for one in messages)
+            for one in messages:
+                number, _, payload_bytes = own[one]
+                found[number][among] = found[number].get(among, 0.0) + payload_bytes
+    return found

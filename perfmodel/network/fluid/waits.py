@@ -1,0 +1,49 @@
+"""What sources wait for acks, where they send to one destination after another."""
+
+from collections.abc import Iterable
+
+from perfmodel.collectives.transfer import RingPass, Transfer
+from perfmodel.topology.graph import Topology
+
+__all__ = ["ack_s", "waits_s"]
+
+
+def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: int = 0) -> float:
+    """Return how long the source that changes destination most often waits for acks [s].
+
+    A source goes on to another phase of its circuit, or to another destination, only when all
+    that it has sent is acknowledged: a way there, which the head of the next burst takes too, and
+    a way back. It sends all of its data of a phase in one burst.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where the messages run.
+    messages : iterable of Transfer or RingPass
+        Those of a collective.
+    more : int
+        Changes beside those inside the collective.
+    """
+    if not topology.waits_for_acks:
+        return 0.0
+    # By those who send together; who sends alone may do so in several sets.
+    ends: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+    longest_s = 0.0
+    for item in messages:
+        for sources, targets, hops in item.sends():
+            ends.setdefault(sources, set()).add(targets)
+            longest_s = max(longest_s, topology.latency_s(hops))
+    flows: dict[int, int] = {}
+    for sources, targets in ends.items():
+        for source in sources:
+            flows[source] = flows.get(source, 0) + len(targets)
+    changes = max(flows.values(), default=1) - 1 + more
+    return changes * 2 * longest_s
+
+
+def ack_s(topology: Topology, messages: Iterable[Transfer | RingPass]) -> float:
+    """Return how long after the end of some messages their sources know of it [s]."""
+    if not topology.waits_for_acks:
+        return 0.0
+    ways = (hops for item in messages for _, _, hops in item.sends())
+    return max(map(topology.latency_s, ways), default=0.0)

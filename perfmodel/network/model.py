@@ -1,0 +1,126 @@
+"""What a network model is, and all that there are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from fred_hw.choices import not_one_of
+from fred_hw.errors import InputError
+from fred_hw.registry import Registry
+from perfmodel.collectives.schedule import Schedule
+from perfmodel.topology.graph import Topology
+
+__all__ = [
+    "NETWORK_MODELS",
+    "CannotTimeError",
+    "Conditions",
+    "NetworkModel",
+    "Timed",
+    "find_model",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What else is on the network when a schedule runs.
+
+    Parameters
+    ----------
+    beside : tuple of Schedule
+        Schedules that may run at any time meanwhile: switches need paths for all of them.
+    urgent : bool
+        Whether the schedule goes before others that are under way.
+    changes : int
+        How often a source changes to the schedule from other destinations.
+    second_first : bool
+        Whether the second half of the data is the more urgent one, where the halves of a collective
+        are on two virtual channels of a mesh, as in phases of DP (docs/mesh.md).
+    """
+
+    beside: tuple[Schedule, ...] = ()
+    urgent: bool = False
+    changes: int = 0
+    second_first: bool = False
+
+
+class CannotTimeError(InputError):
+    """A network model cannot time a schedule."""
+
+
+class Timed(Protocol):
+    """A schedule of one byte on a topology; times and loads of other sizes follow from it.
+
+    Attributes
+    ----------
+    loads : tuple of (int, float)
+        Link, and the bytes that cross it for each byte of the vector.
+    ack_s : float
+        From the end of the schedule until its sources know of it [s].
+    assumptions : tuple of str
+        What the model assumes about this schedule.
+    """
+
+    @property
+    def loads(self) -> tuple[tuple[int, float], ...]: ...
+
+    @property
+    def ack_s(self) -> float: ...
+
+    @property
+    def assumptions(self) -> tuple[str, ...]: ...
+
+    def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
+        """Return the time of a vector that is sent in chunks [s].
+
+        Parameters
+        ----------
+        size_bytes, chunk_bytes : float
+            The vector, and a chunk of it, which is at most the vector [B].
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkModel:
+    """A way to find the time of a schedule.
+
+    Parameters
+    ----------
+    description : str
+        What the model has, for help texts.
+    prepare : callable
+        Returns a ``Timed`` of a topology, a schedule of one byte and ``Conditions``. It raises
+        ``CannotTimeError`` for a schedule that the model cannot time.
+    chunk_bytes : callable
+        Returns the size of chunks of a vector on a topology, if the user gives none [B].
+    lockstep : bool
+        Whether it takes a pass around a ring as one item of the schedule.
+    in_network : bool
+        Whether it can time transfers that join or fork in switches.
+    never_faster_than_links : bool
+        Whether no link carries more in the model than its bandwidth allows.
+    """
+
+    description: str
+    prepare: Callable[[Topology, Schedule, Conditions], Timed]
+    chunk_bytes: Callable[[Topology, float], float]
+    lockstep: bool = True
+    in_network: bool = True
+    never_faster_than_links: bool = True
+
+
+NETWORK_MODELS: Registry[NetworkModel] = Registry("perfmodel.network.models", "network model")
+"""Network models by name; each is registered by a module of ``network/models``."""
+
+
+def find_model(name: str) -> NetworkModel:
+    """Return the network model of a name.
+
+    Raises
+    ------
+    InputError
+        There is no such model.
+    """
+    if name not in NETWORK_MODELS:
+        raise InputError("network_model", "", not_one_of(name, tuple(NETWORK_MODELS)))
+    return NETWORK_MODELS[name]

@@ -1,0 +1,1 @@
+"""Network models, each registered by the module that holds it."""

@@ -1,0 +1,82 @@
+"""Network model ``fluid``: bandwidth, latency and sharing of links."""
+
+from perfmodel.collectives.schedule import Schedule
+from perfmodel.collectives.select import chunk_bytes
+from perfmodel.network.fluid.acked_links import acked_capacities
+from perfmodel.network.fluid.endpoints import endpoint_s
+from perfmodel.network.fluid.flows import as_flows
+from perfmodel.network.fluid.pipeline import Pipeline
+from perfmodel.network.fluid.turns import Turn, turns
+from perfmodel.network.fluid.waits import ack_s, waits_s
+from perfmodel.network.model import NETWORK_MODELS, Conditions, NetworkModel
+from perfmodel.topology.graph import Topology
+
+__all__ = ["Fluid", "pieces"]
+
+
+class Fluid:
+    """A schedule of one byte as flows that share links; see ``network.model.Timed``.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    schedule : Schedule
+        Of one byte, with each pass around a ring as one item.
+    conditions : Conditions
+        What else is on the network.
+    """
+
+    def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:
+        self._topology, self._schedule = topology, schedule
+        messages, rounds = schedule.messages, _turns(topology, schedule, conditions)
+        flows = as_flows(topology, messages, rounds, urgent=conditions.urgent)
+        self._pipeline = Pipeline(flows, acked_capacities(topology, messages))
+        carried: dict[int, float] = {}
+        for flow in flows:
+            for link, load in flow.loads:
+                carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
+        self.loads = tuple(sorted(carried.items()))
+        self.ack_s = ack_s(topology, messages)
+        self.assumptions: tuple[str, ...] = ()
+        self.waits_s = waits_s(topology, messages, conditions.changes)
+        """How long sources wait for acks [s], except for waits that endpoints count themselves."""
+        if topology.endpoint is not None:
+            self.waits_s -= waits_s(topology, messages)
+
+    def time_s(self, size_bytes: float, chunk_bytes: float, *, alone: bool = False) -> float:
+        """Return the time of a vector in chunks [s].
+
+        With ``alone`` acks of endpoints come as soon as they can, by which a little more data may
+        take a little less.
+        """
+        moved_s = self._pipeline.time_s(size_bytes, chunk_bytes)
+        messages, pattern = self._schedule.messages, self._schedule.pattern
+        more_s = endpoint_s(self._topology, messages, size_bytes, moved_s, pattern, alone=alone)
+        return moved_s + self.waits_s + more_s
+
+
+def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> list[Turn]:
+    """Return the rounds of switches that messages of the schedule are in."""
+    if not topology.interconnects:
+        return []
+    count = end = len(schedule.messages)
+    groups = schedule.groups
+    for other in conditions.beside:  # which may have members in common
+        groups.append(list(enumerate(other.messages, end)))
+        end += len(other.messages)
+    rounds = turns(topology, groups)
+    mine = [Turn(one.switch, tuple(i for i in one.messages if i < count)) for one in rounds]
+    return [one for one in mine if one.messages]
+
+
+def pieces(topology: Topology, size_bytes: float) -> float:
+    """Return the size of chunks [B]: endpoints take one step after the other with all data."""
+    return chunk_bytes(size_bytes) if topology.endpoint is None else size_bytes
+
+
+NETWORK_MODELS.add(
+    "fluid",
+    NetworkModel("bandwidth, latency and sharing of links", Fluid, pieces),
+    rank=0,
+)

@@ -1,0 +1,27 @@
+"""Network model ``loggops``: of schedules of ranks without a topology, see ``chakra.loggops``."""
+
+from typing import NoReturn
+
+from perfmodel.collectives.schedule import Schedule
+from perfmodel.network.model import NETWORK_MODELS, CannotTimeError, Conditions, NetworkModel
+from perfmodel.topology.graph import Topology
+
+__all__: list[str] = []
+
+
+def _refuse(_topology: Topology, _schedule: Schedule, _conditions: Conditions) -> NoReturn:
+    able = ", ".join(name for name in NETWORK_MODELS if name != "loggops")
+    message = f"must be {able} for a topology, not loggops, which takes GOAL schedules and traces"
+    raise CannotTimeError("network_model", "", message)
+
+
+NETWORK_MODELS.add(
+    "loggops",
+    NetworkModel(
+        "LogGOPS parameters, for GOAL schedules and traces",
+        _refuse,
+        chunk_bytes=lambda _, size_bytes: size_bytes,
+        in_network=False,
+    ),
+    rank=4,
+)

@@ -1,0 +1,1 @@
+"""Packets of endpoints over routers and switches, as in RTL."""

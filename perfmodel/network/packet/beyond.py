@@ -1,0 +1,33 @@
+"""Times of large vectors from simulations of smaller ones."""
+
+from collections.abc import Callable
+
+from perfmodel.switch_timing.endpoint import EndpointTiming
+
+__all__ = ["beyond_s"]
+
+_MOST_CHUNKS = 16
+"""Most chunks for each state machine that are simulated."""
+
+
+def beyond_s(
+    size_bytes: float, timing: EndpointTiming, simulated_s: Callable[[float], float]
+) -> float:
+    """Return the time of a vector [s], of which no more is simulated than some chunks.
+
+    Beyond these chunks each further byte takes as long as a byte of their second half.
+
+    Parameters
+    ----------
+    size_bytes : float
+        The vector [B].
+    timing : EndpointTiming
+        Endpoints that move it.
+    simulated_s : callable
+        Time of so many bytes [s].
+    """
+    most_bytes = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
+    if size_bytes <= most_bytes:
+        return simulated_s(size_bytes)
+    whole_s, half_s = simulated_s(most_bytes), simulated_s(most_bytes / 2)
+    return whole_s + (size_bytes / most_bytes - 1) * 2 * max(0.0, whole_s - half_s)

@@ -1,0 +1,78 @@
+"""Packets of a member of a ring, sent again from the oldest where no ack comes in time, in cycles.
+
+A less urgent ring may have to wait for so long that packets which are on their way are sent once
+more (docs/protocol.md). Whoever expects other ones drops them, but links carry them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from perfmodel.clock import Clock
+
+from .go_back import GoBack
+from .packets import Packet
+
+__all__ = ["Flow"]
+
+
+class _Kept(NamedTuple):
+    """Flits of a packet, and what is called with it when its first flit comes."""
+
+    flits: int
+    came: Callable[[Packet], object]
+
+
+class Flow(GoBack):
+    """Packets in the order in which they are read, numbered from 0 on.
+
+    Parameters
+    ----------
+    clock : Clock
+        The time [cycles].
+    timeout_cycles, window : int
+        After so long without progress packets are sent again, and so many are sent that are not
+        acknowledged.
+    circuit, path : int, sequence of int
+        Of all of them.
+    send : callable
+        Called with the next one, which says what it is when it starts.
+    """
+
+    def __init__(
+        self,
+        clock: Clock[float],
+        timeout_cycles: int,
+        window: int,
+        circuit: int,
+        path: Sequence[int],
+        send: Callable[[Packet], object],
+    ) -> None:
+        super().__init__(clock, timeout_cycles)
+        self._circuit, self._path, self._send, self._window = circuit, path, send, window
+        self._packets: list[_Kept] = []
+
+    def add(self, flits: int, came: Callable[[Packet], object]) -> None:
+        """Send a packet behind those before it."""
+        self._packets.append(_Kept(flits, came))
+        self._count += 1
+        self._next()
+
+    def heard(self, number: int) -> None:
+        """Take an ack, which names the packet that is expected."""
+        if number > self._oldest:
+            self._progress(number)
+            self._next()
+
+    def _next(self) -> None:
+        full = self._following - self._oldest >= self._window
+        if self._following < self._count and not self._offered and not full:
+            self._offered = True
+            flits = self._packets[self._following].flits
+            self._send(Packet(self._circuit, flits, self._path, self._come, self._starts))
+
+    def _come(self, packet: Packet) -> None:
+        self._packets[packet.number].came(packet)
+
+    def _starts(self, packet: Packet) -> None:
+        packet.number = self.start()
+        packet.flits = self._packets[packet.number].flits

@@ -1,0 +1,88 @@
+"""Sizes and latencies of routers, switches and links, as packets meet them, in cycles."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from perfmodel.clock import ROUNDING_CYCLES
+from perfmodel.switch_timing.endpoint import EndpointTiming
+from perfmodel.topology.graph import Topology
+
+__all__ = ["Sizes", "router_sizes"]
+
+_AROUND_FLITS = 6
+"""Around the queue of a switch's output (``OutputPort.depth``)."""
+_MESSAGE_CYCLES = 5
+"""Of an ack of a unicast through a switch, which does not cross the interconnect: from what comes
+to what leaves 1 in the ``Deframer``, 3 in the ``Acknowledger`` and 1 in the ``Sender``, as each
+says."""
+
+
+class Sizes(NamedTuple):
+    """What routers and links are.
+
+    Parameters
+    ----------
+    circuits : int
+        Circuits in use, 0 the most urgent.
+    packet_flits, buffer_flits : int
+        A largest packet, and a queue.
+    hop_cycles, follow_cycles, message_cycles, link_cycles : float
+        From the first flit on a link to it on the next one; likewise of a packet behind another one
+        on the same path, which has stayed; of an ack; and over a link.
+    credit_cycles : float
+        From the last flit that leaves a queue until its sender knows.
+    paces : mapping of int to float
+        Cycles from flit to flit on links on which it is more than one.
+    inside_flits : float
+        Of a path, that an output has room for besides.
+    short_again : bool
+        Whether the next packet of a queue goes right behind one of a flit, without a turn.
+    ports : mapping of int to int
+        Ports that links end at, in whose order queues take turns; their own numbers where it is
+        not known.
+    """
+
+    circuits: int
+    packet_flits: int
+    buffer_flits: int
+    hop_cycles: float
+    follow_cycles: float
+    message_cycles: float
+    link_cycles: float
+    credit_cycles: float
+    paces: Mapping[int, float] = MappingProxyType({})
+    inside_flits: float = 0.0
+    short_again: bool = False
+    ports: Mapping[int, int] = MappingProxyType({})
+
+
+def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
+    """Return what routers or switches, and links, with endpoints are.
+
+    In a switch a queue has room again when what leaves it is behind the interconnect, and a path is
+    given to somebody else two cycles after a packet has started (``Matching``): one of a flit is
+    over by then, and the next one of its queue is on the path.
+    """
+    hz, protocol = timing.clock.hz, timing.record.spec.protocol
+    link = next(one for one in topology.links if one.source == 0)
+    node = topology.nodes[link.target]
+    link_cycles, node_cycles = link.latency_s * hz, node.latency_s * hz
+    hop_cycles = link_cycles + node_cycles
+    message_cycles = topology.message_cycles
+    trip = 2 * link_cycles + timing.record.endpoint.credit_cycles + topology.inside_cycles
+    paces = {n: link.bytes_per_s / one.bytes_per_s for n, one in enumerate(topology.links)}
+    return Sizes(
+        circuits=circuits,
+        packet_flits=protocol.packet_flits,
+        buffer_flits=protocol.buffer_flits,
+        hop_cycles=hop_cycles,
+        follow_cycles=hop_cycles - topology.sooner_cycles - node.sooner_s * hz,
+        message_cycles=_MESSAGE_CYCLES if message_cycles is None else message_cycles,
+        link_cycles=link_cycles,
+        credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
+        paces={number: pace for number, pace in paces.items() if pace > 1 + ROUNDING_CYCLES},
+        inside_flits=topology.inside_cycles + _AROUND_FLITS if topology.inside_cycles else 0,
+        short_again=topology.inside_cycles > 0,
+        ports={number: topology.port_of(number) for number in range(len(topology.links))},
+    )

@@ -1,0 +1,377 @@
+"""Simulated time and link loads of a collective."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, inf, isfinite
+from weakref import WeakKeyDictionary
+
+from fred_hw.checks import check_int
+from fred_hw.errors import InputError
+from fred_hw.progress import track
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.schedule import ROOTED, Schedule
+from perfmodel.collectives.select import PUBLISHED, build_schedule, candidates
+from perfmodel.collectives.streaming import STREAMS, build_stream
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.topology.graph import Topology
+
+from .fluid.task import Profile
+from .model import CannotTimeError, Conditions, Timed, find_model
+
+__all__ = ["FLUID", "CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
+
+FLUID = "fluid"
+"""Name of the network model that is taken where none is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """Load of one link.
+
+    Parameters
+    ----------
+    link : str
+        Its ends, ``npu_0 -> l1_0``.
+    carried_bytes : float
+        Bytes that crossed it [B].
+    utilisation : float
+        Share of the time of the collective that it was occupied, 0 to 1.
+    """
+
+    link: str
+    carried_bytes: float
+    utilisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveResult:
+    """What the simulation of a collective found.
+
+    Parameters
+    ----------
+    topology, pattern, algorithm, network_model : str
+        What ran where, by which algorithm, and how its time was found.
+    algorithm_name : str
+        By which name that is asked for: one of ``algorithm.ALGORITHMS``, or ``published``.
+    groups : tuple
+        NPUs of each group.
+    size_bytes : float
+        The whole vector of a group [B].
+    chunks : int
+        Pieces that the vector was cut into.
+    time_s : float
+        From the start to the last byte at the last NPU [s].
+    npu_bandwidth_bytes_per_s : float
+        Endpoint equivalent [B/s] in the largest group of N: what an endpoint algorithm would have
+        to send in this time, per NPU. 2 (N - 1)/N size / time for an all-reduce, half of it for a
+        reduce-scatter, an all-gather or an all-to-all, size / time for a broadcast or a reduce.
+    bytes_per_npu : float
+        Sent by the NPU that sends most [B].
+    bottleneck : LinkLoad
+        The link that was occupied longest.
+    links : tuple of LinkLoad
+        All links that carried something, in the order of the topology.
+    provenance : Provenance
+        Timing records used and assumptions made.
+    """
+
+    topology: str
+    pattern: str
+    algorithm: str
+    algorithm_name: str
+    network_model: str
+    groups: tuple[tuple[int, ...], ...]
+    size_bytes: float
+    chunks: int
+    time_s: float
+    npu_bandwidth_bytes_per_s: float
+    bytes_per_npu: float
+    bottleneck: LinkLoad
+    links: tuple[LinkLoad, ...]
+    provenance: Provenance
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What runs, by which algorithm, and how its time is found: of any size.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
+    groups : tuple of tuple of int
+        NPUs of each group, all at once.
+    algorithm : str
+        ``published``, or one of ``algorithm.ALGORITHMS``; streams have one for each topology.
+    network_model : str
+        One of ``model.NETWORK_MODELS``.
+    beside : tuple of tuple of int
+        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+    urgent, changes, second_first : bool, int, bool
+        As of ``model.Conditions``.
+    """
+
+    pattern: str
+    groups: Groups
+    algorithm: str
+    network_model: str
+    beside: Groups = ()
+    urgent: bool = False
+    changes: int = 0
+    second_first: bool = False
+
+    def schedule(self, topology: Topology, groups: Groups) -> Schedule:
+        """Return the schedule of one byte of some groups."""
+        if self.pattern in STREAMS:
+            return build_stream(topology, self.pattern, groups, 1.0)
+        lockstep = find_model(self.network_model).lockstep
+        how = (self.pattern, groups, 1.0, self.algorithm)
+        return build_schedule(topology, *how, lockstep=lockstep)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A schedule of one byte, and its times; sizes only scale them."""
+
+    schedule: Schedule
+    timed: Timed
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What algorithm and network model take for granted."""
+        return (*self.schedule.assumptions, *self.timed.assumptions)
+
+
+_KEPT = 256
+_prepared: WeakKeyDictionary[Topology, dict[Request, _Prepared]] = WeakKeyDictionary()
+
+
+def run_collective(
+    topology: Topology,
+    pattern: str,
+    size_bytes: float,
+    group: Sequence[int] | None = None,
+    chunks: int | None = None,
+    algorithm: str = "auto",
+    network_model: str = FLUID,
+) -> CollectiveResult:
+    """Simulate a collective over one group.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    size_bytes : float
+        The whole vector [B], above 0: what each member has before an all-reduce, a reduce-scatter
+        or a reduce, what each has after an all-gather or a broadcast, and what each sends and
+        keeps in an all-to-all.
+    group : sequence of int or None
+        NPUs that take part; all if None. A broadcast or a reduce has its root first.
+    chunks : int or None
+        Pieces to cut the vector into; as many as the network model makes if None.
+    algorithm : str
+        ``auto`` for the fastest of those that fit, ``published`` for the choice of those who
+        published the wafers, or one of ``algorithm.ALGORITHMS``.
+    network_model : str
+        One of ``model.NETWORK_MODELS``.
+
+    Raises
+    ------
+    InputError
+        An argument is not allowed, or the network model cannot time the schedule.
+    """
+    members = range(topology.npus) if group is None else group
+    return run_collectives(
+        topology, pattern, size_bytes, [members], chunks, algorithm, network_model
+    )
+
+
+def run_collectives(
+    topology: Topology,
+    pattern: str,
+    size_bytes: float,
+    groups: Sequence[Sequence[int]],
+    chunks: int | None = None,
+    algorithm: str = "auto",
+    network_model: str = FLUID,
+    *,
+    second_first: bool = False,
+) -> CollectiveResult:
+    """Simulate the same collective over several groups at once, ``size_bytes`` in each.
+
+    The other parameters and the errors are those of :func:`run_collective`; ``second_first`` is as
+    of ``model.Conditions``.
+    """
+    if not (isfinite(size_bytes) and size_bytes > 0):
+        raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
+    model = find_model(network_model)
+    if chunks is None:
+        piece = model.chunk_bytes(topology, size_bytes)
+        chunks = ceil(size_bytes / piece)
+    else:
+        _check_chunks(chunks)
+        piece = size_bytes / chunks
+    asked = Request(
+        pattern, _as_tuples(groups), algorithm, network_model, second_first=second_first
+    )
+    request = _chosen(topology, asked, size_bytes, piece)
+    prepared = _prepare(topology, request)
+    schedule = prepared.schedule
+    time_s = prepared.timed.time_s(size_bytes, piece)
+    sent: dict[int, float] = {}
+    for message in schedule.messages:
+        for source in message.sources:
+            sent[source] = sent.get(source, 0.0) + message.payload_bytes * size_bytes
+    links = [
+        LinkLoad(
+            topology.link_name(index),
+            share * size_bytes,
+            share * size_bytes / topology.capacities[index] / time_s,
+        )
+        for index, share in prepared.timed.loads
+    ]
+    return CollectiveResult(
+        topology=topology.name,
+        pattern=pattern,
+        algorithm=schedule.algorithm,
+        algorithm_name=request.algorithm,
+        network_model=network_model,
+        groups=tuple(part.members for part in schedule.parts),
+        size_bytes=size_bytes,
+        chunks=chunks,
+        time_s=time_s,
+        npu_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
+        bytes_per_npu=max(sent.values()),
+        bottleneck=max(links, key=lambda load: load.utilisation),
+        links=tuple(links),
+        provenance=topology.provenance.plus(*prepared.assumptions),
+    )
+
+
+def profile(
+    topology: Topology,
+    pattern: str,
+    size_bytes: float,
+    groups: Sequence[Sequence[int]],
+    algorithm: str = PUBLISHED,
+    beside: Sequence[Sequence[int]] = (),
+    *,
+    urgent: bool = False,
+    changes: int = 0,
+    second_first: bool = False,
+    network_model: str = FLUID,
+) -> tuple[Profile, tuple[str, ...]]:
+    """Simulate a collective or a stream; return its profile and what it takes for granted.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern : str
+        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
+    size_bytes : float
+        The whole vector of each group [B], above 0.
+    groups : sequence of sequence of int
+        NPUs of each group, all at once.
+    algorithm : str
+        Of a collective, as for :func:`run_collective`; streams have one for each topology.
+    beside : sequence of sequence of int
+        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+    urgent : bool
+        Whether it goes before others that are under way.
+    changes : int
+        How often a source changes to it from other destinations.
+    second_first : bool
+        As for :func:`run_collectives`.
+    network_model : str
+        One of ``model.NETWORK_MODELS``.
+    """
+    piece = find_model(network_model).chunk_bytes(topology, size_bytes)
+    asked = Request(
+        pattern,
+        _as_tuples(groups),
+        algorithm,
+        network_model,
+        _as_tuples(beside),
+        urgent,
+        changes,
+        second_first,
+    )
+    prepared = _prepare(topology, _chosen(topology, asked, size_bytes, piece))
+    timed = prepared.timed
+    loads = tuple((link, share * size_bytes) for link, share in timed.loads)
+    return Profile(timed.time_s(size_bytes, piece), loads, timed.ack_s), prepared.assumptions
+
+
+def _as_tuples(groups: Sequence[Sequence[int]]) -> Groups:
+    return tuple(map(tuple, groups))
+
+
+def _chosen(topology: Topology, asked: Request, size_bytes: float, piece_bytes: float) -> Request:
+    """Return the request with the algorithm that takes the least time, if that is ``auto``.
+
+    In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
+    least. Algorithms that the network model cannot time are left out.
+    """
+    if asked.algorithm != "auto" or asked.pattern in STREAMS:
+        return asked
+    fit = candidates(topology, asked.pattern, asked.groups, asked.beside)
+    least_s = dict.fromkeys(fit, 0.0)
+    if find_model(asked.network_model).never_faster_than_links:
+        for name in fit[1:]:
+            bound_s = ALGORITHMS[name].least_s
+            least_s[name] = bound_s(topology, asked.pattern, asked.groups, size_bytes)
+    times_s: dict[Request, float] = {}
+    problem: CannotTimeError | None = None
+    for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
+        if least_s[name] <= min(times_s.values(), default=inf):
+            request = replace(asked, algorithm=name)
+            try:
+                timed = _prepare(topology, request).timed
+                times_s[request] = timed.time_s(size_bytes, piece_bytes)
+            except CannotTimeError as error:
+                problem = problem or error
+    if problem and not times_s:
+        raise problem
+    return min(times_s, key=times_s.__getitem__)
+
+
+def _prepare(topology: Topology, request: Request) -> _Prepared:
+    """Return a schedule of one byte and its times, remembered for each topology."""
+    known = _prepared.setdefault(topology, {})
+    if request not in known:
+        schedule = request.schedule(topology, request.groups)
+        # Only paths inside switches depend on who else may be under way.
+        beside = request.beside if topology.interconnects else ()
+        conditions = Conditions(
+            tuple(request.schedule(topology, (group,)) for group in beside),
+            request.urgent,
+            request.changes,
+            request.second_first,
+        )
+        timed = find_model(request.network_model).prepare(topology, schedule, conditions)
+        if len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        known[request] = _Prepared(schedule, timed)
+    return known[request]
+
+
+def _check_chunks(chunks: int) -> None:
+    try:
+        check_int("chunks", chunks, minimum=1, maximum=1 << 14)
+    except (TypeError, ValueError) as error:
+        raise InputError("", "", str(error)) from None
+
+
+def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:
+    """Return what an endpoint algorithm would send per NPU in the largest group [B]."""
+    members = max(len(part.members) for part in schedule.parts)
+    if schedule.pattern in ROOTED:
+        return size_bytes
+    phases = 2 if schedule.pattern == "all_reduce" else 1
+    return phases * (members - 1) / members * size_bytes

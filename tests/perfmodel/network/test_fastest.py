@@ -1,0 +1,121 @@
+"""The algorithm that `auto` takes is never slower than any that fits."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.algorithms import direct as direct_module
+from perfmodel.collectives.schedule import PATTERNS, Schedule
+from perfmodel.collectives.select import build_schedule
+from perfmodel.network.run import CollectiveResult, profile, run_collective, run_collectives
+from perfmodel.topology.parse import FABRICS, shared_topology
+from tests.examples import examples
+
+GIB = 1 << 30
+WAFERS = [*FABRICS, "mesh:3x3", "mesh:4x4", "mesh:6x1", "mesh:2x5"]
+WAFERS.append(str(Path(__file__).parents[1] / "collectives" / "blocks.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("topology", "group", "one", "both"),
+    [("mesh:4x4", range(16), 2684.4, 1342.2), ("mesh:5x4", [0, 1, 5, 6], 2147.5, 1073.7)],
+)
+def test_second_ring_uses_the_other_direction_of_all_links(
+    topology: str, group: list[int], one: float, both: float
+) -> None:
+    mesh = shared_topology(topology, "ideal")
+    names = {"ring": one, "bidirectional_ring": both, "auto": both, "published": one}
+    if len(group) == mesh.npus:
+        names["published"] = both  # in two dimensions
+    for name, time_us in names.items():
+        found = run_collective(mesh, "all_reduce", GIB, group, algorithm=name)
+        assert found.time_s * 1e6 == pytest.approx(time_us, rel=1e-3), name
+
+
+@examples(60)
+@given(data=st.data())
+def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
+    wafer = shared_topology(data.draw(st.sampled_from(WAFERS)))
+    order = data.draw(st.permutations(range(wafer.npus)))
+    size = data.draw(st.integers(2, wafer.npus))
+    count = data.draw(st.integers(1, wafer.npus // size))
+    groups = [order[i * size : (i + 1) * size] for i in range(count)]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+
+    def run(algorithm: str) -> CollectiveResult:
+        return run_collectives(wafer, pattern, size_bytes, groups, algorithm=algorithm)
+
+    auto = run("auto")
+    tried = 0
+    for name in ("published", *ALGORITHMS):
+        try:
+            other = run(name)
+        except InputError:
+            continue  # it does not fit
+        tried += 1
+        assert auto.time_s <= other.time_s, name
+    assert tried >= 5
+    assert auto.time_s == run(auto.algorithm_name).time_s
+
+
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("size_bytes", [64.0, 1e4, 1e6, 1e9])
+def test_auto_is_never_slower_than_messages_for_each_pair_of_many(
+    pattern: str, size_bytes: float
+) -> None:
+    mesh = shared_topology("mesh:13x5")
+    groups = [range(65)]
+    auto = run_collective(mesh, pattern, size_bytes, algorithm="auto")
+    direct = run_collective(mesh, pattern, size_bytes, algorithm="direct")
+    assert direct_module.least_s(mesh, pattern, groups, size_bytes) <= direct.time_s
+    assert auto.time_s <= direct.time_s
+    assert profile(mesh, pattern, size_bytes, groups, "auto")[0].time_s == auto.time_s
+
+
+def test_many_messages_are_built_where_they_may_be_fastest_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[str] = []
+    real = build_schedule
+
+    def build(*arguments: Any, **options: Any) -> Schedule:
+        built.append(arguments[4])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr("perfmodel.network.run.build_schedule", build)
+    mesh = shared_topology("mesh:13x5")
+    assert run_collective(mesh, "all_gather", 1e9).algorithm_name != "direct"
+    assert built and "direct" not in built
+    assert run_collective(mesh, "all_gather", 1e3).algorithm_name == "direct"
+    assert "direct" in built
+
+
+@examples(60)
+@given(data=st.data())
+def test_no_direct_collective_takes_less_than_its_bound(data: st.DataObject) -> None:
+    wafer = shared_topology(data.draw(st.sampled_from(WAFERS)))
+    order = data.draw(st.permutations(range(wafer.npus)))
+    size = data.draw(st.integers(2, wafer.npus))
+    groups = [order[i : i + size] for i in range(0, wafer.npus - size + 1, size)]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct_module, "_QUICK", 1)
+        bound_s = direct_module.least_s(wafer, pattern, groups, size_bytes)
+    found = run_collectives(wafer, pattern, size_bytes, groups, algorithm="direct")
+    assert 0 < bound_s <= found.time_s
+
+
+@pytest.mark.parametrize("pattern", ["all_reduce", "all_to_all"])
+def test_a_thousand_npus_have_no_message_for_each_pair(pattern: str) -> None:
+    mesh = shared_topology("mesh:32x32")
+    for name in ("halving_doubling", "double_binary_tree"):
+        found = build_schedule(mesh, pattern, [range(1024)], 1.0, name, lockstep=True)
+        assert len(found.messages) <= 20 * 1024
