@@ -23,6 +23,7 @@ from gen.companions.companion import COMPANIONS
 from gen.level import LEVELS
 from perfmodel import published, published_routers
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.network.model import NETWORK_MODELS
 from perfmodel.studies.section import SECTIONS, Section
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
@@ -211,6 +212,7 @@ def names() -> str:
         (f"`{name}`", ", ".join(one.patterns).replace("_", "-"), one.needs or "anything")
         for name, one in ALGORITHMS.items()
     ]
+    models = [(f"`{name}`", one.description) for name, one in NETWORK_MODELS.items()]
     kinds = [
         (f"`{name}`", ", ".join(f"`{one}`" for one in kind.names))
         for name, kind in TOPOLOGIES.items()
@@ -222,6 +224,7 @@ def names() -> str:
         "Files beside the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
+        "Network models": (NETWORK_MODELS, ("name", "has"), models),
         "Sections of published figures": (SECTIONS, ("name", "ids of its rows begin"), sections),
     }
     for heading, registry in PLAIN.items():

@@ -86,7 +86,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--batch": ("64", "1024"),
     "--control": (),
     "--groups": (str(ROOT / "examples/astra-groups.yaml"), "groups.yaml"),
-    "--network-model": ("fluid", "unaware", "aware", "loggops"),
+    "--network-model": ("fluid", "packet", "unaware", "aware", "loggops"),
     "--loggops": ("L=20", "G=0.333", "O=1e15", "x=1"),
     "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
@@ -125,7 +125,10 @@ _WILD = ("--test", "--section")
 COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (
         ("--topology",),
-        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+        (
+            *("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+            "--network-model",
+        ),
     ),
     "estimate": (
         ("--topology", "--workload"),

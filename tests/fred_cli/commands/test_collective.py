@@ -27,6 +27,35 @@ def test_collective_takes_group_pattern_and_chunks(fred: Fred) -> None:
     assert (said["pattern"], said["chunks"], said["size_bytes"]) == ("broadcast", 3, 1e6)
 
 
+def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
+    how = ("collective", "--topology", "fred-c", "--algorithm", "ring", "--size", "1MB")
+    times = {
+        name: fred.json(*how, "--network-model", name) for name in ("fluid", "aware", "unaware")
+    }
+    assert [one["network_model"] for one in times.values()] == [*times]
+    assert times["unaware"]["time_s"] <= times["aware"]["time_s"]
+    assert fred.json(*how) == times["fluid"]
+    assert "network model" in fred.out(*how)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("aware", "must be fluid or packet for messages that join or fork in switches"),
+        (
+            "loggops",
+            "must be fluid, packet, unaware, aware for a topology, not loggops, "
+            "which takes GOAL schedules and traces",
+        ),
+    ],
+)
+def test_a_network_model_that_cannot_time_a_schedule_is_refused(
+    fred: Fred, model: str, says: str
+) -> None:
+    how = ("--topology", "fred-d", "--algorithm", "published", "--network-model", model)
+    assert fred("collective", *how) == (2, "", f"error: --network-model: {says}\n")
+
+
 def test_collective_says_the_same_to_a_reader(fred: Fred) -> None:
     arguments = ("collective", "--topology", "fred-d", "--size", "64MB")
     said = fred.json(*arguments)
