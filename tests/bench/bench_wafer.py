@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from perfmodel.collectives import run
+from perfmodel.network import run
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.fred_file import FredFile, L1Entry
