@@ -12,6 +12,8 @@ from fred_hw.errors import InputError
 from .output import write_text
 
 if TYPE_CHECKING:
+    from perfmodel.training.request import Request
+
     from .rtl import Beside
     from .rtl_hardware import Hardware
 
@@ -39,7 +41,7 @@ def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, ob
         raise InputError("estimate", given[0], message)
 
 
-def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
+def write_record(beside: "Beside", path: Path, request: "Request") -> None:
     """Write what hardware did.
 
     Parameters
@@ -48,22 +50,22 @@ def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
         What it did.
     path : Path
         The file.
-    how : mapping of str to str
-        ``topology``, ``workload``, ``strategy``, ``placement``, ``algorithm`` and ``compute``.
+    request : Request
+        What was asked for.
     """
     from testbench.measurement import provenance
 
     sha256 = beside.hardware.design().sha256
     record = {
         "schema": SCHEMA,
-        **head(beside.hardware, shlex.join(["fred", *sys.argv[1:]]), how),
+        **head(beside.hardware, shlex.join(["fred", *sys.argv[1:]]), request),
         **provenance([beside.simulator], 1, beside.minutes, verilog_sha256=sha256),
         **counted(beside),
     }
     write_text(record_text(record), path)
 
 
-def head(hardware: "Hardware", command: str, how: Mapping[str, str]) -> dict[str, Any]:
+def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, Any]:
     """Return what a record says of hardware and iteration.
 
     Parameters
@@ -72,14 +74,14 @@ def head(hardware: "Hardware", command: str, how: Mapping[str, str]) -> dict[str
         What does the iteration.
     command : str
         The command that measures it.
-    how : mapping of str to str
-        As for ``write_record``.
+    request : Request
+        What was asked for.
     """
     from fred_hw.reading import read_data
     from perfmodel.topology.parse import said_of
     from perfmodel.workloads.workload import WORKLOADS, workload_path
 
-    workload = how["workload"]
+    topology, workload = request.topology.name, request.workload.name
     job = workload_path(workload) if workload in WORKLOADS else Path(workload)
     return {
         "name": hardware.name,
@@ -87,9 +89,10 @@ def head(hardware: "Hardware", command: str, how: Mapping[str, str]) -> dict[str
         "command": command,
         "hardware": read_data(Path(hardware.source)),
         "changes": dict(hardware.changes),
-        "topology": said_of(how["topology"]) or read_data(Path(how["topology"])),
+        "topology": said_of(topology) or read_data(Path(topology)),
         "workload": read_data(job),
-        **{name: how[name] for name in ("strategy", "placement", "algorithm", "compute")},
+        "strategy": str(request.strategy),
+        **{name: getattr(request, name) for name in ("placement", "algorithm", "compute")},
     }
 
 

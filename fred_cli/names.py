@@ -8,18 +8,17 @@ import click
 from click.shell_completion import CompletionItem
 
 from fred_hw.choices import find_choice
+from perfmodel.training.options import OPTIONS
 
 __all__ = [
     "Named",
-    "algorithm_name",
     "change_key",
-    "compute_name",
     "join_name",
     "loggops_key",
     "names_in",
     "npu_key",
+    "option_value",
     "pattern_name",
-    "placement_name",
     "section_name",
     "test_name",
 ]
@@ -60,11 +59,14 @@ class Named(click.ParamType):
         return [CompletionItem(name) for name in self._names(ctx) if name.startswith(incomplete)]
 
 
-def _compute_models(_context: click.Context) -> Iterable[str]:
-    from perfmodel.training.compute_model import COMPUTE_MODELS
+def option_value(name: str) -> Named:
+    """Return the type of the values of an option of a request."""
 
-    # What is behind a colon is a number.
-    return [name.partition(":")[0] + ":" * (":" in name) for name in COMPUTE_MODELS]
+    def names(_context: click.Context) -> Iterable[str]:
+        # What follows the colon of a name is a number.
+        return [one.partition(":")[0] + ":" * (":" in one) for one in OPTIONS[name].names()]
+
+    return Named(names)
 
 
 def _tests(context: click.Context) -> Iterable[str]:
@@ -102,14 +104,8 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
             yield from _keys(inner, f"{above}{key}.")
 
 
-algorithm_name = Named(
-    names_in("perfmodel.collectives.algorithm", "ALGORITHMS", "auto", "published")
-)
-placement_name = Named(
-    names_in("perfmodel.training.placement.policy", "POLICIES", "auto", "anneal")
-)
 pattern_name = Named(names_in("perfmodel.collectives.schedule", "PATTERNS"))
 join_name = Named(names_in("perfmodel.wafers", "JOINS"))
 section_name = Named(names_in("perfmodel.studies.section", "SECTIONS"))
-compute_name, test_name = Named(_compute_models), Named(_tests)
+test_name = Named(_tests)
 npu_key, change_key, loggops_key = Named(_npu_keys), Named(_spec_keys), Named(_loggops_keys)

@@ -9,30 +9,23 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from fred_hw.choices import find_choice, not_one_of
+from perfmodel.training.options import OPTIONS
 
-from .names import (
-    Named,
-    algorithm_name,
-    change_key,
-    compute_name,
-    names_in,
-    npu_key,
-    placement_name,
-)
+from .names import Named, change_key, names_in, npu_key, option_value
 
 __all__ = [
+    "EQUAL_TERMS",
     "TRAINING_OPTIONS",
     "InputPath",
     "ListingOption",
     "NameChoice",
     "NameOrFile",
     "OutputPath",
-    "algorithm_option",
     "as_json_option",
     "collectives_name",
-    "compute_option",
     "control_option",
     "csv_option",
+    "equal_terms_options",
     "level_option",
     "memory_option",
     "mode_option",
@@ -40,11 +33,12 @@ __all__ = [
     "option_name",
     "optional_topology_option",
     "optional_workload_option",
-    "placement_option",
     "protocol_option",
     "read_npu",
     "read_spec",
     "refuse_given",
+    "request_option",
+    "request_options",
     "schedule_option",
     "seed_option",
     "set_option",
@@ -224,20 +218,6 @@ def _topology_names(*_: object) -> Iterable[str]:
     return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
 
 
-def _compute_models() -> str:
-    from perfmodel.training.compute_model import COMPUTE_MODELS
-
-    models = [f"{name} {model.basis}".strip() for name, model in COMPUTE_MODELS.items()]
-    return f"{', or '.join(models)}."
-
-
-def _placements() -> str:
-    from perfmodel.training.placement.policy import POLICIES
-
-    walks = f"auto (the best of several), anneal, {', '.join(POLICIES)}"
-    return f"Where neighbours matter, as on a mesh: {walks}."
-
-
 def _simulators(_context: object) -> Iterable[str]:
     from testbench.sim.simulator import SIMULATORS
 
@@ -364,36 +344,42 @@ size_option = click.option(
 )
 
 
-def compute_option(default: str = "first-principles") -> Callable[[Any], Any]:
-    """Return the option for the model of compute."""
+def request_option(
+    name: str, default: str | None = None, listing: Callable[[], str] | None = None
+) -> Callable[[Any], Any]:
+    """Return an option of a request, with another default or another help text if given."""
+    option = OPTIONS[name]
     return click.option(
-        "--compute",
-        default=default,
+        f"--{name.replace('_', '-')}",
+        name,
+        default=default or option.default,
         show_default=True,
-        metavar="MODEL",
-        type=compute_name,
+        metavar="NAME",
+        type=option_value(name),
         cls=ListingOption,
-        listing=_compute_models,
+        listing=listing or option.listing,
     )
 
 
-placement_option = click.option(
-    "--placement",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    type=placement_name,
-    cls=ListingOption,
-    listing=_placements,
-)
-algorithm_option = click.option(
-    "--algorithm",
-    default="published",
-    show_default=True,
-    metavar="NAME",
-    type=algorithm_name,
-    help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
-)
+def request_options(command: Any) -> Any:
+    """Add every option of a request that takes a name."""
+    for name in reversed(OPTIONS):
+        command = request_option(name)(command)
+    return command
+
+
+def equal_terms_options(command: Any) -> Any:
+    """Add the options that say how topologies with different NPUs are compared."""
+    command = click.option("--as-is", is_flag=True, help="Compare topologies whose NPUs differ.")(
+        command
+    )
+    return click.option(
+        "--npu-from",
+        metavar="TOPOLOGY",
+        type=topology_name,
+        help="Give all topologies the NPUs of this one. Topologies whose NPUs differ are refused "
+        "without this option and --as-is.",
+    )(command)
 
 
 collectives_name = NameChoice(names_in("fred_hw.wafer.program", "COLLECTIVES"))
@@ -406,14 +392,18 @@ TRAINING_OPTIONS = (
     "topology",
     "workload",
     "strategy",
-    "compute",
-    "placement",
-    "algorithm",
+    *OPTIONS,
     "microbatches",
     "samples",
-    "least-npus",
+    "least_npus",
+    "cp",
+    "ep",
+    "npu_from",
 )
-"""Names in errors of the rooms below that are those of options."""
+"""Fields in errors of lower packages that are options of the same name."""
+
+EQUAL_TERMS = "--npu-from or --as-is"
+"""What error lines call the ways to compare topologies whose NPUs differ."""
 
 
 def refuse_given(*names: str, message: str) -> None:

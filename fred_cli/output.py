@@ -161,12 +161,13 @@ def option_names(*names: str) -> Iterator[None]:
         yield
     except InputError as error:
         for name in names:
+            option = f"--{name.replace('_', '-')}"
             if name in (error.source, error.field) and "" in (error.source, error.field):
-                raise InputError(f"--{name.replace('_', '-')}", "", error.message) from None
+                raise InputError(option, "", error.message) from None
             # Checks of single numbers have the name in front of the message.
             if not error.source and not error.field and error.message.startswith(f"{name} must"):
                 message = error.message.removeprefix(f"{name} ")
-                raise InputError(f"--{name.replace('_', '-')}", "", message) from None
+                raise InputError(option, "", message) from None
         raise
 
 

@@ -93,19 +93,15 @@ class Beside:
         }
 
 
-def iteration_beside_rtl(
-    source: str, fabric: Any, job: Any, found: Any, algorithm: str, *, recorded: bool = False
-) -> Beside:
+def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> Beside:
     """Co-simulate an iteration on hardware.
 
     Parameters
     ----------
     source : str
         File of the hardware.
-    fabric, job, found : Topology, Workload, tuple
-        What was estimated, and what ``simulate`` found.
-    algorithm : str
-        Of collectives, as it was given to ``simulate``: hardware does the same.
+    found : Simulated
+        The iteration as it was simulated; hardware runs the algorithm of its request.
     recorded : bool
         Whether a record is to be written of it.
 
@@ -114,10 +110,11 @@ def iteration_beside_rtl(
     InputError
         The hardware is not that of the topology, or does not do what the iteration asks for.
     """
-    iteration, *_ = found
+    iteration, request = found.iteration, found.request
     hardware = load_hardware(source)
-    hardware.check(fabric)
-    does = hardware.algorithm(fabric, _groups(iteration.placement), algorithm)
+    hardware.check(request.topology)
+    groups = _groups(iteration.placement)
+    does = hardware.algorithm(request.topology, groups, request.algorithm)
     if recorded and hardware.controllers:
         message = "must be of hardware without endpoints at I/O controllers, as it has NPUs alone"
         raise InputError("--record", "", message)
@@ -128,7 +125,7 @@ def iteration_beside_rtl(
             f"({MAX_CYCLES / hardware.clock_hz * 1e3:.1f} ms), not {estimated:,.0f}"
         )
         raise InputError("--rtl", "", message)
-    tasks, link_cycles = hardware_tasks(hardware, fabric, job, found)
+    tasks, link_cycles = hardware_tasks(hardware, found)
     limit = 4 * round(estimated) + 20_000
     begun_s = sum(os.times()[:4])
     run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
@@ -137,17 +134,13 @@ def iteration_beside_rtl(
     return Beside(hardware, *ran, tasks, run.times, run.circuits, minutes)
 
 
-def hardware_tasks(
-    hardware: Hardware, fabric: Any, job: Any, found: Any
-) -> tuple[list[list[Any]], int]:
+def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int]:
     """Return the tasks of all endpoints in an iteration, and the cycles of a link.
 
     Parameters
     ----------
-    hardware : Hardware
-        What does them.
-    fabric, job, found : Topology, Workload, tuple
-        As for ``iteration_beside_rtl``.
+    hardware, found : Hardware, Simulated
+        What does them, and the iteration as it was simulated.
 
     Raises
     ------
@@ -156,11 +149,11 @@ def hardware_tasks(
     """
     from perfmodel.chakra.iteration import iteration_traces
 
-    iteration, npu, scale, _ = found
-    traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
-    tasks = _tasks(hardware, iteration.placement.strategy, traces, streams=job.mode == "streaming")
-    link_cycles = max(1, round(fabric.links[0].latency_s * hardware.clock_hz))
-    return _with_circuits(tasks, iteration.placement), link_cycles
+    request = found.request
+    streams = request.workload.mode == "streaming"
+    tasks = _tasks(hardware, request.strategy, iteration_traces(found), streams=streams)
+    link_cycles = max(1, round(request.topology.links[0].latency_s * hardware.clock_hz))
+    return _with_circuits(tasks, found.iteration.placement), link_cycles
 
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from fred_cli.output import (
 from fred_cli.progress import progress
 from fred_cli.trace_tables import collectives_csv, links_csv, ranks_csv, say_details
 from fred_cli.values import parse_group
+from perfmodel.training.options import OPTIONS
 
 __all__ = [
     "TRACE_OPTIONS",
@@ -47,7 +48,6 @@ TRACE_OPTIONS = (
     "system",
     "memory",
     "groups",
-    "network_model",
     "loggops",
     "job",
     "symmetry",
@@ -61,7 +61,16 @@ TRACE_OPTIONS = (
 )
 """Names of the options that only traces take."""
 
-_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory", "repeats", "timeline")
+_SHARED = (
+    "workload",
+    "as_json",
+    "protocol",
+    "algorithm",
+    "memory",
+    "network_model",
+    "repeats",
+    "timeline",
+)
 
 _OF_ONE = ("chart", "details", "csv_file", "collectives_file", "links_file", "timeline")
 """Names of the options that --job does not take."""
@@ -72,10 +81,10 @@ _SHOWN = 6
 _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
-def _network_models(_context: click.Context) -> tuple[str, ...]:
+def _network_models(_context: click.Context) -> Iterable[str]:
     from perfmodel.astra.transport import NETWORK_MODELS
 
-    return (*NETWORK_MODELS, "loggops")
+    return dict.fromkeys((*OPTIONS["network_model"].names(), *NETWORK_MODELS, "loggops"))
 
 
 _MODEL_OPTIONS = (

@@ -1,13 +1,11 @@
 """What the values of options mean."""
 
 import re
-from dataclasses import replace
 from math import inf
-from typing import Any
 
 from fred_hw.errors import InputError
 
-__all__ = ["changed_workload", "parse_clock", "parse_group", "parse_size"]
+__all__ = ["parse_clock", "parse_group", "parse_size"]
 
 _UNITS = {
     "": 1,
@@ -83,20 +81,3 @@ def parse_group(text: str | None, option: str = "--group") -> list[int] | None:
             raise InputError(option, "", f"must hold at most {most} NPUs, not {text!r}")
         members += range(first, last + 1)
     return members
-
-
-def changed_workload(
-    name: str, *, samples: int | None = None, microbatches: int | None = None, **changes: Any
-) -> Any:
-    """Return a workload with what the options change."""
-    from perfmodel.training.estimate import with_batch
-    from perfmodel.workloads.workload import load_workload
-
-    workload = load_workload(name)
-    for option, value in (("samples", samples), ("microbatches", microbatches)):
-        if value is not None and value < 1:
-            raise InputError(f"--{option}", "", f"must be 1 or more, not {value}")
-    workload = with_batch(
-        workload, samples or workload.samples_per_replica, microbatches or workload.microbatches
-    )
-    return replace(workload, **{key: value for key, value in changes.items() if value is not None})

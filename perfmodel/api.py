@@ -9,10 +9,10 @@ from typing import Any, Self, cast
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.reading import SUFFIXES
-from perfmodel.collectives.select import PUBLISHED
 from perfmodel.memory.file import load_tier
 from perfmodel.network.run import CollectiveResult, run_collective
-from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
+from perfmodel.studies.equal_terms import on_equal_terms
+from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
@@ -21,7 +21,8 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training import estimate as training
 from perfmodel.training.estimate import Estimate
-from perfmodel.workloads.workload import Workload, load_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import Workload, load_workload, with_batch
 
 __all__ = ["Study", "Wafer", "compare", "to_dataframe"]
 
@@ -87,14 +88,23 @@ class Wafer:
         entry = validate(NpuEntry, rates, "npu")
         return type(self)(self.topology.with_npu(entry.rates))
 
+    def request(
+        self,
+        workload: str | Path | Workload,
+        strategy: str | None = None,
+        memory: str | Path | None = None,
+        **options: Any,
+    ) -> Request:
+        """Return the request of a training iteration; as for :meth:`estimate`."""
+        tier = load_tier(Path(memory), self.npus) if memory else None
+        return Request.of(self.topology, _workload(workload), strategy, memory=tier, **options)
+
     def estimate(
         self,
         workload: str | Path | Workload,
         strategy: str | None = None,
-        compute: str = "first-principles",
-        placement: str = "auto",
-        algorithm: str = PUBLISHED,
         memory: str | Path | None = None,
+        **options: Any,
     ) -> Estimate:
         """Estimate one training iteration.
 
@@ -104,30 +114,30 @@ class Wafer:
             Name of a shipped one, a YAML file, or what ``load_workload`` returned.
         strategy : str or None
             Such as ``MP2-DP5-PP2``; that of the workload if None.
-        compute, placement, algorithm, memory : str
-            As the options of `fred estimate`; memory is a file.
+        memory : str or Path or None
+            File of a remote memory.
+        **options : str
+            Options of `fred estimate` that take a name: ``compute``, ``algorithm``, ``placement``,
+            ``network_model``.
 
         Raises
         ------
         InputError
             A name or a file is bad, or values do not go together or do not fit.
         """
-        job = _workload(workload)
-        tier = load_tier(Path(memory), self.npus) if memory else None
-        how = (None, compute, placement, algorithm, tier)
-        return training.estimate(self.topology, job, strategy, *how)
+        return training.estimate(self.request(workload, strategy, memory, **options))
 
     def strategies(
         self,
         workload: str | Path | Workload,
-        samples: int = 40,
+        samples: int | None = None,
         least_npus: int | None = None,
-        compute: str = "first-principles",
         memory: str | Path | None = None,
         *,
         cp: Sequence[int] = (1,),
         ep: Sequence[int] = (1,),
         sp: bool = False,
+        **options: Any,
     ) -> "Study":
         """Estimate every strategy of a workload whose weights fit, fastest per sample first.
 
@@ -135,39 +145,29 @@ class Wafer:
 
         Parameters
         ----------
-        workload : str or Path or Workload
+        workload, memory : str or Path or Workload
             As for :meth:`estimate`.
-        samples : int
-            In an iteration, for each replica.
+        samples : int or None
+            In an iteration, for each replica; those of the workload if None.
         least_npus : int or None
             NPUs in use; 90 % of the wafer if None.
-        compute, memory : str
-            As the options of `fred strategies`; memory is a file.
         cp, ep : sequence of int
             Context parallelism and expert groups to try, 1 to 4,096 each.
         sp : bool
             Whether to try sequence parallelism too.
+        **options : str
+            As for :meth:`estimate`.
 
         Raises
         ------
         InputError
             As for :meth:`estimate`, or no strategy goes with the workload.
         """
-        if samples < 1:
-            raise InputError("samples", "", f"must be 1 or more, not {samples}")
-        for name, values in (("cp", cp), ("ep", ep)):
-            bad = next((one for one in values if not 1 <= one <= MAX_SHARES), None)
-            if bad is not None or not values:
-                given = "none" if bad is None else bad
-                raise InputError(name, "", f"must be 1 to {MAX_SHARES}, not {given}")
         job = _workload(workload)
-        tier = load_tier(Path(memory), self.npus) if memory else None
-        with_sp = (False, True) if sp else (False,)
-        choices = feasible(job, self.npus, least_npus, cp=cp, ep=ep, sp=with_sp)
-        if not choices:
-            message = f"must leave a strategy that goes with {job.name}"
-            raise InputError("cp, ep, least_npus", "", message)
-        rows = sweep([self.topology], job, choices, samples, compute, memory=tier)
+        if samples is not None:
+            job = with_batch(job, samples, 1)
+        choices = feasible(job, self.npus, least_npus, cp=cp, ep=ep, sp=sp)
+        rows = sweep([self.request(job, memory=memory, **options)], choices)
         return Study(tuple(row.estimate for row in rows if row.feasible))
 
     def collective(
@@ -242,21 +242,26 @@ class Study:
 def compare(
     wafers: Sequence[Wafer],
     workloads: Sequence[str | Path | Workload],
-    compute: str = "first-principles",
     memory: str | Path | None = None,
+    *,
+    npu_from: str | None = None,
+    as_is: bool = False,
+    **options: Any,
 ) -> Study:
     """Estimate every workload on every wafer, each with the strategy of the workload.
 
-    ``compute`` and ``memory`` are as for :meth:`Wafer.estimate`.
+    Wafers whose NPUs differ are refused unless ``npu_from`` names the one whose NPUs all of them
+    get, or ``as_is`` is true. ``memory`` and ``options`` are as for :meth:`Wafer.estimate`.
 
     Raises
     ------
     InputError
-        As for :meth:`Wafer.estimate`.
+        As for :meth:`Wafer.estimate`, or the NPUs of the wafers differ.
     """
     jobs = [_workload(one) for one in workloads]
-    how: dict[str, Any] = {"compute": compute, "memory": memory}
-    return Study(tuple(wafer.estimate(job, **how) for job in jobs for wafer in wafers))
+    requests = [wafer.request(job, memory=memory, **options) for job in jobs for wafer in wafers]
+    fair = on_equal_terms(requests, npu_from, as_is=as_is)
+    return Study(tuple(map(training.estimate, fair)))
 
 
 def to_dataframe(results: Iterable[Any]) -> Any:

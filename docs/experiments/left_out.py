@@ -14,10 +14,10 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_models.calibrated import calibrate
-from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
-from perfmodel.workloads.workload import PUBLISHED, load_workload
+from perfmodel.workloads.workload import PUBLISHED, load_workload, with_batch
 
 SCALES = {"none": 0.0, "calibrated": 1.0}
 """Compute, in times of the calibrated one."""
@@ -55,7 +55,7 @@ def iterations(topology: Topology, compute: float) -> dict[str, Iteration]:
         for text, (job, strategy) in jobs.items():
             for overlap in {False, job.mode == "stationary"}:
                 case = replace(job, overlap=overlap)
-                placed = default_placement(topology, case, strategy)
+                placed = default_placement(Request.of(topology, case, strategy))
                 scale = compute * calibrate(name).scale
                 key = f"{text}{' overlap' if overlap else ''}"
                 found[key] = simulate_iteration(topology, case, placed, Npu(), scale)

@@ -14,11 +14,11 @@ from perfmodel.studies.strategies import feasible
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_models.calibrated import calibrate
-from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
-from perfmodel.workloads.workload import load_workload
+from perfmodel.workloads.workload import load_workload, with_batch
 
 NPUS = 20
 
@@ -64,7 +64,8 @@ def simulate(name: str, fabric: str, strategy: Strategy, case: Case) -> tuple[It
         algorithm = PUBLISHED
     policy = case.placement if mesh else "linear"
     judged = "auto" if algorithm == "auto" else PUBLISHED
-    placed = default_placement(topology, workload, strategy, policy, None, judged)
+    request = Request.of(topology, workload, strategy, placement=policy, algorithm=judged)
+    placed = default_placement(request)
     operations = Operations(topology, placed, algorithm)
     scale = calibrate(name, "ideal").scale * case.compute
     found = simulate_iteration(topology, workload, placed, Npu(), scale, operations)

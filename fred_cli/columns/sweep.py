@@ -5,15 +5,14 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+from perfmodel.training.options import OPTIONS
+
 from .column import Column, Columns, milliseconds, speedup_text
 from .parts import ITERATION, part_columns
 
 __all__ = ["COLUMNS", "shown", "title"]
 
-_POINT = (
-    *("workload", "strategy", "compute", "algorithm", "placement", "protocol", "npu"),
-    "remote_memory",
-)
+_POINT = ("workload", "strategy", *OPTIONS, "protocol", "npu", "remote_memory")
 
 
 def _estimated(column: Column) -> Column:

@@ -312,17 +312,15 @@ def _iteration(
     from perfmodel.chakra.files import encode
     from perfmodel.chakra.iteration import iteration_traces
     from perfmodel.chakra.traces import groups_path, trace_path
-    from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate
-    from perfmodel.workloads.workload import load_workload
+    from perfmodel.training.request import read_requests
 
-    fabric, job = shared_topology(topology), load_workload(workload)
+    (request,) = read_requests([topology], [workload], strategy)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
-    paths = [trace_path(prefix, rank) for rank in range(fabric.npus)]
+    paths = [trace_path(prefix, rank) for rank in range(request.topology.npus)]
     of_groups = groups_path(prefix)
     check_files((*paths, of_groups))
-    iteration, npu, scale, _ = simulate(fabric, job, strategy)
-    traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
+    traces = iteration_traces(simulate(request))
     pieces = [encode(nodes, traces.metadata) for nodes in traces.ranks]
     groups = dumps(traces.groups, indent=1) + "\n"
     return {**dict(zip(paths, pieces, strict=True)), of_groups: (groups.encode(),)}

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from fred_cli.names import algorithm_name, names_in, pattern_name
+from fred_cli.names import names_in, pattern_name
 from fred_cli.options import (
-    ListingOption,
     NameChoice,
     OutputPath,
     as_json_option,
     protocol_option,
+    request_option,
     size_option,
     topology_option,
 )
@@ -47,15 +47,7 @@ def _algorithms() -> str:
 @size_option
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
 @click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
-@click.option(
-    "--algorithm",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    type=algorithm_name,
-    cls=ListingOption,
-    listing=_algorithms,
-)
+@request_option("algorithm", "auto", _algorithms)
 @click.option(
     "--network-model",
     type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),

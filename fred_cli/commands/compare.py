@@ -8,21 +8,23 @@ import click
 from fred_cli.columns.compare import COLUMNS
 from fred_cli.columns.parts import rare_columns
 from fred_cli.options import (
+    EQUAL_TERMS,
     TRAINING_OPTIONS,
-    algorithm_option,
     as_json_option,
-    compute_option,
     csv_option,
+    equal_terms_options,
     memory_option,
     npu_option,
     protocol_option,
     read_npu,
     refuse_given,
+    request_options,
     topology_name,
     workload_name,
 )
 from fred_cli.output import option_names, say_above_peak, say_json
 from fred_cli.progress import progress
+from perfmodel.training.options import OPTIONS
 
 __all__ = ["command"]
 
@@ -47,10 +49,10 @@ __all__ = ["command"]
     is_flag=True,
     help="Instead: area, clock, latency and the work of an all-reduce, FRED and mesh as hardware.",
 )
-@compute_option()
-@algorithm_option
+@request_options
 @protocol_option
 @npu_option
+@equal_terms_options
 @memory_option
 @csv_option
 @as_json_option
@@ -58,37 +60,42 @@ def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     hardware: bool,
-    compute: str,
-    algorithm: str,
     protocol: Any,
     npu_changes: tuple[str, ...],
+    npu_from: str | None,
+    as_is: bool,
     memory: Path | None,
     csv_file: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    """Estimate all workloads on all fabrics; speed-ups are over the first fabric."""
-    from perfmodel.studies.compare import compare as run
+    """Estimate all workloads on all topologies; speed-ups are over the first topology."""
+    from perfmodel.studies.compare import compare
+    from perfmodel.studies.equal_terms import on_equal_terms
     from perfmodel.topology.parse import FABRICS
+    from perfmodel.training.compute_model import compute_model
+    from perfmodel.training.request import read_requests
+    from perfmodel.workloads.workload import WORKLOADS
 
     if hardware:
         _hardware(csv_file, as_json)
         return
-    with option_names(*TRAINING_OPTIONS), progress("estimating workloads on fabrics"):
-        rows = run(
+    with option_names(*TRAINING_OPTIONS), progress("estimating workloads on topologies"):
+        requests = read_requests(
             topologies or FABRICS,
-            workloads,
-            compute=compute,
+            workloads or compute_model(options["compute"]).workloads(WORKLOADS),
             protocol=protocol,
-            algorithm=algorithm,
-            npu_rates=read_npu(npu_changes),
+            npu=read_npu(npu_changes),
             memory=memory,
+            **options,
         )
+        rows = compare(on_equal_terms(requests, npu_from, as_is=as_is, choices=EQUAL_TERMS))
     COLUMNS.write(rows, csv_file)
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
     shown = COLUMNS.without(*rare_columns(row.estimate for row in rows))
-    shown.print(f"Training iterations [ms], compute: {compute}", rows)
+    shown.print(f"Training iterations [ms], compute: {options['compute']}", rows)
     say_above_peak(row.estimate for row in rows)
 
 
@@ -97,8 +104,8 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
-    names = ("topologies", "workloads", "compute", "algorithm", "protocol", "npu_changes", "memory")
-    refuse_given(*names, message="must not be given with --hardware")
+    names = ("topologies", "workloads", *OPTIONS, "protocol", "npu_changes", "npu_from", "as_is")
+    refuse_given(*names, "memory", message="must not be given with --hardware")
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)
     if as_json:

@@ -10,22 +10,20 @@ from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
     OutputPath,
-    algorithm_option,
     as_json_option,
-    compute_option,
     mode_option,
     npu_option,
     optional_topology_option,
     optional_workload_option,
-    placement_option,
     protocol_option,
     read_npu,
+    request_option,
     schedule_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
-from fred_cli.values import changed_workload
+from perfmodel.training.options import OPTIONS
 
 __all__ = ["command"]
 
@@ -36,9 +34,9 @@ __all__ = ["command"]
 @click.option(
     "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
 )
-@compute_option()
-@placement_option
-@algorithm_option
+@request_option("compute")
+@request_option("placement")
+@request_option("algorithm")
 @protocol_option
 @npu_option
 @mode_option
@@ -86,7 +84,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
         estimate_schedule(workload, given["loggops"], given["control"], as_json)
         return
     traces = check_options(context)
-    both = ("protocol", "algorithm", "memory", "repeats", "timeline")
+    both = ("protocol", "algorithm", "memory", "network_model", "repeats", "timeline")
     chosen = {
         name: value
         for name, value in given.items()
@@ -102,46 +100,45 @@ def _estimate(
     topology: str,
     workload: str,
     strategy: str | None,
-    compute: str,
-    placement: str,
-    algorithm: str,
     protocol: Any,
     npu_changes: tuple[str, ...],
-    timeline: Path | None,
     memory: Path | None,
+    timeline: Path | None,
     repeats: bool,
     rtl: Path | None,
     record: Path | None,
     as_json: bool,
-    **changes: Any,
+    **given: Any,
 ) -> None:
     """Estimate an iteration on one of our topologies."""
     from fred_cli.iteration_record import check_record, write_record
     from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
-    from perfmodel.memory.file import load_tier
-    from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
+    from perfmodel.training.request import read_requests
     from perfmodel.training.trace import chrome_trace
 
-    other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **changes}
+    options = {name: given.pop(name) for name in OPTIONS}
+    other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **given}
     check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
     with option_names(*TRAINING_OPTIONS), progress("estimating an iteration"):
-        fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
-        job = changed_workload(workload, **changes)
-        tier = load_tier(memory, fabric.npus) if memory else None
-        how = (strategy, None, compute, placement, algorithm, tier)
-        found = simulate(fabric, job, *how, repeats=repeats and timeline is None and rtl is None)
-        result = summarize(fabric, job, *found)
-    recorded = record is not None
-    run = (str(rtl), fabric, job, found, algorithm)
-    beside = iteration_beside_rtl(*run, recorded=recorded) if rtl else None
+        (request,) = read_requests(
+            [topology],
+            [workload],
+            strategy,
+            protocol=protocol,
+            npu=read_npu(npu_changes),
+            memory=memory,
+            changes=given,
+            **options,
+        )
+        found = simulate(request, repeats=repeats and timeline is None and rtl is None)
+        result = summarize(found)
+    beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None
     if record and beside:
-        how = {"topology": topology, "workload": workload, "strategy": result.strategy}
-        how |= {"placement": placement, "algorithm": algorithm, "compute": compute}
-        write_record(beside, record, how)
+        write_record(beside, record, request)
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"
-        trace = chrome_trace(found[0], title)
+        trace = chrome_trace(found.iteration, title)
         write_json(with_rtl(trace, beside) if beside else trace, timeline)
     if as_json:
         say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)

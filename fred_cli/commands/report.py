@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from fred_cli.cosimulation import tests_begun_last
-from fred_cli.names import compute_name
+from fred_cli.names import option_value
 from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
     ListingOption,
     OutputPath,
     as_json_option,
+    equal_terms_options,
     spec_name,
     topologies_listing,
     topology_name,
@@ -58,9 +59,10 @@ __all__ = ["command"]
 @click.option(
     "--compute",
     metavar="MODEL",
-    type=compute_name,
+    type=option_value("compute"),
     help="As for fred estimate; calibrated where it is known.",
 )
+@equal_terms_options
 @click.option(
     "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."
 )
@@ -84,6 +86,8 @@ def command(
     workload: str | None,
     strategy: str | None,
     compute: str | None,
+    npu_from: str | None,
+    as_is: bool,
     least_npus: int | None,
     spec_source: str,
     results: Path | None,
@@ -94,7 +98,9 @@ def command(
         from fred_cli.report.page import build, simulation_logs
         from fred_cli.report.study import Question
 
-    question = Question(topologies, workload, strategy, compute, least_npus)
+    question = Question(
+        topologies, workload, strategy, compute, least_npus, npu_from=npu_from, as_is=as_is
+    )
     begun_s = time.time()
 
     def look() -> tuple[str, int, int] | None:

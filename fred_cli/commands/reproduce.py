@@ -11,12 +11,11 @@ from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
     ListingOption,
-    algorithm_option,
     as_json_option,
-    compute_option,
     csv_option,
     protocol_option,
     refuse_given,
+    request_option,
 )
 from fred_cli.output import option_names, say_json
 from fred_cli.progress import progress
@@ -47,8 +46,8 @@ def _sections() -> str:
     is_flag=True,
     help="Instead: phases in RTL of switches and endpoints, and the model beside them.",
 )
-@compute_option("calibrated")
-@algorithm_option
+@request_option("compute", "calibrated")
+@request_option("algorithm")
 @protocol_option
 @csv_option
 @as_json_option

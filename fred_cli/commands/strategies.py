@@ -9,25 +9,23 @@ import click
 from fred_cli.columns.parts import rare_columns
 from fred_cli.columns.strategies import COLUMNS
 from fred_cli.options import (
+    EQUAL_TERMS,
     TRAINING_OPTIONS,
     OutputPath,
-    algorithm_option,
     as_json_option,
-    compute_option,
     csv_option,
+    equal_terms_options,
     memory_option,
     mode_option,
     npu_option,
-    placement_option,
     protocol_option,
     read_npu,
+    request_options,
     topology_name,
     workload_option,
 )
 from fred_cli.output import need_plotly, option_names, say_above_peak, say_json, write_given
 from fred_cli.progress import progress
-from fred_cli.values import changed_workload
-from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -41,14 +39,15 @@ __all__ = ["command"]
     type=topology_name,
     help="Repeat; mesh:5x4 and fred-d by default.",
 )
-@compute_option()
-@placement_option
-@algorithm_option
+@request_options
 @protocol_option
 @npu_option
+@equal_terms_options
 @memory_option
 @mode_option
-@click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
+@click.option(
+    "--samples", type=int, help="Per replica and iteration; those of the workload by default."
+)
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
 @click.option("--cp", multiple=True, type=int, help="Context parallelism too; repeat; 1 without.")
 @click.option("--ep", multiple=True, type=int, help="Expert groups too; repeat; 1 without.")
@@ -61,14 +60,13 @@ __all__ = ["command"]
 def command(
     workload: str,
     topologies: tuple[str, ...],
-    compute: str,
-    placement: str,
-    algorithm: str,
     protocol: Any,
     npu_changes: tuple[str, ...],
+    npu_from: str | None,
+    as_is: bool,
     memory: Path | None,
     mode: str | None,
-    samples: int,
+    samples: int | None,
     least_npus: int | None,
     cp: tuple[int, ...],
     ep: tuple[int, ...],
@@ -76,41 +74,37 @@ def command(
     chart: Path | None,
     csv_file: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
-    from perfmodel.memory.file import load_tier
-    from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
-    from perfmodel.topology.parse import shared_topology
-    from perfmodel.workloads.file import MAX_SAMPLES
+    from perfmodel.studies.equal_terms import on_equal_terms
+    from perfmodel.studies.strategies import feasible, sweep
+    from perfmodel.training.request import read_requests
 
-    if not 1 <= samples <= MAX_SAMPLES:
-        raise InputError("--samples", "", f"must be 1 to {MAX_SAMPLES}, not {samples}")
-    for name, values in (("--cp", cp), ("--ep", ep)):
-        if bad := [one for one in values if not 1 <= one <= MAX_SHARES]:
-            raise InputError(name, "", f"must be 1 to {MAX_SHARES}, not {bad[0]}")
     if chart:
         need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
-        names = topologies or ("mesh:5x4", "fred-d")
-        npu = read_npu(npu_changes)
-        fabrics = [shared_topology(name, protocol).with_npu(npu) for name in names]
-        job = changed_workload(workload, mode=mode)
-        tier = load_tier(memory, max(fabric.npus for fabric in fabrics)) if memory else None
-        least = min(fabric.npus for fabric in fabrics)
-        more = {"cp": cp or (1,), "ep": ep or (1,), "sp": (False, True) if sp else (False,)}
-        choices = feasible(job, least, least_npus, **more)
-        if not choices:
-            given = [f"--cp {one}" for one in cp] + [f"--ep {one}" for one in ep]
-            message = f"must leave a strategy that goes with {job.name}"
-            raise InputError(" ".join(given) or "--least-npus", "", message)
-        rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm, tier)
+        requests = read_requests(
+            topologies or ("mesh:5x4", "fred-d"),
+            [workload],
+            protocol=protocol,
+            npu=read_npu(npu_changes),
+            memory=memory,
+            # Each strategy has microbatches of its own.
+            changes={"mode": mode, "samples": samples, "microbatches": samples and 1},
+            **options,
+        )
+        requests = on_equal_terms(requests, npu_from, as_is=as_is, choices=EQUAL_TERMS)
+        job, least = requests[0].workload, min(one.topology.npus for one in requests)
+        choices = feasible(job, least, least_npus, cp=cp or (1,), ep=ep or (1,), sp=sp)
+        rows = sweep(requests, choices)
     write_given({csv_file: lambda: COLUMNS.csv(rows), chart: lambda: _chart(job.name, rows)})
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
     COLUMNS.without(*rare_columns(row.estimate for row in rows)).print(
-        f"Strategies of {job.name} [ms per sample], {samples} samples per replica, "
-        f"compute: {compute}",
+        f"Strategies of {job.name} [ms per sample], {job.samples_per_replica} samples per replica, "
+        f"compute: {options['compute']}",
         rows,
     )
     if not all(row.fits for row in rows):

@@ -11,15 +11,12 @@ from fred_cli.iteration_record import SCHEMA, counted, head
 from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, iteration_beside_rtl
 from fred_cli.rtl_hardware import Hardware, load_hardware
 from perfmodel.studies.rtl_iteration import tasks_hash
-from perfmodel.topology.parse import shared_topology
-from perfmodel.training.estimate import simulate, summarize
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.estimate import Simulated, simulate
+from perfmodel.training.request import read_requests
 from testbench.designs import MeasuredDesign
 from testbench.measurement import Measurement, Say
 
 __all__ = ["IterationMeasurement"]
-
-_COMPUTE, _PLACEMENT = "first-principles", "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,38 +47,28 @@ class IterationMeasurement(Measurement):
         return load_hardware(str(self.root / self.rtl))
 
     @cached_property
-    def _estimated(self) -> tuple[Any, Any, Any]:
-        """Fabric and workload, and what ``simulate`` finds."""
-        fabric = shared_topology(str(self.root / self.topology), None)
-        job = load_workload(str(self.root / self.workload))
-        how = (None, None, _COMPUTE, _PLACEMENT, self.algorithm)
-        return fabric, job, simulate(fabric, job, *how, repeats=False)
+    def _estimated(self) -> Simulated:
+        topology, workload = (str(self.root / file) for file in (self.topology, self.workload))
+        (request,) = read_requests([topology], [workload], algorithm=self.algorithm)
+        return simulate(request, repeats=False)
 
     @property
     def designs(self) -> Mapping[str, MeasuredDesign]:
         return {"verilog_sha256": self._hardware.design()}
 
     def head(self) -> dict[str, Any]:
-        fabric, job, found = self._estimated
         files = {"topology": self.topology, "workload": self.workload, "rtl": self.rtl}
         words = [word for name, file in files.items() for word in (f"--{name}", file)]
         words += ["--algorithm", self.algorithm, "--record", "FILE.json"]
-        how = {
-            "topology": str(self.root / self.topology),
-            "workload": str(self.root / self.workload),
-            "strategy": summarize(fabric, job, *found).strategy,
-            "placement": _PLACEMENT,
-            "algorithm": self.algorithm,
-            "compute": _COMPUTE,
-        }
-        return head(self._hardware, shlex.join(["fred", "estimate", *words]), how)
+        command = shlex.join(["fred", "estimate", *words])
+        return head(self._hardware, command, self._estimated.request)
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         rtl = str(self.root / self.rtl)
-        return counted(iteration_beside_rtl(rtl, *self._estimated, self.algorithm, recorded=True))
+        return counted(iteration_beside_rtl(rtl, self._estimated, recorded=True))
 
     def other_inputs(self, record: Any) -> Iterator[str]:
-        tasks, link_cycles = hardware_tasks(self._hardware, *self._estimated)
+        tasks, link_cycles = hardware_tasks(self._hardware, self._estimated)
         wanted = {
             **{key: value for key, value in self.head().items() if key != "command"},
             "seed": self.seed,

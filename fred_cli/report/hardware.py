@@ -187,7 +187,7 @@ def gather_hardware() -> Hardware:
     iterations: list[RtlIteration] = []
     for name in SHIPPED_ITERATIONS:
         record = load_iteration(name)
-        _, _, (iteration, *_) = simulated(record)
+        iteration = simulated(record).iteration
         model = model_lanes(iteration)
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))

@@ -8,16 +8,18 @@ from typing import Any
 from fred_cli.drawings.charts import short
 from fred_cli.drawings.roofline import Point, roofline
 from fred_cli.drawings.timeline import timeline
+from fred_cli.options import EQUAL_TERMS
 from fred_hw.compiler.placement import Strategy
 from perfmodel.studies.compare import Row
+from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.compute import Npu
-from perfmodel.training.compute_model import compute_model
+from perfmodel.training.compute import Npu, npu_of
 from perfmodel.training.estimate import simulate, summarize
 from perfmodel.training.iteration import Iteration
-from perfmodel.workloads.workload import PUBLISHED, Workload, load_workload, parse_strategy
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import PUBLISHED, Workload, load_workload
 
 __all__ = ["Question", "Study", "study"]
 
@@ -39,6 +41,8 @@ class Question:
         Name or file, such as MP2-DP5-PP2, and a name of ``COMPUTE_MODELS``.
     least_npus : int or None
         NPUs that strategies use at least.
+    npu_from, as_is : str or None, bool
+        As for ``equal_terms.equal_npus``.
     """
 
     topologies: tuple[str, ...] = ()
@@ -46,6 +50,8 @@ class Question:
     strategy: str | None = None
     compute: str | None = None
     least_npus: int | None = None
+    npu_from: str | None = None
+    as_is: bool = False
 
     @property
     def own(self) -> bool:
@@ -61,12 +67,8 @@ class Study:
     ----------
     own : bool
         Whether it is not that of the published wafers.
-    fabrics : tuple of Topology
-        The first is the baseline.
-    workload, strategy, compute : Workload, Strategy, str
-        What is trained, how in parallel, and the model of compute.
-    npu : Npu
-        The roofline, before any scale.
+    requests : tuple of Request
+        One for each topology; the first is the baseline.
     rows : tuple of Row
         The iteration on each fabric.
     iterations : tuple of Iteration
@@ -79,15 +81,36 @@ class Study:
     """
 
     own: bool
-    fabrics: tuple[Topology, ...]
-    workload: Workload
-    strategy: Strategy
-    compute: str
-    npu: Npu
+    requests: tuple[Request, ...]
     rows: tuple[Row, ...]
     iterations: tuple[Iteration, ...]
     swept: tuple[StrategyRow, ...]
     added: bool
+
+    @property
+    def fabrics(self) -> tuple[Topology, ...]:
+        """The topologies."""
+        return tuple(request.topology for request in self.requests)
+
+    @property
+    def workload(self) -> Workload:
+        """What is trained."""
+        return self.requests[0].workload
+
+    @property
+    def strategy(self) -> Strategy:
+        """How in parallel."""
+        return self.requests[0].strategy
+
+    @property
+    def compute(self) -> str:
+        """The model of compute."""
+        return self.requests[0].compute
+
+    @property
+    def npu(self) -> Npu:
+        """The roofline of the NPUs of the last topology, before any scale."""
+        return self.requests[-1].npu
 
     @property
     def title(self) -> str:
@@ -126,32 +149,25 @@ def study(question: Question) -> Study:
         A name or a file is bad, or they do not go together.
     """
     workload = load_workload(WORKLOAD if question.workload is None else question.workload)
-    strategy = workload.strategy
-    if question.strategy is not None:
-        strategy = parse_strategy(question.strategy)
-    fabrics = _fabrics(question.topologies)
+    fabrics, npu = _fabrics(question.topologies)
     compute = question.compute
+    requests = [Request.of(one, workload, question.strategy, npu=npu) for one in fabrics]
     if compute is None:
-        compute = _default_compute(workload, fabrics)
-    compute_model(compute).check(fabrics)
+        compute = _default_compute(requests)
+    asked = [replace(request, compute=compute) for request in requests]
+    fair = on_equal_terms(asked, question.npu_from, as_is=question.as_is, choices=EQUAL_TERMS)
     rows: list[Row] = []
     iterations: list[Iteration] = []
-    for fabric in fabrics:
-        simulated = simulate(fabric, workload, strategy, compute=compute, repeats=False)
-        found = summarize(fabric, workload, *simulated)
+    for request in fair:
+        simulated = simulate(request, repeats=False)
+        found = summarize(simulated)
         first = rows[0].estimate if rows else found
         rows.append(Row(found, first.iteration_time_s / found.iteration_time_s))
-        iterations.append(simulated[0])
-    swept: tuple[StrategyRow, ...] = ()
-    if question.own:
-        swept = _swept(fabrics, workload, strategy, compute, question.least_npus, rows)
+        iterations.append(simulated.iteration)
+    swept = _swept(fair, question.least_npus, rows) if question.own else ()
     return Study(
         own=question.own,
-        fabrics=fabrics,
-        workload=workload,
-        strategy=strategy,
-        compute=compute,
-        npu=replace(Npu(), **fabrics[-1].npu_rates),
+        requests=fair,
         rows=tuple(rows),
         iterations=tuple(iterations),
         swept=swept,
@@ -159,49 +175,46 @@ def study(question: Question) -> Study:
     )
 
 
-def _fabrics(names: Sequence[str]) -> tuple[Topology, ...]:
-    """Return the fabrics; a lone one is put beside the mesh of as many NPUs."""
+def _fabrics(names: Sequence[str]) -> tuple[tuple[Topology, ...], Npu | None]:
+    """Return the topologies, and the NPU of all of them; None where each has its own.
+
+    A lone one is put beside the mesh of as many NPUs.
+    """
     found = tuple(parse_topology(name) for name in names or FABRICS)
     last = found[-1]
     if len(found) > 1 or last.grid:
-        return found
+        return found, None
     rows = next(n for n in range(isqrt(last.npus), 0, -1) if last.npus % n == 0)
     if rows == 1:
-        return found
+        return found, None
     mesh = parse_topology(f"mesh:{last.npus // rows}x{rows}", last.protocol)
-    mesh.npu_rates = last.npu_rates  # the same NPUs, on another fabric
-    return (mesh, last)
+    return (mesh, last), npu_of(last.npu_rates)
 
 
-def _default_compute(workload: Workload, fabrics: Sequence[Topology]) -> str:
+def _default_compute(requests: Sequence[Request]) -> str:
     """Return ``calibrated`` where that is known and may be used."""
-    alike = len({fabric.protocol for fabric in fabrics}) == 1
-    usual = all(replace(Npu(), **fabric.npu_rates) == Npu() for fabric in fabrics)
-    return "calibrated" if workload.name in PUBLISHED and alike and usual else "first-principles"
+    known = requests[0].workload.name in PUBLISHED
+    alike = len({request.topology.protocol for request in requests}) == 1
+    usual = all(request.npu == Npu() for request in requests)
+    return "calibrated" if known and alike and usual else "first-principles"
 
 
 def _swept(
-    fabrics: Sequence[Topology],
-    workload: Workload,
-    strategy: Strategy,
-    compute: str,
-    least_npus: int | None,
-    given: Sequence[Row],
+    requests: Sequence[Request], least_npus: int | None, given: Sequence[Row]
 ) -> tuple[StrategyRow, ...]:
     """Return all strategies on the baseline and on what is compared with it, or the given one.
 
     Beside those of MP, DP and PP are those with its CP, EP and SP. It is one of them, unless it
     uses fewer NPUs than were asked for.
     """
-    npus = min(fabric.npus for fabric in fabrics)
-    places = tuple(dict.fromkeys((0, len(fabrics) - 1)))
+    strategy, workload = requests[0].strategy, requests[0].workload
+    npus = min(request.topology.npus for request in requests)
+    places = tuple(dict.fromkeys((0, len(requests) - 1)))
     if least_npus is None and npus > SWEPT:
-        return tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
+        return tuple(StrategyRow(given[i].estimate) for i in places)
     least = npus if least_npus is None and npus > ROOMY else least_npus
-    choices = feasible(
-        workload, npus, least, cp=(1, strategy.cp), ep=(1, strategy.ep), sp=(False, strategy.sp)
-    )
+    cp, ep = (1, strategy.cp), (1, strategy.ep)
+    choices = feasible(workload, npus, least, cp=cp, ep=ep, sp=strategy.sp)
     if least_npus is None and strategy not in choices:
         choices.append(strategy)
-    shown = [fabrics[i] for i in places]
-    return sweep(shown, workload, choices, workload.samples_per_replica, compute)
+    return sweep([requests[i] for i in places], choices)

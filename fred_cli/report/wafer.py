@@ -17,6 +17,7 @@ from perfmodel.studies.section import GIB, SECTIONS, Evidence, Setting
 from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.request import read_requests
 from perfmodel.workloads.workload import PUBLISHED
 
 __all__ = ["Wafer", "gather"]
@@ -106,9 +107,9 @@ def gather() -> Wafer:
         all_reduce=tuple(
             run_collective(one, "all_reduce", GIB, algorithm="published") for one in fabrics
         ),
-        first_principles=compare(workloads=PUBLISHED),
-        weights=compare(workloads=PUBLISHED, compute="weights"),
-        calibrated=compare(workloads=PUBLISHED, compute="calibrated"),
+        first_principles=compare(read_requests(FABRICS, PUBLISHED)),
+        weights=compare(read_requests(FABRICS, PUBLISHED, compute="weights")),
+        calibrated=compare(read_requests(FABRICS, PUBLISHED, compute="calibrated")),
         identified=tuple(identify(name) for name in PUBLISHED),
         reproduced=reproduce_both(),
         sweeps={name: swept(name, Setting()) for name in SWEEPS},

@@ -1,6 +1,6 @@
 """Sweeps."""
 
-from perfmodel.studies.sweep_file import SweepFile
+from perfmodel.studies.sweep_file import SWEEP_FILE
 from perfmodel.studies.sweep_points import load_sweep
 
 from .file_kind import FILES, FileKind, of_model
@@ -11,7 +11,7 @@ FILES.add(
     "sweep",
     FileKind(
         summary="What is to be estimated of each other: FILE of `fred sweep`.",
-        schema=lambda: of_model("SweepFile", SweepFile),
+        schema=lambda: of_model("SweepFile", SWEEP_FILE),
         read=load_sweep,
     ),
     rank=4,

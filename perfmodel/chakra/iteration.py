@@ -13,12 +13,10 @@ from itertools import chain
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.network.fluid.task import Profile, Task
-from perfmodel.topology.graph import Topology
-from perfmodel.training.compute import Npu
-from perfmodel.training.iteration import simulate_iteration
+from perfmodel.training.estimate import Simulated
+from perfmodel.training.iteration import Plan
 from perfmodel.training.operations import Groups, Operations
 from perfmodel.training.placement.place import Placement
-from perfmodel.workloads.workload import Workload
 
 from .files import VERSION
 from .kinds import NodeType
@@ -83,28 +81,20 @@ class _Recorder(Operations):
         return _Message(0.0, (), _SOME_S, pattern, found, numbers, role, to_stage)
 
 
-def iteration_traces(
-    topology: Topology, workload: Workload, placement: Placement, npu: Npu, scale: float = 1.0
-) -> Traces:
-    """Return the traces of one iteration.
-
-    Parameters
-    ----------
-    topology, workload, placement : Topology, Workload, Placement
-        What runs, and where.
-    npu : Npu
-        The roofline, which says how long compute takes.
-    scale : float
-        All compute takes so many times its time.
+def iteration_traces(simulated: Simulated) -> Traces:
+    """Return the traces of one iteration: of its request, with the placement that was found.
 
     Raises
     ------
     InputError
-        As for ``simulate_iteration``, or there would be more than ``MAX_NODES`` nodes.
+        There would be more than ``MAX_NODES`` nodes.
     """
-    recorder = _Recorder(topology, placement)
-    iteration = simulate_iteration(topology, workload, placement, npu, scale, recorder)
-    return _Writer(iteration.tasks, placement, topology.npus).traces()
+    request, placement = simulated.request, simulated.iteration.placement
+    recorder = _Recorder(request.topology, placement)
+    where, what = request.topology, request.workload
+    plan = Plan(where, what, placement, request.compute_npu, recorder)
+    iteration = plan.iteration(request.compute_scale)
+    return _Writer(iteration.tasks, placement, request.topology.npus).traces()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from fred_hw.wafer.tasks import Task
 from perfmodel.switch_timing.measured_record import Clock, Measured, as_tuple
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.files import build_topology
-from perfmodel.topology.graph import Topology
-from perfmodel.training.estimate import simulate
+from perfmodel.training.estimate import Simulated, simulate
 from perfmodel.training.iteration import Iteration
-from perfmodel.workloads.workload import Workload, build_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import build_workload
 
 __all__ = [
     "KINDS",
@@ -170,19 +170,24 @@ def load_iteration(name_or_path: str | Path) -> IterationRecord:
     return load_model(IterationRecord, path)
 
 
-def simulated(record: IterationRecord) -> tuple[Topology, Workload, Any]:
-    """Return the fabric and the workload of a record, and what ``simulate`` finds today.
+def simulated(record: IterationRecord) -> Simulated:
+    """Return the iteration of a record as the model simulates it now.
 
     Raises
     ------
     InputError
-        What it says of either is not allowed.
+        The record has a topology or a workload that is not allowed.
     """
-    topology = build_topology(record.topology, record.name)
-    workload = build_workload(record.workload, record.name)
-    how = (record.strategy, None, record.compute, record.placement, record.algorithm)
-    found = simulate(topology, workload, *how, network_model="packet", repeats=False)
-    return topology, workload, found
+    request = Request.of(
+        build_topology(record.topology, record.name),
+        build_workload(record.workload, record.name),
+        record.strategy,
+        compute=record.compute,
+        placement=record.placement,
+        algorithm=record.algorithm,
+        network_model="packet",
+    )
+    return simulate(request, repeats=False)
 
 
 def model_lanes(iteration: Iteration) -> dict[int, Lane]:

@@ -1,7 +1,7 @@
 """All strategies of a workload on some fabrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from math import ceil
@@ -9,14 +9,11 @@ from math import ceil
 from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 from fred_hw.progress import track
-from perfmodel.collectives.select import PUBLISHED
-from perfmodel.memory.file import MemoryFile
 from perfmodel.published import SWEEPS
-from perfmodel.topology.graph import Topology
-from perfmodel.training.compute_model import compute_model
-from perfmodel.training.estimate import Estimate, simulate, summarize, with_batch
+from perfmodel.training.estimate import Estimate, simulate, summarize
 from perfmodel.training.iteration import check_strategy
-from perfmodel.workloads.workload import Workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import Workload, with_batch
 
 __all__ = [
     "MAX_ROWS",
@@ -37,18 +34,20 @@ MAX_SHARES = 4096
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """One strategy on one fabric.
+    """One strategy on one topology.
 
     Parameters
     ----------
     estimate : Estimate
         Its iteration.
-    feasible : bool
-        Whether weights, gradients and optimizer fit the memory.
     """
 
     estimate: Estimate
-    feasible: bool
+
+    @property
+    def feasible(self) -> bool:
+        """Whether weights, gradients and optimizer fit the memory."""
+        return self.estimate.memory.state_fits
 
     @property
     def fits(self) -> bool:
@@ -63,7 +62,7 @@ def feasible(
     *,
     cp: Sequence[int] = (1,),
     ep: Sequence[int] = (1,),
-    sp: Sequence[bool] = (False,),
+    sp: bool = False,
     most: int | None = None,
 ) -> list[Strategy]:
     """Return the strategies that use at least so many NPUs and go with the layers.
@@ -80,25 +79,30 @@ def feasible(
         90 % of the wafer if None.
     cp, ep : sequence of int
         Workers that share out a sequence, and replicas that share out experts, 1 or more.
-    sp : sequence of bool
-        Whether with sequence parallelism.
+    sp : bool
+        Whether to add those with sequence parallelism.
     most : int or None
         Stop after so many.
 
     Raises
     ------
     InputError
-        So many NPUs are not those of the wafer.
+        So many NPUs are not those of the wafer, or a CP or an EP is out of range.
     """
+    for name, values in (("cp", cp), ("ep", ep)):
+        bad = next((one for one in values if not 1 <= one <= MAX_SHARES), None)
+        if bad is not None or not values:
+            given = "none" if bad is None else bad
+            raise InputError("", name, f"must be 1 to {MAX_SHARES}, not {given}")
     least = ceil(0.9 * npus) if least_npus is None else least_npus
     if not 1 <= least <= npus:
-        raise InputError("", "least-npus", f"must be 1 to {npus}, not {least}")
+        raise InputError("", "least_npus", f"must be 1 to {npus}, not {least}")
     given = (
         Strategy(one.mp, one.dp, one.pp, context, experts, sequence)
         for context in dict.fromkeys(cp)
         for one in strategies(max(1, npus // context))
         for experts in dict.fromkeys(ep)
-        for sequence in dict.fromkeys(sp)
+        for sequence in (False, True)[: 1 + sp]
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
     )
     found = (one for one in given if one.workers >= least and _goes_with(workload, one))
@@ -135,66 +139,49 @@ def _divisors(number: int) -> tuple[int, ...]:
     return tuple(n for n in range(1, number + 1) if number % n == 0)
 
 
-def batch_of(workload: Workload, strategy: Strategy, samples: int) -> Workload:
-    """Return the workload with so many samples per replica, in microbatches for a strategy.
+def batch_of(workload: Workload, strategy: Strategy) -> Workload:
+    """Return the workload with its samples per replica in microbatches for a strategy.
 
     Raises
     ------
     InputError
-        The strategy does not go with the layers, or there are too many samples.
+        The strategy does not go with the layers.
     """
     check_strategy(workload, strategy)
+    samples = workload.samples_per_replica
     return with_batch(workload, samples, microbatch_rule(workload, samples)[strategy.pp])
 
 
-def sweep(
-    topologies: Sequence[Topology],
-    workload: Workload,
-    choices: Sequence[Strategy],
-    samples: int = 40,
-    compute: str = "first-principles",
-    placement: str = "auto",
-    algorithm: str = PUBLISHED,
-    memory: MemoryFile | None = None,
-) -> tuple[StrategyRow, ...]:
-    """Estimate each strategy on each fabric, fastest per sample first.
+def sweep(requests: Sequence[Request], choices: Sequence[Strategy]) -> tuple[StrategyRow, ...]:
+    """Estimate each strategy on each topology, fastest per sample first.
 
     Behind those that fit the memory come those whose activations do not fit even if recomputed,
     and behind them those whose weights do not.
 
     Parameters
     ----------
-    topologies : sequence of Topology
-        The fabrics, one or more.
-    workload : Workload
-        What to train.
+    requests : sequence of Request
+        One for each topology; each strategy takes the place of theirs.
     choices : sequence of Strategy
-        How.
-    samples : int
-        Samples in an iteration for each replica.
-    compute, placement : str
-        As for ``estimate.estimate``.
-    algorithm, memory : str, MemoryFile or None
-        As for ``training.operations.Operations``.
+        The strategies.
 
     Raises
     ------
     InputError
-        A strategy does not fit, an option is not one of those allowed, compute is calibrated and
-        the fabrics differ in their protocols, or there are more than ``MAX_ROWS`` estimates.
+        There are no strategies or more than ``MAX_ROWS`` estimates, or a strategy does not fit.
     """
-    compute_model(compute).check(topologies)
-    if (count := len(choices) * len(topologies)) > MAX_ROWS:
+    if not choices:
+        (name,) = {request.workload.name for request in requests}
+        message = f"must leave a strategy that goes with {name} and the CP and EP given"
+        raise InputError("", "least_npus", message)
+    if (count := len(choices) * len(requests)) > MAX_ROWS:
         message = f"must leave at most {MAX_ROWS:,} estimates of strategies, not {count:,}"
-        raise InputError("", "least-npus", message)
+        raise InputError("", "least_npus", message)
     rows: list[StrategyRow] = []
     for strategy in track(choices, "strategies"):
-        batch = batch_of(workload, strategy, samples)
-        for topology in topologies:
-            how = (strategy, None, compute, placement, algorithm, memory)
-            found = simulate(topology, batch, *how, fitting=False)
-            need = found[0].memory
-            enough = need.state_bytes <= need.available_bytes
-            rows.append(StrategyRow(summarize(topology, batch, *found), enough))
+        for request in requests:
+            batch = batch_of(request.workload, strategy)
+            one = replace(request, workload=batch, strategy=strategy)
+            rows.append(StrategyRow(summarize(simulate(one, fitting=False))))
     rows.sort(key=lambda row: (not row.feasible, not row.fits, row.estimate.time_per_sample_s))
     return tuple(rows)

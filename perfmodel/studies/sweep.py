@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.progress import track
-from perfmodel.training.compute import npu_of
 from perfmodel.training.estimate import Estimate, simulate, summarize
 
-from .strategies import batch_of
 from .sweep_points import Point, Sweep
 
 __all__ = ["SweepRow", "run_sweep"]
@@ -52,7 +49,7 @@ def run_sweep(sweep: Sweep) -> tuple[SweepRow, ...]:
     found: dict[Point, Estimate | InputError] = {}
     for point in track(points, "points"):
         try:
-            found[point] = _estimate(sweep, point)
+            found[point] = summarize(simulate(sweep.request(point), fitting=False))
         except InputError as error:
             found[point] = error
     if not any(isinstance(one, Estimate) for one in found.values()):
@@ -79,22 +76,3 @@ def _rows(
             speedup = base.iteration_time_s / one.iteration_time_s
         rows.append(SweepRow(point, one, speedup, ""))
     return rows
-
-
-def _estimate(sweep: Sweep, point: Point) -> Estimate:
-    """Return the estimate of a point.
-
-    Raises
-    ------
-    InputError
-        Its parts do not go together.
-    """
-    topology, job = sweep.fabrics[point.topology, point.protocol], sweep.workloads[point.workload]
-    strategy = Strategy.parse(point.strategy)
-    if sweep.samples is not None:
-        job = batch_of(job, strategy, sweep.samples)
-    # The same topology whatever its NPUs, so that what is known of its collectives is found again.
-    npu = npu_of(topology.with_npu(sweep.rates[point.npu]).npu_rates)
-    tier = sweep.memories[point.remote_memory]
-    how = (strategy, npu, point.compute, point.placement, point.algorithm, tier)
-    return summarize(topology, job, *simulate(topology, job, *how, fitting=False))

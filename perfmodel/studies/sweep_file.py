@@ -2,19 +2,19 @@
 
 from typing import Annotated, Any, cast
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from fred_hw.choices import find_choice
+from fred_hw.errors import InputError
 from fred_hw.file_kinds import SWEEP
-from fred_hw.files import Check, EachOnce, FileModel, int_range, name_in, refused
-from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.select import PUBLISHED
+from fred_hw.files import Check, EachOnce, FileModel, int_range, refused
 from perfmodel.topology.files import NpuEntry, Protocol
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.options import OPTIONS, Option
 from perfmodel.workloads.file import MAX_SAMPLES, STRATEGY
 
 from .strategies import MAX_SHARES
 
-__all__ = ["ALL", "NO_TIER", "SweepFile"]
+__all__ = ["ALL", "NO_TIER", "SWEEP_FILE", "SweepKeys"]
 
 ALL = "all"
 """All strategies that fit."""
@@ -43,7 +43,7 @@ def _strategies_schema() -> dict[str, Any]:
     return {"anyOf": [{"const": ALL}, some]}
 
 
-class SweepFile(FileModel):
+class SweepKeys(FileModel):
     """Lists of what is to be varied: every entry of each meets every entry of the others.
 
     Parameters
@@ -57,7 +57,7 @@ class SweepFile(FileModel):
         the topologies; without it each workload has its own.
     samples : int
         Samples in an iteration for each replica, in as many microbatches as `fred strategies`
-        takes; without it those of the workload, or 40 with `all` strategies.
+        takes; without it those of the workload.
     least_npus : int
         NPUs in use at least, with `all` strategies; 90 % of the smallest topology by default.
     cp : list of int
@@ -66,12 +66,6 @@ class SweepFile(FileModel):
         Expert groups to try, likewise.
     sp : bool
         Whether `all` strategies are tried with sequence parallelism too, where MP is 2 or more.
-    compute_models : list of str
-        As `--compute` takes them.
-    algorithms : list of str
-        Of collectives, as `--algorithm` takes them.
-    placements : list of str
-        As `--placement` takes them.
     protocols : list of str
         What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
         Without it what a file says, and `measured` for names.
@@ -82,6 +76,11 @@ class SweepFile(FileModel):
         topologies; `none` keeps those, as does no list.
     baseline : str
         The topology that others are compared with; the first by default.
+    npu_from : str
+        The topology whose NPUs all topologies get. Topologies whose NPUs differ are refused
+        without it, unless `as_is` is true.
+    as_is : bool
+        Whether to compare topologies whose NPUs differ.
     """
 
     file_kind = SWEEP
@@ -96,13 +95,6 @@ class SweepFile(FileModel):
     cp: Annotated[_Shares | None, Field(examples=[[1, 2]])] = None
     ep: Annotated[_Shares | None, Field(examples=[[1, 4]])] = None
     sp: bool = False
-    compute_models: Annotated[list[str], EachOnce()] = Field(default=["first-principles"])
-    algorithms: Annotated[
-        list[Annotated[str, name_in(ALGORITHMS, "auto", PUBLISHED)]], EachOnce()
-    ] = Field(default=[PUBLISHED])
-    placements: Annotated[list[Annotated[str, name_in(POLICIES, "auto", "anneal")]], EachOnce()] = (
-        Field(default=["auto"])
-    )
     protocols: Annotated[
         Annotated[list[Protocol], EachOnce()] | None, Field(examples=[["measured", "ideal"]])
     ] = None
@@ -111,3 +103,42 @@ class SweepFile(FileModel):
         Annotated[list[str], EachOnce()] | None, Field(examples=[["none", "pool-memory.yaml"]])
     ] = None
     baseline: Annotated[str | None, Field(examples=["mesh:4x4"])] = None
+    npu_from: Annotated[str | None, Field(examples=["fred-d"])] = None
+    as_is: bool = False
+
+    def values(self, option: Option) -> list[str]:
+        """Return the values of an option that are tried."""
+        return getattr(self, option.key)
+
+
+def _list_of(option: Option) -> tuple[Any, Any]:
+    """Return type and default of the key that lists the values of an option."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, str):
+            raise refused(f"must be text, not {value!r}")
+        found = find_choice(value, option.names()) or value
+        try:
+            option.refuse_unknown(found)
+        except InputError as error:
+            raise refused(error.message) from None
+        return found
+
+    def schema() -> dict[str, Any]:
+        names = {} if option.check else {"enum": list(option.names())}
+        return {"type": "string", **names}
+
+    said = f"Values of `--{option.name.replace('_', '-')}`, each of which is tried."
+    one = Annotated[str, Check(check, schema=schema)]
+    return Annotated[list[one], EachOnce()], Field(default=[option.default], description=said)
+
+
+_LISTS: dict[str, Any] = {option.key: _list_of(option) for option in OPTIONS.values()}
+
+SWEEP_FILE: type[SweepKeys] = create_model(
+    "SweepFile",
+    __base__=SweepKeys,
+    __doc__=SweepKeys.__doc__,
+    **_LISTS,
+)
+"""Keys of a sweep file: those of :class:`SweepKeys`, and a list for each option."""

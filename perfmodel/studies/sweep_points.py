@@ -1,6 +1,6 @@
 """Points of a sweep: what its file names, read, and each with all others."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,29 +18,30 @@ from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import NpuEntry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
+from perfmodel.training.compute import Npu, npu_of
 from perfmodel.training.compute_model import compute_model
-from perfmodel.workloads.workload import Workload, load_workload, parse_strategy
+from perfmodel.training.options import OPTIONS, Options
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import Workload, load_workload, parse_strategy, with_batch
 
-from .strategies import feasible
-from .sweep_file import ALL, NO_TIER, SweepFile
+from .equal_terms import equal_npus
+from .strategies import batch_of, feasible
+from .sweep_file import ALL, NO_TIER, SWEEP_FILE, SweepKeys
 
 __all__ = ["MAX_POINTS", "Point", "Sweep", "load_sweep"]
 
 MAX_POINTS = 10_000
 """Points of a sweep: some minutes, as most take a few hundredths of a second."""
 
-_SAMPLES = 40
-"""For each replica where all strategies are tried, as `fred strategies` has it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One of each list, as the file has it.
+@dataclass(frozen=True, kw_only=True)
+class Point(Options):
+    """One of each list, by the names in the file.
 
     Parameters
     ----------
-    topology, workload, strategy, compute, algorithm, placement, protocol : str
-        What is estimated.
+    topology, workload, strategy, protocol : str
+        What is estimated; the options by name are those of ``Options``.
     npu : str
         Changes to the NPUs, like ``peak_flops=2e+15``; empty without any.
     remote_memory : str
@@ -50,9 +51,6 @@ class Point:
     topology: str
     workload: str
     strategy: str
-    compute: str
-    algorithm: str
-    placement: str
     protocol: str
     npu: str
     remote_memory: str
@@ -60,7 +58,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep file asks for, with all that it names read.
+    """The points of a sweep file.
 
     Parameters
     ----------
@@ -70,26 +68,14 @@ class Sweep:
         The topology that others are compared with.
     groups : tuple of tuple of Point
         Points that are compared with each other: one for each topology.
-    fabrics : mapping
-        Topologies by name and protocol.
-    workloads : mapping
-        Workloads by name.
-    rates : mapping
-        Rates of NPUs, as ``Topology.with_npu`` takes them, by their text in a point.
-    memories : mapping
-        Remote memories by name; None for "".
-    samples : int or None
-        For each replica; None for those of the workload.
+    request : callable
+        Returns the request of a point; refuses a point whose parts do not go together.
     """
 
     source: str
     baseline: str
     groups: tuple[tuple[Point, ...], ...]
-    fabrics: Mapping[tuple[str, str], Topology]
-    workloads: Mapping[str, Workload]
-    rates: Mapping[str, Mapping[str, Any]]
-    memories: Mapping[str, MemoryFile | None]
-    samples: int | None
+    request: Callable[[Point], Request]
 
 
 def load_sweep(path: Path) -> Sweep:
@@ -103,11 +89,11 @@ def load_sweep(path: Path) -> Sweep:
     Raises
     ------
     InputError
-        The file, or one that it names, is bad; a name is unknown or there twice; or there are more
-        than ``MAX_POINTS`` points.
+        The file, or one that it names, is bad; a name is unknown or there twice; the NPUs of
+        topologies differ; or there are more than ``MAX_POINTS`` points.
     """
     source = str(path)
-    file = validate(SweepFile, read_data(path), source)
+    file = validate(SWEEP_FILE, read_data(path), source)
     baseline = file.baseline or file.topologies[0]
     if baseline not in file.topologies:
         raise InputError(source, "baseline", not_one_of(baseline, file.topologies))
@@ -115,27 +101,34 @@ def load_sweep(path: Path) -> Sweep:
         if file.strategies != ALL and getattr(file, key) not in (None, False):
             raise InputError(source, key, "must be given with strategies: all alone")
     _check_points(file, len(file.workloads), source)
-    rates = {_text(entry.rates): entry.rates for entry in file.npus or [NpuEntry()]}
-    if file.npus and len(rates) < len(file.npus):
-        raise InputError(source, "npus", "must have each entry once, not two that are alike")
     fabrics = _fabrics(file, path)
     _check_compute(file, fabrics, source)
+    npus = _npus(file, fabrics, source)
     workloads, memories = _workloads(file, path), _memories(file, path)
     strategies = _strategies_of(file, workloads, fabrics, source)
-    return Sweep(
-        source=source,
-        baseline=baseline,
-        groups=tuple(_groups(file, strategies, fabrics, tuple(product(rates, memories)))),
-        fabrics={(name, one.protocol): one for (name, _), one in fabrics.items()},
-        workloads=workloads,
-        rates=rates,
-        memories=memories,
-        samples=_SAMPLES if file.samples is None and file.strategies == ALL else file.samples,
-    )
+    by_protocol = {(name, one.protocol): one for (name, _), one in fabrics.items()}
+
+    def request(point: Point) -> Request:
+        strategy, job = Strategy.parse(point.strategy), workloads[point.workload]
+        if file.samples is not None:
+            job = with_batch(job, file.samples, 1)
+        if file.samples is not None or file.strategies == ALL:
+            job = batch_of(job, strategy)
+        return Request.of(
+            by_protocol[point.topology, point.protocol],
+            job,
+            strategy,
+            npu=npus[point.npu][point.topology],
+            memory=memories[point.remote_memory],
+            **point.options,
+        )
+
+    groups = _groups(file, strategies, fabrics, tuple(product(npus, memories)))
+    return Sweep(source, baseline, tuple(groups), request)
 
 
 def _groups(
-    file: SweepFile,
+    file: SweepKeys,
     strategies: Mapping[str, Sequence[Strategy]],
     fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
     means: Sequence[tuple[str, str]],
@@ -144,21 +137,31 @@ def _groups(
 
     ``means`` are rates of NPUs and remote memories.
     """
-    models, algorithms, placements = file.compute_models, file.algorithms, file.placements
+    options = [dict(zip(OPTIONS, one, strict=True)) for one in product(*_option_values(file))]
+    asked = file.protocols or [None]
     for job, some in strategies.items():
-        for strategy, compute, algorithm, placement, asked, (npu, memory) in product(
-            map(str, some), models, algorithms, placements, file.protocols or [None], means
-        ):
-            how = (strategy, compute, algorithm, placement)
+        for strategy, how, protocol, (npu, memory) in product(some, options, asked, means):
             yield tuple(
-                Point(name, job, *how, fabrics[name, asked].protocol, npu, memory)
+                Point(
+                    topology=name,
+                    workload=job,
+                    strategy=str(strategy),
+                    protocol=fabrics[name, protocol].protocol,
+                    npu=npu,
+                    remote_memory=memory,
+                    **how,
+                )
                 for name in file.topologies
             )
 
 
-def _check_points(file: SweepFile, strategies: int, source: str) -> None:
+def _option_values(file: SweepKeys) -> list[list[str]]:
+    return [file.values(option) for option in OPTIONS.values()]
+
+
+def _check_points(file: SweepKeys, strategies: int, source: str) -> None:
     """Refuse too many points, given how many strategies all workloads have together."""
-    lists = (file.topologies, file.compute_models, file.algorithms, file.placements)
+    lists = (file.topologies, *_option_values(file))
     optional = (one or [None] for one in (file.protocols, file.npus, file.memories))
     points = strategies * prod(map(len, (*lists, *optional)))
     if points > MAX_POINTS:
@@ -203,7 +206,7 @@ def _files(names: Sequence[str], field: str, path: Path) -> Iterator[tuple[str, 
         yield name, str(place)
 
 
-def _fabrics(file: SweepFile, path: Path) -> dict[tuple[str, ProtocolModel | None], Topology]:
+def _fabrics(file: SweepKeys, path: Path) -> dict[tuple[str, ProtocolModel | None], Topology]:
     """Return the topologies by name and the protocol asked for."""
     found: dict[tuple[str, ProtocolModel | None], Topology] = {}
     for n, (name, text) in enumerate(_files(file.topologies, "topologies", path)):
@@ -213,7 +216,27 @@ def _fabrics(file: SweepFile, path: Path) -> dict[tuple[str, ProtocolModel | Non
     return found
 
 
-def _workloads(file: SweepFile, path: Path) -> dict[str, Workload]:
+def _npus(
+    file: SweepKeys, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
+) -> dict[str, Mapping[str, Npu]]:
+    """Return the NPU of each topology, by the text that a point has for the changes to it."""
+    found: dict[str, Mapping[str, Npu]] = {}
+    for entry in file.npus or [NpuEntry()]:
+        # A topology stays the same one whatever its NPUs, so its collectives are simulated once.
+        npus = {
+            name: npu_of(one.with_npu(entry.rates).npu_rates) for (name, _), one in fabrics.items()
+        }
+        try:
+            found[_text(entry.rates)] = equal_npus(npus, file.npu_from, as_is=file.as_is)
+        except InputError as error:
+            field = "topologies" if error.field == "topology" else error.field
+            raise InputError(source, field, error.message) from None
+    if len(found) < len(file.npus or [None]):
+        raise InputError(source, "npus", "must have each entry once, not two that are alike")
+    return found
+
+
+def _workloads(file: SweepKeys, path: Path) -> dict[str, Workload]:
     found: dict[str, Workload] = {}
     for n, (name, text) in enumerate(_files(file.workloads, "workloads", path)):
         with _naming(str(path), f"workloads.{n}"):
@@ -221,7 +244,7 @@ def _workloads(file: SweepFile, path: Path) -> dict[str, Workload]:
     return found
 
 
-def _memories(file: SweepFile, path: Path) -> dict[str, MemoryFile | None]:
+def _memories(file: SweepKeys, path: Path) -> dict[str, MemoryFile | None]:
     """Return the remote memories by name; which NPUs they have room for, points say."""
     found: dict[str, MemoryFile | None] = {}
     names = file.memories or [NO_TIER]
@@ -237,18 +260,19 @@ def _memories(file: SweepFile, path: Path) -> dict[str, MemoryFile | None]:
 
 
 def _check_compute(
-    file: SweepFile, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
+    file: SweepKeys, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
 ) -> None:
-    """Refuse models of compute that there are not, or that compare these fabrics unfairly."""
-    for n, name in enumerate(file.compute_models):
-        with _naming(source, f"compute_models.{n}"):
+    """Refuse models of compute that cannot compare these topologies."""
+    key = OPTIONS["compute"].key
+    for n, name in enumerate(file.values(OPTIONS["compute"])):
+        with _naming(source, f"{key}.{n}"):
             for protocol in file.protocols or [None]:
                 alike = [one for (_, asked), one in fabrics.items() if asked == protocol]
                 compute_model(name).check(alike)
 
 
 def _strategies_of(
-    file: SweepFile,
+    file: SweepKeys,
     workloads: Mapping[str, Workload],
     fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
     source: str,
@@ -260,10 +284,11 @@ def _strategies_of(
         found: dict[str, list[Strategy]] = {}
         npus = min(one.npus for one in fabrics.values())
         shares = {"cp": file.cp or [1], "ep": file.ep or [1]}
-        how: dict[str, Any] = {"sp": (False, True) if file.sp else (False,), "most": MAX_POINTS + 1}
         for name, job in workloads.items():
             with _naming(source, "least_npus"):
-                found[name] = feasible(job, npus, file.least_npus, **shares, **how)
+                found[name] = feasible(
+                    job, npus, file.least_npus, **shares, sp=file.sp, most=MAX_POINTS + 1
+                )
             if not found[name]:
                 given = ", ".join(f"{key} {value}" for key, value in shares.items())
                 message = f"must leave one that goes with {name}, not none with {given}"

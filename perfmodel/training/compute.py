@@ -81,6 +81,13 @@ class Npu:
                     f"Npu efficiency of {kind} must be above 0 and at most 1, not {share!r}"
                 )
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """Rates, memory and efficiencies by their keys in a file."""
+        names = ("peak_flops", "hbm_bytes_per_s", "hbm_bytes")
+        shares = {f"efficiency.{kind}": share for kind, share in self.efficiency.items()}
+        return {**{name: getattr(self, name) for name in names}, **shares}
+
     def time_s(self, kind: str, flops: float, moved_bytes: float) -> float:
         """Return the time of so many operations of a kind and bytes from or to memory [s]."""
         return max(

@@ -1,28 +1,20 @@
 """Time of one training iteration: compute and simulated communication, taken apart."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.collectives.select import PUBLISHED
-from perfmodel.memory.file import MemoryFile, check_tier
-from perfmodel.network.run import FLUID
 from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.topology.graph import Topology
-from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES
-from perfmodel.workloads.workload import Workload, parse_strategy
+from perfmodel.workloads.workload import Workload
 
-from .compute import Npu, npu_of
-from .compute_model import compute_model
-from .iteration import Iteration, Plan, simulate_iteration
+from .iteration import Iteration, Plan
 from .memory import Memory
-from .operations import Operations
 from .parts import Exposed
 from .placement.place import Placement, place
+from .request import Request
 from .search import default_placement
 
-__all__ = ["Estimate", "estimate", "simulate", "summarize", "with_batch"]
+__all__ = ["Estimate", "Simulated", "estimate", "simulate", "summarize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +23,12 @@ class Estimate:
 
     Parameters
     ----------
-    topology, workload, strategy, placement : str
-        What was trained where, how in parallel, and how workers were placed.
+    topology, workload, strategy : str
+        What was trained where, and how in parallel.
+    options : dict
+        The options of the request by name.
+    placement : str
+        How workers were placed.
     npus : tuple of int
         NPU of each worker.
     mode : str
@@ -70,6 +66,7 @@ class Estimate:
     topology: str
     workload: str
     strategy: str
+    options: dict[str, str]
     placement: str
     npus: tuple[int, ...]
     mode: str
@@ -88,118 +85,81 @@ class Estimate:
     provenance: Provenance
 
 
-def estimate(
-    topology: Topology,
-    workload: Workload,
-    strategy: Strategy | str | None = None,
-    npu: Npu | None = None,
-    compute: str = "first-principles",
-    placement: str = "auto",
-    algorithm: str = PUBLISHED,
-    memory: MemoryFile | None = None,
-    *,
-    network_model: str = FLUID,
-) -> Estimate:
-    """Estimate one training iteration.
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A request and its simulated iteration.
 
     Parameters
     ----------
-    topology : Topology
-        Where to train.
-    workload : Workload
-        What to train.
-    strategy : Strategy or str or None
-        How to train in parallel, such as ``MP2-DP5-PP2`` (MP is tensor parallelism, by the
-        paper's name); that of the workload if None.
-    npu : Npu or None
-        The roofline; if None that of the topology, an H100 unless its file says more.
-    compute : str
-        As for ``compute_model.compute_model``; calibration only knows the published workloads,
-        and the compute rates of the default NPU.
-    placement : str
-        ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
-    algorithm, memory, network_model : str, MemoryFile or None, str
-        As for ``operations.Operations``.
+    request : Request
+        What was asked for.
+    iteration : Iteration
+        What was simulated.
+    """
+
+    request: Request
+    iteration: Iteration
+
+
+def estimate(request: Request) -> Estimate:
+    """Estimate one training iteration.
 
     Raises
     ------
     InputError
-        The strategy is malformed, needs more NPUs than there are, or does not go with the layers;
-        the placement or the compute model is not one of those allowed; compute is calibrated, and
-        the NPU not the one of the calibration; the memory is none, or too small for the NPUs; or
+        As for :func:`simulate`.
+    """
+    return summarize(simulate(request))
+
+
+def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) -> Simulated:
+    """Simulate one training iteration.
+
+    Parameters
+    ----------
+    request : Request
+        What to simulate.
+    fitting : bool
+        Whether to refuse a model whose weights do not fit the memory of the NPUs.
+    repeats : bool
+        Whether to leave out microbatches that are sure to take as long as earlier ones. The
+        iteration then does not have all tasks.
+
+    Raises
+    ------
+    InputError
+        The strategy needs more NPUs than the topology has, or does not suit the layers; the
+        placement needs a mesh; the compute is calibrated for another workload or another NPU; or
         the model does not fit.
     """
-    how = (strategy, npu, compute, placement, algorithm, memory)
-    simulated = simulate(topology, workload, *how, network_model=network_model)
-    return summarize(topology, workload, *simulated)
-
-
-def simulate(
-    topology: Topology,
-    workload: Workload,
-    strategy: Strategy | str | None = None,
-    npu: Npu | None = None,
-    compute: str = "first-principles",
-    placement: str = "auto",
-    algorithm: str = PUBLISHED,
-    memory: MemoryFile | None = None,
-    *,
-    network_model: str = FLUID,
-    fitting: bool = True,
-    repeats: bool = True,
-) -> tuple[Iteration, Npu, float, str]:
-    """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``.
-
-    What does not fit the memory is refused only if it is to be ``fitting``. Without ``repeats``
-    the iteration has all tasks, and all microbatches are simulated.
-    """
-    if isinstance(strategy, str):
-        strategy = parse_strategy(strategy)
-    strategy = strategy or workload.strategy
-    if memory:
-        check_tier(memory, topology.npus, "memory")
-    model = compute_model(compute)
-    npu = npu or npu_of(topology.npu_rates)
-    scale = model.scale(workload.name, topology, npu)
-    npu = model.npu(npu)
-
-    how = (topology, workload)
-
-    def operations_at(placed: Placement) -> Operations:
-        return Operations(topology, placed, algorithm, memory, network_model=network_model)
-
-    def iteration_s(placed: Placement) -> float:
-        there = operations_at(placed)
-        return simulate_iteration(*how, placed, npu, scale, there, repeats=repeats).time_s
-
     if fitting:  # before placements are compared: the need does not depend on the placement
-        anywhere = place(topology, strategy)
-        there = operations_at(anywhere)
-        _check_memory(workload, strategy, Plan(*how, anywhere, npu, there).memory)
-    by = (placement, iteration_s, algorithm, memory)
-    placed = default_placement(*how, strategy, *by)
-    operations = operations_at(placed)
-    iteration = simulate_iteration(*how, placed, npu, scale, operations, repeats=repeats)
-    return iteration, npu, scale, compute
+        anywhere = place(request.topology, request.strategy)
+        _check_memory(request, _plan(request, anywhere).memory)
+
+    def run(placed: Placement) -> Iteration:
+        return _plan(request, placed, repeats=repeats).iteration(request.compute_scale)
+
+    placed = default_placement(request, lambda placed: run(placed).time_s)
+    return Simulated(request, run(placed))
 
 
-def summarize(
-    topology: Topology,
-    workload: Workload,
-    iteration: Iteration,
-    npu: Npu,
-    scale: float,
-    compute: str,
-) -> Estimate:
+def _plan(request: Request, placed: Placement, *, repeats: bool = False) -> Plan:
+    where, what = request.topology, request.workload
+    operations = request.operations(placed)
+    return Plan(where, what, placed, request.compute_npu, operations, repeats=repeats)
+
+
+def summarize(simulated: Simulated) -> Estimate:
     """Return the figures of a simulated iteration."""
-    strategy = iteration.placement.strategy
+    request, iteration = simulated.request, simulated.iteration
+    topology, workload, strategy = request.topology, request.workload, request.strategy
+    model, npu, scale = request.compute_model, request.compute_npu, request.compute_scale
     parts = dict(iteration.parts_s)
     compute_s = parts.pop("compute")
     exposed = Exposed(**parts)
     minibatch = workload.samples_per_replica * strategy.dp
     # A backward pass has twice the operations of the forward pass.
     flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
-    model = compute_model(compute)
     peak_share = None
     if iteration.busy_s and model.identified(workload.name, topology):
         peak_share = flops / iteration.busy_s / npu.peak_flops
@@ -213,6 +173,7 @@ def summarize(
         topology=topology.name,
         workload=workload.name,
         strategy=str(strategy),
+        options=request.options,
         placement=iteration.placement.policy,
         npus=iteration.placement.npus,
         mode=workload.mode,
@@ -224,7 +185,7 @@ def summarize(
         peak_share=peak_share,
         exposed_s=exposed,
         communication_s=iteration.communication_s,
-        compute_model=compute,
+        compute_model=request.compute,
         compute_scale=scale,
         memory=iteration.memory,
         memory_verdict=iteration.memory.verdict,
@@ -232,15 +193,16 @@ def summarize(
     )
 
 
-def _check_memory(workload: Workload, strategy: Strategy, need: Memory) -> None:
-    if need.state_bytes <= need.available_bytes:
+def _check_memory(request: Request, need: Memory) -> None:
+    if need.state_fits:
         return
-    given = f"{need.state_bytes / 1e9:.1f} GB of {need.available_bytes / 1e9:g} GB as {strategy}"
-    if workload.mode == "stationary":
+    needed, there = need.state_bytes / 1e9, need.available_bytes / 1e9
+    given = f"{needed:.1f} GB of {there:g} GB as {request.strategy}"
+    if request.workload.mode == "stationary":
         message = f"must be streaming where weights and optimizer do not fit, not need {given}"
     else:
         message = f"must leave room for the layers at work, not need {given}"
-    raise InputError(workload.name, "mode", message)
+    raise InputError(request.workload.name, "mode", message)
 
 
 def _assumptions(workload: Workload, strategy: Strategy, storage: str) -> tuple[str, ...]:
@@ -271,27 +233,3 @@ def _assumptions(workload: Workload, strategy: Strategy, storage: str) -> tuple[
         )
         found.append(f"{storage} and updates the weights by itself")
     return tuple(found)
-
-
-def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) -> Workload:
-    """Return the workload with another batch.
-
-    Raises
-    ------
-    InputError
-        A number is not an integer of 1 or more, or is too large to be worked out, or the
-        microbatches do not divide the samples.
-    """
-    for name, value, most in (
-        ("samples_per_replica", samples_per_replica, MAX_SAMPLES),
-        ("microbatches", microbatches, MAX_MICROBATCHES),
-    ):
-        try:
-            check_int(name, value, minimum=1, maximum=most)
-        except (TypeError, ValueError) as error:
-            message = str(error).removeprefix(f"{name} ")
-            raise InputError(workload.name, name, message) from None
-    if samples_per_replica % microbatches:
-        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
-        raise InputError(workload.name, "microbatches", message)
-    return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)

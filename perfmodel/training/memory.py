@@ -57,6 +57,11 @@ class Memory:
         return self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
 
     @property
+    def state_fits(self) -> bool:
+        """Whether weights, gradients and optimizer fit."""
+        return self.state_bytes <= self.available_bytes
+
+    @property
     def fits(self) -> bool:
         """Whether it all fits, perhaps with recomputation."""
         return self.least_bytes <= self.available_bytes
@@ -64,7 +69,7 @@ class Memory:
     @property
     def verdict(self) -> str:
         """Whether it all fits, and what must be given up if not."""
-        if self.state_bytes > self.available_bytes:
+        if not self.state_fits:
             return "weights do not fit"
         if self.total_bytes <= self.available_bytes:
             return "fits"

@@ -9,17 +9,15 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from fred_hw.compiler.placement import Strategy
 from fred_hw.progress import track
-from perfmodel.collectives.select import PUBLISHED
-from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import Profile
-from perfmodel.topology.graph import Topology
+from perfmodel.network.run import FLUID
 from perfmodel.workloads.workload import Workload
 
 from .operations import Operations
 from .placement.place import Placement, place
 from .placement.policy import fitting
+from .request import Request
 from .share import share_out
 
 __all__ = ["ALIKE", "anneal", "busiest_link_s", "communication_s", "default_placement"]
@@ -103,15 +101,9 @@ def _rounds(operations: Operations, workload: Workload) -> Iterator[_Round]:
 
 
 def default_placement(
-    topology: Topology,
-    workload: Workload,
-    strategy: Strategy,
-    policy: str = "auto",
-    judge: Callable[[Placement], float] | None = None,
-    algorithm: str = PUBLISHED,
-    memory: MemoryFile | None = None,
+    request: Request, judge: Callable[[Placement], float] | None = None
 ) -> Placement:
-    """Return the placement by a policy; ``auto`` takes on a mesh the best of those marked so.
+    """Return the placement of a request; ``auto`` takes on a mesh the best of those marked so.
 
     That is the one with the least communication; of those alike, the one that occupies the busiest
     link for the least time, as collectives of several stages run at once. ``anneal`` starts from
@@ -119,48 +111,34 @@ def default_placement(
 
     Parameters
     ----------
-    topology : Topology
-        Where to run.
-    workload : Workload
-        Whose communication counts.
-    strategy : Strategy
+    request : Request
         What to place.
-    policy : str
-        ``auto``, ``anneal`` or one of ``policy.POLICIES``.
     judge : callable or None
         Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
-    algorithm, memory : str, MemoryFile or None
-        As for ``operations.Operations``.
 
     Raises
     ------
     InputError
-        The strategy does not fit, or the policy is unknown or needs a mesh.
+        The strategy does not fit, or the policy needs a mesh.
     """
-    if policy not in ("auto", "anneal"):
-        return place(topology, strategy, policy)
+    topology, strategy, workload = request.topology, request.strategy, request.workload
+    fluid = replace(request, network_model=FLUID)
+    if request.placement not in ("auto", "anneal"):
+        return place(topology, strategy, request.placement)
     if not topology.neighbours_matter:
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
-    made = [Operations(topology, one, algorithm, memory) for one in choices]
+    made = [fluid.operations(one) for one in choices]
     times_s = [communication_s(one, workload) for one in track(made, "placements")]
     alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
     best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
-    if policy == "auto":
+    if request.placement == "auto":
         return best
-    found = anneal(topology, workload, best, algorithm=algorithm, memory=memory)
+    found = anneal(request, best)
     return best if judge and judge(best) <= judge(found) else found
 
 
-def anneal(
-    topology: Topology,
-    workload: Workload,
-    start: Placement,
-    steps: int = 400,
-    seed: int = 0,
-    algorithm: str = PUBLISHED,
-    memory: MemoryFile | None = None,
-) -> Placement:
+def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) -> Placement:
     """Return the best placement that simulated annealing finds, never worse than ``start``.
 
     A step swaps two NPUs, used or free (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983); the
@@ -168,24 +146,25 @@ def anneal(
 
     Parameters
     ----------
-    topology : Topology
-        Usually a mesh.
-    workload : Workload
-        Whose communication counts.
+    request : Request
+        What is placed, usually on a mesh.
     start : Placement
         Where to begin.
     steps : int
         Placements to try, 1 or more.
     seed : int
         Of the random numbers.
-    algorithm, memory : str, MemoryFile or None
-        As for ``operations.Operations``.
     """
+    fluid = replace(request, network_model=FLUID)
+
+    def time_s(placed: Placement) -> float:
+        return communication_s(fluid.operations(placed), request.workload)
+
     rng = random.Random(seed)
-    free = [npu for npu in range(topology.npus) if npu not in start.npus]
+    free = [npu for npu in range(request.topology.npus) if npu not in start.npus]
     order = [*start.npus, *free]
     workers = len(start.npus)
-    here_s = best_s = communication_s(Operations(topology, start, algorithm, memory), workload)
+    here_s = best_s = time_s(start)
     best, begin_s = start, here_s
     for step in track(range(steps), "placements"):
         heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
@@ -194,7 +173,7 @@ def anneal(
             continue
         order[i], order[j] = order[j], order[i]
         found = replace(start, npus=tuple(order[:workers]), policy="anneal")
-        there_s = communication_s(Operations(topology, found, algorithm, memory), workload)
+        there_s = time_s(found)
         if there_s <= here_s or rng.random() < math.exp((here_s - there_s) / heat_s):
             here_s = there_s
             if there_s < best_s:

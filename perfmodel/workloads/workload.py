@@ -1,9 +1,11 @@
 """Workloads: a network and how it is trained, from YAML."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from fred_hw.checks import check_int
 from fred_hw.choices import find_choice, not_one_of
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
@@ -12,7 +14,7 @@ from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
 
-from .file import KINDS, STRATEGY, WorkloadFile
+from .file import KINDS, MAX_MICROBATCHES, MAX_SAMPLES, STRATEGY, WorkloadFile
 from .layers import Network
 
 __all__ = [
@@ -20,10 +22,12 @@ __all__ = [
     "WORKLOADS",
     "Workload",
     "build_workload",
+    "changed_workload",
     "load_file",
     "load_workload",
     "parse_strategy",
     "shipped",
+    "with_batch",
     "workload_path",
 ]
 
@@ -106,6 +110,66 @@ def build_workload(data: object, name: str) -> Workload:
     """
     kind = KINDS[read_kind(data, KINDS, name, WORKLOAD)]
     return _build(name, validate(kind, data, name), name)
+
+
+def changed_workload(
+    name_or_path: str,
+    *,
+    samples: int | None = None,
+    microbatches: int | None = None,
+    **changes: Any,
+) -> Workload:
+    """Return a workload with some changes.
+
+    Parameters
+    ----------
+    name_or_path : str
+        As for :func:`load_workload`.
+    samples, microbatches : int or None
+        The batch of a replica; that of the workload where None.
+    **changes : object
+        Other fields of :class:`Workload`; None leaves a field as it is.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_workload`, or as for :func:`with_batch`.
+    """
+    workload = load_workload(name_or_path)
+    for option, value, most in (
+        ("samples", samples, MAX_SAMPLES),
+        ("microbatches", microbatches, MAX_MICROBATCHES),
+    ):
+        if value is not None and not 1 <= value <= most:
+            raise InputError("", option, f"must be 1 to {most}, not {value}")
+    workload = with_batch(
+        workload, samples or workload.samples_per_replica, microbatches or workload.microbatches
+    )
+    return replace(workload, **{key: value for key, value in changes.items() if value is not None})
+
+
+def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) -> Workload:
+    """Return the workload with another batch.
+
+    Raises
+    ------
+    InputError
+        A number is not an integer of 1 or more, or is too large to be worked out, or the
+        microbatches do not divide the samples.
+    """
+    for name, value, most in (
+        ("samples_per_replica", samples_per_replica, MAX_SAMPLES),
+        ("microbatches", microbatches, MAX_MICROBATCHES),
+    ):
+        try:
+            check_int(name, value, minimum=1, maximum=most)
+        except (TypeError, ValueError) as error:
+            message = str(error).removeprefix(f"{name} ")
+            raise InputError(workload.name, name, message) from None
+    if samples_per_replica % microbatches:
+        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
+        raise InputError(workload.name, "microbatches", message)
+    return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)
 
 
 def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:

@@ -21,6 +21,7 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request
 from perfmodel.wafers import run_wafers
 from perfmodel.workloads.workload import WORKLOADS, load_workload
 
@@ -149,7 +150,7 @@ def iterations() -> None:
     for workload in map(load_workload, WORKLOADS):
         for name in ("mesh:5x4", "fred-d"):
             topology = parse_topology(name)
-            _, seconds = timed(lambda t=topology, w=workload: estimate(t, w))
+            _, seconds = timed(lambda t=topology, w=workload: estimate(Request.of(t, w)))
             say(f"{workload.name:16} {name:10} {seconds:.3f} s")
     for name in SPEEDUP_C:
         say(f"calibration of {name:16} {timed(lambda n=name: calibrate(n))[1]:.2f} s")

@@ -14,6 +14,7 @@ from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
 from perfmodel.studies.section import CLASSES
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.request import read_requests
 
 from .pages import ROOT
 
@@ -43,7 +44,7 @@ def test_effective_bandwidths(row: str, protocol: ProtocolModel) -> None:
 
 @pytest.mark.slow
 def test_speed_ups_of_fred_d() -> None:
-    rows = compare(("mesh:5x4", "fred-d"), CALIBRATED, compute="calibrated")
+    rows = compare(read_requests(("mesh:5x4", "fred-d"), CALIBRATED, compute="calibrated"))
     ours = [f"{row.speedup:.3f}" for row in rows if row.estimate.topology == "fred-d"]
     assert cells("FRED-D, predicted") == [*ours, "not identified"]
 
@@ -65,7 +66,7 @@ def test_counts_of_published_figures() -> None:
 @pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
 def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
     record = load_iteration(name)
-    _, _, (iteration, *_) = simulated(record)
+    iteration = simulated(record).iteration
     cycles, off = f"{record.cycles:,} cycles", f"{abs(iteration.time_s / record.time_s - 1):.1%}"
     readme, page = (
         (ROOT / name).read_text("utf-8").replace(" %", "%")

@@ -18,7 +18,7 @@ COUNTED = {
     "collective --topology mesh:4x4 --algorithm ring": {"messages", "flows", "links"},
     "wafers --topology mesh:4x4": {"streams", "simulations", "links of the first of 3 simulations"},
     "estimate --topology mesh:2x2 --workload own.yaml": {"tasks"},
-    "compare --topology mesh:2x2 --workload own.yaml --workload own.yaml": {"workloads"},
+    "compare --topology mesh:2x2 --workload own.yaml --workload own.yaml": {"iterations"},
     "strategies --topology mesh:2x2 --workload own.yaml": {"strategies"},
     "sweep points.yaml": {"points"},
     f"cluster {EXAMPLES}/cluster.yaml --workload transformer-1t": {"strategies", "variants"},

@@ -19,7 +19,10 @@ FRED = Path(sys.executable).parent / "fred"
 COMMANDS = sorted(
     path.stem for path in Path(commands.__file__).parent.glob("*.py") if path.stem != "__init__"
 )
-HEAVY = ("amaranth", "cocotb", "perfmodel", "numpy", "gen", "testbench", "plotly", "pydantic")
+HEAVY = (
+    *("amaranth", "cocotb", "numpy", "gen", "testbench", "plotly", "pydantic"),
+    *("perfmodel.topology", "perfmodel.training.request", "perfmodel.workloads"),
+)
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -250,13 +250,13 @@ REFUSED = {
         r"gpt-3: microbatches: must divide 16 samples per replica, not be 3"
     ),
     "estimate --topology fred-d --workload gpt-3 --samples 0": (
-        r"--samples: must be 1 or more, not 0"
+        r"--samples: must be 1 to 1048576, not 0"
     ),
     "estimate --topology fred-d --workload gpt-3 --placement snake": (
         rf"--placement: must be {', '.join(FITTING)} for fred-d, not 'snake'"
     ),
     "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
-        r"--algorithm: must be one of the \d+ names that 'fred collective --help' .*, not 'gossip'"
+        r"--algorithm: must be one of the \d+ names that 'fred estimate --help' .*, not 'gossip'"
     ),
     "compare --npu hbm_bytes": r"--npu: must be key=value, not 'hbm_bytes'",
     "compare --npu hbm_bytes=": r"--npu: hbm_bytes: must be a value, not left out",
@@ -282,7 +282,7 @@ REFUSED = {
     "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 to 1048576, not 0",
     "strategies --workload gpt-3 --samples 99999999": r"--samples: must be 1 to 1048576, not .*",
     "estimate --topology fred-d --workload gpt-3 --samples 99999999": (
-        r"gpt-3: samples_per_replica: must be 1 to 1048576, not 99999999"
+        r"--samples: must be 1 to 1048576, not 99999999"
     ),
     "estimate --topology fred-d --workload gpt-3 --samples 2000 --microbatches 2000": (
         r"gpt-3: microbatches: must be at most \d+ with \d+ layers where none is left out, not 2000"

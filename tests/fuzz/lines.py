@@ -176,19 +176,23 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cluster": (("--workload",), ("--batch", "--published", "--csv")),
     "compare": (
         ("--topology", "--workload"),
-        ("--compute", "--algorithm", "--protocol", "--npu", "--csv", "--memory"),
+        (
+            *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
+            *("--npu-from", "--as-is", "--csv", "--memory"),
+        ),
     ),
     "strategies": (
         ("--topology", "--workload"),
         (
-            *("--compute", "--placement", "--algorithm", "--protocol", "--npu", "--mode"),
+            *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
+            *("--npu-from", "--as-is", "--mode"),
             *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),
     "sweep": ((), ("--csv", "--parquet")),
     "report": (
         ("--output", "--spec", "--results", "--topology", "--workload"),
-        ("--strategy", "--compute", "--least-npus"),
+        ("--strategy", "--compute", "--least-npus", "--npu-from", "--as-is"),
     ),
     "synth": (
         ("--liberty",),

@@ -14,7 +14,8 @@ from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 from tests.written import written
 
 EXAMPLES = Path("examples")
@@ -22,7 +23,7 @@ EXAMPLES = Path("examples")
 
 def test_a_wafer_estimates_what_the_functions_do() -> None:
     wafer, job = Wafer.from_yaml(EXAMPLES / "mesh-8x6.yaml"), load_workload("transformer-17b")
-    same = estimate(parse_topology("examples/mesh-8x6.yaml"), job, "MP3-DP8-PP2")
+    same = estimate(Request.of(parse_topology("examples/mesh-8x6.yaml"), job, "MP3-DP8-PP2"))
     for workload in (job, "transformer-17b"):
         assert wafer.estimate(workload, "MP3-DP8-PP2") == same
     assert wafer.npus == 48
@@ -41,7 +42,8 @@ def test_npus_of_a_wafer_change_by_key() -> None:
 def test_study_has_the_strategies_that_fit_fastest_first() -> None:
     wafer, job = Wafer.named("fred-d"), load_workload("resnet-152")
     found = wafer.strategies(job, samples=16, least_npus=20)
-    rows = sweep([wafer.topology], job, feasible(job, 20, 20), 16)
+    batch = with_batch(job, 16, 1)
+    rows = sweep([Request.of(wafer.topology, batch)], feasible(job, 20, 20))
     assert list(found) == [row.estimate for row in rows if row.feasible]
     assert len(found) > 1
     times = found.to_dataframe()["time_per_sample_s"]
@@ -52,8 +54,8 @@ def test_strategies_take_context_expert_and_sequence_parallelism() -> None:
     wafer, job = Wafer.named("mesh:2x2"), load_workload("mixtral-8x7b")
     some = replace(job, network=replace(job.network, layers=job.network.layers[:3]))
     found = wafer.strategies(some, samples=4, least_npus=4, cp=(1, 2), ep=(1, 2), sp=True)
-    choices = feasible(some, 4, 4, cp=(1, 2), ep=(1, 2), sp=(False, True))
-    rows = sweep([wafer.topology], some, choices, 4)
+    choices = feasible(some, 4, 4, cp=(1, 2), ep=(1, 2), sp=True)
+    rows = sweep([Request.of(wafer.topology, with_batch(some, 4, 1))], choices)
     assert list(found) == [row.estimate for row in rows if row.feasible]
     names = [str(one.strategy) for one in found]
     assert all(any(part in name for name in names) for part in ("-CP2", "-EP2", "-SP"))
@@ -104,7 +106,7 @@ def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path)
         ),
         (
             lambda: Wafer.named("fred-d").strategies("gpt-3", samples=0),
-            r"samples: must be 1 or more, not 0",
+            r"gpt-3: samples_per_replica: must be 1 to 1048576, not 0",
         ),
         (
             lambda: Wafer.named("fred-d").strategies("gpt-3", cp=(1, 0)),
@@ -113,7 +115,7 @@ def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path)
         (lambda: Wafer.named("fred-d").strategies("gpt-3", ep=()), r"ep: must be 1 .*, not none"),
         (
             lambda: Wafer.named("fred-d").strategies("resnet-152", ep=(3,)),
-            r"cp, ep, least_npus: must leave a strategy that goes with resnet-152",
+            r"least_npus: must leave a strategy that goes with resnet-152 and the CP and EP given",
         ),
     ],
     ids=["file", "name", "npu", "workload", "samples", "cp", "ep", "none"],

@@ -12,6 +12,7 @@ from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import FABRIC
 from perfmodel.training.estimate import Estimate, estimate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import PUBLISHED, load_workload
 
 __all__ = ["speedups"]
@@ -26,10 +27,12 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
         how = described(setting.compute, name, setting.protocol)
         found = {
             fabric: estimate(
-                shared_topology(fabric, setting.protocol),
-                load_workload(name),
-                compute=setting.compute,
-                algorithm=setting.algorithm,
+                Request.of(
+                    shared_topology(fabric, setting.protocol),
+                    load_workload(name),
+                    compute=setting.compute,
+                    algorithm=setting.algorithm,
+                )
             )
             for fabric in FABRICS
         }

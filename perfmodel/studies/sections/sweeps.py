@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from perfmodel.published import SWEEPS, Sweep
+from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.identify import described
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.estimate import Estimate
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 
 __all__ = ["sweeps", "swept"]
 
@@ -22,8 +24,12 @@ def swept(name: str, setting: Setting) -> tuple[StrategyRow, ...]:
     workload, figures = load_workload(name), SWEEPS[name]
     fabrics = [shared_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
     choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
-    samples, chosen = figures.samples_per_replica, (setting.compute, "auto", setting.algorithm)
-    return sweep(fabrics, workload, choices, samples, *chosen)
+    job = with_batch(workload, figures.samples_per_replica, 1)
+    requests = [
+        Request.of(fabric, job, compute=setting.compute, algorithm=setting.algorithm)
+        for fabric in fabrics
+    ]
+    return sweep(on_equal_terms(requests), choices)
 
 
 def sweeps(setting: Setting) -> Iterator[ReproduceRow]:

@@ -21,6 +21,7 @@ from perfmodel.published import (
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -84,7 +85,7 @@ def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
         )
     job = load_workload("gpt-3")
     mesh = shared_topology(BASELINE, setting.protocol)
-    placed = default_placement(mesh, job, job.strategy)
+    placed = default_placement(Request.of(mesh, job))
     yield number(
         "line-rate/gpt-3",
         f"share of their line rate at which I/O controllers send weights of GPT-3 on {BASELINE}",

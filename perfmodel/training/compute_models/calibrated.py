@@ -20,6 +20,7 @@ from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 from perfmodel.training.iteration import Iteration, Plan
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -125,7 +126,7 @@ class Runs:
         """Return the tasks of an iteration on a fabric, made once."""
         if fabric not in self._plans:
             topology, job = shared_topology(fabric, self._protocol), self._workload
-            placed = default_placement(topology, job, job.strategy)
+            placed = default_placement(Request.of(topology, job))
             self._plans[fabric] = Plan(topology, job, placed, Npu())
         return self._plans[fabric]
 
@@ -195,16 +196,11 @@ def _check_npu(npu: Npu) -> None:
     InputError
         A rate or an efficiency differs; memory may, since no compute time depends on its size.
     """
-    given, solved = _rates(npu), _rates(Npu())
-    for name, value in given.items():
-        if value != solved[name]:
+    solved = Npu().rates
+    for name, value in npu.rates.items():
+        if name != "hbm_bytes" and value != solved[name]:
             message = f"must be {solved[name]:g} where compute is calibrated, not {value:g}"
             raise InputError("npu", name, message)
-
-
-def _rates(npu: Npu) -> dict[str, float]:
-    rates = {"peak_flops": npu.peak_flops, "hbm_bytes_per_s": npu.hbm_bytes_per_s}
-    return rates | {f"efficiency.{kind}": share for kind, share in npu.efficiency.items()}
 
 
 def _scale(workload: str, topology: Topology, npu: Npu) -> float:

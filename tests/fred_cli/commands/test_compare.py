@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import FABRICS
+from perfmodel.training.request import read_requests
 from perfmodel.workloads.workload import WORKLOADS
 from tests.fred_cli.fred import Fred
 
@@ -18,8 +19,8 @@ from tests.fred_cli.fred import Fred
 def test_compare_has_a_row_for_each_pair(
     fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    once = compare()
-    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda *_, **__: once)
+    once = compare(read_requests(FABRICS, WORKLOADS))
+    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda _: once)
     rows = fred.json("compare", "--csv", "compare.csv")["rows"]
     assert (
         len({(row["workload"], row["topology"]) for row in rows})
@@ -44,6 +45,15 @@ def test_compare_takes_fabrics_and_workloads(fred: Fred) -> None:
         ("mesh:2x2", "MP2-DP2-PP1"),
         ("mesh:4x1", "MP2-DP2-PP1"),
     ]
+
+
+def test_without_names_a_model_of_compute_takes_the_workloads_that_it_knows(
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Transformers take longer to calibrate.
+    monkeypatch.setattr("perfmodel.workloads.workload.WORKLOADS", ("resnet-152", "mine"))
+    rows = fred.json("compare", "--topology", "mesh:5x4", "--compute", "calibrated")["rows"]
+    assert [row["workload"] for row in rows] == ["resnet-152"]
 
 
 @pytest.mark.parametrize("command", ["compare", "strategies --samples 20 --least-npus 20"])

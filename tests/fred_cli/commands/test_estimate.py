@@ -162,8 +162,9 @@ def test_estimate_puts_hardware_beside_itself(
     assert (record.cycles, record.strategy, record.link_cycles) == (887, "MP2-DP5-PP2", 23)
     assert record.topology["kind"] == "fred" and len(record.npus) == 20
     assert record.command.startswith("fred estimate --topology fred-d --workload ")
-    topology, _, (iteration, *_) = simulated(record)
-    assert topology.npus == 20 and iteration.time_s == pytest.approx(said["iteration_time_s"])
+    model = simulated(record)
+    assert model.request.topology.npus == 20
+    assert model.iteration.time_s == pytest.approx(said["iteration_time_s"])
     assert said["rtl"]["iteration_time_s"] == pytest.approx(887 / said["rtl"]["clock_hz"])
     assert said["rtl"]["model_s"] == pytest.approx(said["iteration_time_s"], rel=1e-12)
     assert said["rtl"]["ratio"] == pytest.approx(

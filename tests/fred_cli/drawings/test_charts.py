@@ -10,20 +10,21 @@ from fred_cli.drawings.charts import short, strategy_chart
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import Estimate, estimate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 
 @pytest.fixture(scope="module")
 def one() -> Estimate:
-    return estimate(parse_topology("fred-d"), load_workload("resnet-152"))
+    return estimate(Request.of(parse_topology("fred-d"), load_workload("resnet-152")))
 
 
 def test_what_does_not_fit_the_memory_is_marked_and_comes_last(one: Estimate) -> None:
     large = replace(one.memory, recomputed_bytes=2 * one.memory.available_bytes)
     rows = [
-        StrategyRow(replace(one, strategy="MP1-DP1-PP1", memory=large), feasible=True),
-        StrategyRow(replace(one, strategy="MP1-DP2-PP1"), feasible=True),
-        StrategyRow(replace(one, strategy="MP1-DP3-PP1"), feasible=True),
+        StrategyRow(replace(one, strategy="MP1-DP1-PP1", memory=large)),
+        StrategyRow(replace(one, strategy="MP1-DP2-PP1")),
+        StrategyRow(replace(one, strategy="MP1-DP3-PP1")),
     ]
     drawn = strategy_chart(rows)
     panel = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', drawn)[0])

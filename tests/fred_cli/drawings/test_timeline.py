@@ -10,12 +10,13 @@ from fred_cli.drawings.timeline import timeline
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 
 @pytest.fixture(scope="module")
 def iteration() -> Iteration:
-    return simulate(parse_topology("fred-d"), load_workload("transformer-1t"))[0]
+    return simulate(Request.of(parse_topology("fred-d"), load_workload("transformer-1t"))).iteration
 
 
 def covered(lane: dict[str, Any]) -> float:

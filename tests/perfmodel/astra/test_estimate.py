@@ -14,6 +14,7 @@ from perfmodel.chakra.iteration import iteration_traces
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 FABRICS = ("fred-d", "fred-a", "mesh:5x4")
@@ -22,8 +23,8 @@ FABRICS = ("fred-d", "fred-a", "mesh:5x4")
 def ends_ns(name: str, workload: str, strategy: str) -> tuple[int, int]:
     """Return the end of an iteration, and that of its traces [ns]."""
     fabric, work = shared_topology(name), load_workload(workload)
-    iteration, npu, scale, _ = simulate(fabric, work, strategy, fitting=False)
-    traces = iteration_traces(fabric, work, iteration.placement, npu, scale)
+    found = simulate(Request.of(fabric, work, strategy), fitting=False)
+    iteration, traces = found.iteration, iteration_traces(found)
     system = SystemFile.model_validate({})
     # Storage behind all I/O controllers at once.
     io = [link for link in fabric.links if fabric.nodes[link.source].kind == "io"]
@@ -93,8 +94,8 @@ POOL = {
 def test_streamed_from_a_pool_iterations_end_as_their_traces_do(joined: int) -> None:
     fabric, work = shared_topology("fred-d"), load_workload("transformer-1t")
     memory = MemoryFile.model_validate(POOL | {"in-switch-collectives": joined})
-    iteration, npu, scale, _ = simulate(fabric, work, memory=memory)
-    traces = iteration_traces(fabric, work, iteration.placement, npu, scale)
+    found = simulate(Request.of(fabric, work, memory=memory))
+    iteration, traces = found.iteration, iteration_traces(found)
     groups = {name: tuple(members) for name, members in traces.groups.items()}
     system = SystemFile.model_validate({})
     setup = Setup(FluidNetwork([FabricLine(fabric)]), system, memory, groups)

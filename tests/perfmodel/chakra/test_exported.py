@@ -20,6 +20,7 @@ from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
+from perfmodel.training.request import Request
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import Workload, load_workload
 from tests.written import written
@@ -41,8 +42,8 @@ def made(
     if microbatches:
         work = replace(work, microbatches=microbatches)
     how = (fabric, work, strategy)
-    iteration, npu, scale, _ = simulate(*how, memory=memory, fitting=False, repeats=False)
-    return iteration_traces(fabric, work, iteration.placement, npu, scale), iteration
+    found = simulate(Request.of(*how, memory=memory), fitting=False, repeats=False)
+    return iteration_traces(found), found.iteration
 
 
 small = cache(lambda: made("fred-d", FEW_LAYERS, FEW))
@@ -99,7 +100,8 @@ def test_streamed_from_a_memory_they_end_there_too(kind: str) -> None:
 def test_on_another_fabric_they_are_the_iteration_placed_as_here() -> None:
     traces, iteration = small()
     fabric = shared_topology("mesh:5x4")
-    there, *_ = simulate(fabric, FEW_LAYERS, FEW, placement="linear", fitting=False)
+    request = Request.of(fabric, FEW_LAYERS, FEW, placement="linear")
+    there = simulate(request, fitting=False).iteration
     assert there.placement.npus == iteration.placement.npus
     assert end_s(traces, "mesh:5x4") == there.run.time_s
     assert end_s(traces, "mesh:4x4") is None  # too few NPUs

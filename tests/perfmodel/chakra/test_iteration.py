@@ -14,13 +14,14 @@ from perfmodel.chakra.stats import add_partners, check_node, measure
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 
 def made(name: str, strategy: str, topology: str = "fred-d") -> tuple[Traces, Iteration]:
     fabric, workload = shared_topology(topology), load_workload(name)
-    iteration, npu, scale, _ = simulate(fabric, workload, strategy)
-    return iteration_traces(fabric, workload, iteration.placement, npu, scale), iteration
+    found = simulate(Request.of(fabric, workload, strategy))
+    return iteration_traces(found), found.iteration
 
 
 STATIONARY, STREAMING = ("transformer-17b", "MP2-DP5-PP2"), ("gpt-3", "MP2-DP5-PP2")

@@ -13,6 +13,7 @@ from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.plane import plane_tasks
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import simulate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 HZ, PLANES, FLIT = 1e9, 5, 512
@@ -20,8 +21,8 @@ HZ, PLANES, FLIT = 1e9, 5, 512
 
 def traces(strategy: str) -> Traces:
     fabric, workload = parse_topology("fred-d"), load_workload("examples/iteration.yaml")
-    iteration, npu, scale, _ = simulate(fabric, workload, strategy)
-    return iteration_traces(fabric, workload, iteration.placement, npu, scale)
+    found = simulate(Request.of(fabric, workload, strategy))
+    return iteration_traces(found)
 
 
 def tasks(found: Traces, flit_bytes: int = 2) -> list[list[Task]]:

@@ -17,6 +17,7 @@ from perfmodel.chakra.plane import plane_tasks
 from perfmodel.chakra.plane_storage import with_controllers
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import simulate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 STRATEGY, NPUS, ENDS = "MP2-DP5-PP2", 20, 38
@@ -26,8 +27,8 @@ SIZES = {"planes": 5, "flit_bytes": 2, "full_flit_bytes": 512, "clock_hz": 1e9}
 def traces() -> Traces:
     fabric = parse_topology("fred-d")
     workload = replace(load_workload("examples/iteration.yaml"), mode="streaming")
-    iteration, npu, scale, _ = simulate(fabric, workload, STRATEGY)
-    return iteration_traces(fabric, workload, iteration.placement, npu, scale)
+    found = simulate(Request.of(fabric, workload, STRATEGY))
+    return iteration_traces(found)
 
 
 def plane() -> Plane:

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,6 +22,7 @@ from perfmodel.studies.rtl_iteration import (
     simulated,
     tasks_hash,
 )
+from perfmodel.training.estimate import Simulated
 from tests.records import shipped
 from tests.written import written
 
@@ -43,7 +43,7 @@ least. On the mesh software writes a descriptor before each of MP, which the mod
 
 
 @cache
-def found(name: str) -> tuple[IterationRecord, Any]:
+def found(name: str) -> tuple[IterationRecord, Simulated]:
     record = load_iteration(name)
     return record, simulated(record)
 
@@ -57,12 +57,12 @@ def hardware(record: IterationRecord) -> Hardware:
 @every
 def test_the_record_is_of_the_examples_and_of_the_tasks_of_today(name: str) -> None:
     """`fred records update` mends it: another model, or other files, may be other tasks."""
-    record, (topology, workload, (iteration, npu, scale, _)) = found(name)
+    record, model = found(name)
     words, fabric = record.command.split(), hardware(record)
     for option, said in (("workload", record.workload), ("rtl", record.hardware)):
         assert read_data(ROOT / words[words.index(f"--{option}") + 1]) == said
     assert record.changes == fabric.changes and record.name == fabric.name
-    traces = iteration_traces(topology, workload, iteration.placement, npu, scale)
+    traces = iteration_traces(model)
     tasks = plane_tasks(
         traces.ranks,
         traces.groups,
@@ -82,7 +82,8 @@ def test_the_record_is_of_the_examples_and_of_the_tasks_of_today(name: str) -> N
 
 @every
 def test_the_model_is_as_close_as_the_pages_say(name: str) -> None:
-    record, (_, _, (iteration, *_)) = found(name)
+    record, found_now = found(name)
+    iteration = found_now.iteration
     assert abs(iteration.time_s / record.time_s - 1) <= OFF[name]
     model = model_lanes(iteration)
     rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
@@ -101,7 +102,8 @@ def test_the_model_is_as_close_as_the_pages_say(name: str) -> None:
 
 @every
 def test_hardware_does_the_algorithm_that_was_estimated(name: str) -> None:
-    record, (topology, _, (iteration, *_)) = found(name)
+    record, model = found(name)
+    topology, iteration = model.request.topology, model.iteration
     groups = [*iteration.placement.mp_groups(0), *iteration.placement.dp_groups(0)]
     does = hardware(record).algorithm(topology, groups, record.algorithm)
     assert (
@@ -123,7 +125,8 @@ def test_hardware_does_the_algorithm_that_was_estimated(name: str) -> None:
 def test_another_algorithm_than_that_of_the_hardware_is_refused(
     name: str, group: tuple[int, ...], asked: str, allowed: str
 ) -> None:
-    record, (topology, *_) = found(name)
+    record, model = found(name)
+    topology = model.request.topology
     with pytest.raises(InputError) as error:
         hardware(record).algorithm(topology, [group], asked)
     words = hardware(record).words
@@ -131,7 +134,8 @@ def test_another_algorithm_than_that_of_the_hardware_is_refused(
 
 
 def test_a_topology_with_other_ports_to_read_than_the_hardware_is_refused() -> None:
-    record, (topology, *_) = found("iteration-mesh-5x4")
+    record, model = found("iteration-mesh-5x4")
+    topology = model.request.topology
     fabric = hardware(record)
     fabric.check(topology)
     with pytest.raises(InputError) as caught:
@@ -143,13 +147,15 @@ def test_a_topology_with_other_ports_to_read_than_the_hardware_is_refused() -> N
 
 
 def test_rows_and_columns_are_done_in_halves() -> None:
-    record, (topology, *_) = found("iteration-mesh-5x4")
+    record, model = found("iteration-mesh-5x4")
+    topology = model.request.topology
     does = hardware(record).algorithm(topology, [FOUR_BY_FOUR, range(20)], HALVES)
     assert does == "hierarchical_2d_halves"
 
 
 def test_groups_that_take_several_algorithms_are_refused() -> None:
-    record, (topology, *_) = found("iteration-mesh-5x4")
+    record, model = found("iteration-mesh-5x4")
+    topology = model.request.topology
     with pytest.raises(InputError, match=r"not published \(hierarchical_2d, ring\)$"):
         hardware(record).algorithm(topology, [(0, 1), range(20)], "published")
 

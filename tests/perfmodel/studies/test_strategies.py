@@ -1,6 +1,8 @@
 """Tests of perfmodel.studies.strategies."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,10 +11,18 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.published import SWEEPS
-from perfmodel.studies.strategies import MAX_ROWS, feasible, microbatch_rule, sweep
+from perfmodel.studies.strategies import MAX_ROWS, StrategyRow, feasible, microbatch_rule, sweep
 from perfmodel.topology.parse import shared_topology
+from perfmodel.training.request import Request
 from perfmodel.workloads.transformer import transformer
-from perfmodel.workloads.workload import load_workload
+from perfmodel.workloads.workload import Workload, load_workload, with_batch
+
+
+def swept(
+    job: Workload, choices: Sequence[Strategy], samples: int, *names: str, **options: Any
+) -> tuple[StrategyRow, ...]:
+    batch = with_batch(job, samples, 1)
+    return sweep([Request.of(shared_topology(n), batch, **options) for n in names], choices)
 
 
 def test_all_strategies_of_twenty_npus() -> None:
@@ -32,7 +42,7 @@ def test_layers_that_do_not_split_leave_mp_out() -> None:
 
 @pytest.mark.parametrize("least", [0, 21])
 def test_impossible_number_of_npus_is_refused(least: int) -> None:
-    with pytest.raises(InputError, match=rf"^least-npus: must be 1 to 20, not {least}$"):
+    with pytest.raises(InputError, match=rf"^least_npus: must be 1 to 20, not {least}$"):
         feasible(load_workload("gpt-3"), 20, least)
 
 
@@ -49,10 +59,9 @@ def test_microbatches_of_other_workloads_fill_the_pipeline() -> None:
 
 @pytest.mark.slow
 def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
-    fabrics = [shared_topology(name) for name in ("mesh:5x4", "fred-d")]
     small = transformer(20, 4256, 28, 1024, 50257)
     job = replace(load_workload("transformer-17b"), network=small)
-    rows = sweep(fabrics, job, feasible(job, 20, 20), 40)
+    rows = swept(job, feasible(job, 20, 20), 40, "mesh:5x4", "fred-d")
     assert len(rows) == 2 * 18
     keys = [(not row.feasible, not row.fits, row.estimate.time_per_sample_s) for row in rows]
     assert keys == sorted(keys)
@@ -61,7 +70,7 @@ def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
 def test_activations_that_do_not_fit_come_behind_those_that_do() -> None:
     job = load_workload("transformer-17b")
     choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(2, 10, 1), Strategy(10, 2, 1)]
-    rows = sweep([shared_topology("fred-d")], job, choices, 40)
+    rows = swept(job, choices, 40, "fred-d")
     assert [(row.estimate.strategy, row.fits, row.estimate.memory_verdict) for row in rows] == [
         ("MP2-DP10-PP1", True, "fits if recomputed"),
         ("MP10-DP2-PP1", True, "fits if recomputed"),
@@ -76,7 +85,7 @@ def test_weights_that_do_not_fit_are_marked() -> None:
     large = transformer(64, 8192, 64, 2048, 50257)  # 52 G parameters
     job = replace(load_workload("transformer-17b"), name="large", network=large)
     choices = [one for one in feasible(job, 20, 20) if 20 in (one.mp, one.dp)]
-    rows = sweep([shared_topology("fred-d")], job, choices, 40)
+    rows = swept(job, choices, 40, "fred-d")
     assert [(row.estimate.strategy, row.feasible) for row in rows] == [
         ("MP20-DP1-PP1", True),
         ("MP1-DP20-PP1", False),
@@ -111,12 +120,12 @@ def test_feasible_goes_with_the_layers() -> None:
 
 
 def test_every_strategy_meets_every_fabric() -> None:
-    fabrics = [shared_topology(name) for name in ("mesh:5x4", "fred-a", "fred-d")]
+    fabrics = ("mesh:5x4", "fred-a", "fred-d")
     job = load_workload("resnet-152")
     choices = feasible(job, 20, 20)
-    rows = sweep(fabrics, job, choices, 16)
+    rows = swept(job, choices, 16, *fabrics)
     assert {(row.estimate.topology, row.estimate.strategy) for row in rows} == {
-        (fabric.name, str(one)) for fabric in fabrics for one in choices
+        (fabric, str(one)) for fabric in fabrics for one in choices
     }
     assert len(rows) == len(fabrics) * len(choices)
     for row in rows:
@@ -130,7 +139,7 @@ def test_what_does_not_fit_comes_last_though_it_is_fastest() -> None:
     large = transformer(64, 8192, 64, 2048, 50257)
     job = replace(load_workload("transformer-17b"), name="large", network=large)
     choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(4, 5, 1), Strategy(10, 2, 1)]
-    rows = sweep([shared_topology("fred-d")], job, choices, 40)
+    rows = swept(job, choices, 40, "fred-d")
     verdicts = [row.feasible for row in rows]
     assert verdicts == sorted(verdicts, reverse=True) and not all(verdicts)
     for row in rows:
@@ -140,22 +149,24 @@ def test_what_does_not_fit_comes_last_though_it_is_fastest() -> None:
 
 
 def test_sweep_refuses_what_it_cannot_run() -> None:
-    fabric, job = [shared_topology("fred-d")], load_workload("transformer-17b")
+    job = load_workload("transformer-17b")
     with pytest.raises(InputError, match=r"^compute: must be one of .*, not 'guessed'$"):
-        sweep(fabric, job, [job.strategy], compute="guessed")  # type: ignore[arg-type]
+        swept(job, [job.strategy], 40, "fred-d", compute="guessed")
+    with pytest.raises(InputError, match=r"^least_npus: must leave a strategy that goes with tran"):
+        swept(job, [], 40, "fred-d")
     with pytest.raises(InputError, match=r"^strategy: must fit the 20 NPUs of fred-d, not need 21"):
-        sweep(fabric, job, [Strategy(3, 7, 1)])
+        swept(job, [Strategy(3, 7, 1)], 40, "fred-d")
     with pytest.raises(InputError, match=r"^strategy: must have MP1, as the layers of resnet-152"):
-        sweep(fabric, load_workload("resnet-152"), [Strategy(2, 10, 1)])
+        swept(load_workload("resnet-152"), [Strategy(2, 10, 1)], 40, "fred-d")
 
 
 def test_more_estimates_than_anyone_waits_for_are_refused() -> None:
     choices = [Strategy(1, 1, 1)] * (MAX_ROWS + 1)
-    message = r"^least-npus: must leave at most 10,000 estimates of strategies, not 10,001$"
+    message = r"^least_npus: must leave at most 10,000 estimates of strategies, not 10,001$"
     with pytest.raises(InputError, match=message):
-        sweep([shared_topology("mesh:2x2")], load_workload("resnet-152"), choices)
+        swept(load_workload("resnet-152"), choices, 40, "mesh:2x2")
 
 
 def test_sweep_refuses_more_stages_than_layers() -> None:
     with pytest.raises(InputError, match=r"^strategy: must have at most the 52 layers"):
-        sweep([shared_topology("mesh:8x8")], load_workload("resnet-152"), [Strategy(1, 1, 53)])
+        swept(load_workload("resnet-152"), [Strategy(1, 1, 53)], 40, "mesh:8x8")

@@ -14,7 +14,8 @@ from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 from tests.written import written
 
 
@@ -42,15 +43,8 @@ def test_every_point_is_what_an_estimate_of_it_is(tmp_path: Path) -> None:
     for row in rows[::17]:
         point = row.point
         fabric = shared_topology(point.topology, point.protocol)  # type: ignore[arg-type]
-        alone = estimate(
-            fabric.with_npu(rates[point.npu]),
-            load_workload(point.workload),
-            point.strategy,
-            None,
-            point.compute,
-            point.placement,
-            point.algorithm,
-        )
+        fabric, job = fabric.with_npu(rates[point.npu]), load_workload(point.workload)
+        alone = estimate(Request.of(fabric, job, point.strategy, **point.options))
         assert row.estimate == alone
     figures = {row.estimate.iteration_time_s for row in rows if row.estimate}
     assert len(figures) > 60  # each list matters
@@ -93,8 +87,8 @@ def test_remote_memories_meet_all_else_and_what_has_no_room_says_so(tmp_path: Pa
     assert "num-nodes: must be enough for the 6 NPUs" in rows[-1].problem
     job, tier = load_workload("resnet-152"), load_tier(tmp_path / "pool.yaml", 4)
     mesh = shared_topology("mesh:2x2")
-    assert rows[0].estimate == estimate(mesh, job, "MP1-DP4-PP1", memory=tier)
-    assert rows[2].estimate == estimate(mesh, job, "MP1-DP4-PP1")
+    assert rows[0].estimate == estimate(Request.of(mesh, job, "MP1-DP4-PP1", memory=tier))
+    assert rows[2].estimate == estimate(Request.of(mesh, job, "MP1-DP4-PP1"))
     loads = [row.estimate and row.estimate.communication_s["input_load"] for row in rows[:5:2]]
     assert loads[0] and loads[1] and loads[2] and loads[0] > loads[1] > loads[2]
 
@@ -133,14 +127,15 @@ def test_all_strategies_are_those_of_the_smallest_topology(tmp_path: Path) -> No
     rows = swept(tmp_path, **keys, least_npus=6, samples=16)
     choices = feasible(job, 6, 6)
     assert [Strategy.parse(row.point.strategy) for row in rows[::2]] == choices
-    same = sweep([shared_topology(name) for name in names], job, choices, 16)
+    batch = with_batch(job, 16, 1)
+    same = sweep([Request.of(shared_topology(name), batch) for name in names], choices)
     by_name = {(one.estimate.topology, one.estimate.strategy): one.estimate for one in same}
     for row in rows:
         assert row.estimate == by_name[row.point.topology, row.point.strategy]
     usual = swept(tmp_path, **keys)
     assert {Strategy.parse(row.point.strategy).workers for row in usual} == {6}
     assert {row.estimate.minibatch for row in usual if row.estimate} == {
-        40 * Strategy.parse(row.point.strategy).dp for row in usual
+        job.samples_per_replica * Strategy.parse(row.point.strategy).dp for row in usual
     }
 
 

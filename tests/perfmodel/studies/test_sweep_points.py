@@ -1,6 +1,7 @@
 """Tests of perfmodel.studies.sweep_points: what a sweep file says, and what is refused in it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fred_hw.errors import InputError
 from perfmodel.studies import sweep_points
 from perfmodel.studies.strategies import feasible
 from perfmodel.studies.sweep_points import MAX_POINTS, Sweep, load_sweep
+from perfmodel.workloads.workload import load_workload
 from tests.written import written
 
 BASE = {"topologies": ["mesh:2x2", "fred-d"], "workloads": ["resnet-152"]}
@@ -37,9 +39,10 @@ def test_files_are_relative_to_the_sweep_and_called_as_in_it(
         ("fred-d", "measured"),
         ("folder/wafer.yaml", "ideal"),
     ]
-    assert {one.name for one in sweep.fabrics.values()} == {*names}
-    assert sweep.fabrics["folder/wafer.yaml", "ideal"].npus == 6
-    assert sweep.workloads["job.yaml"].name == "job.yaml"
+    requests = [sweep.request(replace(one, strategy="MP1-DP6-PP1")) for one in group]
+    assert [one.topology.name for one in requests] == names
+    assert requests[1].topology.npus == 6
+    assert requests[0].workload.name == "job.yaml"
     assert sweep.baseline == "fred-d"
     asked = read(tmp_path, topologies=names, protocols=["ideal", "measured"])
     assert [[one.protocol for one in group] for group in asked.groups] == [
@@ -200,8 +203,9 @@ def test_all_strategies_are_those_of_the_cp_ep_and_sp_that_are_asked_for(tmp_pat
     keys: dict[str, Any] = {"topologies": ["mesh:4x2", "mesh:3x3"], "strategies": "all"}
     keys |= {"workloads": ["mixtral-8x7b", "resnet-152"], "least_npus": 8}
     sweep = read(tmp_path, **keys, cp=[1, 2], ep=[1, 4], sp=True)
-    for name, job in sweep.workloads.items():
-        more: dict[str, Any] = {"cp": [1, 2], "ep": [1, 4], "sp": [False, True]}
+    for name in keys["workloads"]:
+        job = load_workload(name)
+        more: dict[str, Any] = {"cp": [1, 2], "ep": [1, 4], "sp": True}
         want = [str(one) for one in feasible(job, 8, 8, **more)]
         assert [g[0].strategy for g in sweep.groups if g[0].workload == name] == want
     found = {g[0].strategy for g in sweep.groups if g[0].workload == "mixtral-8x7b"}

@@ -13,6 +13,7 @@ from perfmodel.topology.block import Block
 from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 from tests.records import shipped
 from tests.written import written
@@ -133,10 +134,10 @@ def test_file_says_rates_and_memory_of_its_npus() -> None:
     assert found.npus == found.io_controllers == 64
     assert found.npu_rates == {"peak_flops": 312e12, "hbm_bytes_per_s": 2e12, "hbm_bytes": 80e9}
     job = load_workload("resnet-152")
-    slow = estimate(found, job, "MP1-DP64-PP1")
+    slow = estimate(Request.of(found, job, "MP1-DP64-PP1"))
     assert slow.memory.available_bytes == 80e9
     found.npu_rates = {}
-    assert estimate(found, job, "MP1-DP64-PP1").busy_s < slow.busy_s
+    assert estimate(Request.of(found, job, "MP1-DP64-PP1")).busy_s < slow.busy_s
 
 
 @pytest.mark.parametrize(

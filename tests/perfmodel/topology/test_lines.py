@@ -7,7 +7,8 @@ from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.network.run import run_collective
 from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.topology.parse import parse_topology
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 
 LINES = ("mesh:5x1", "mesh:1x5", "mesh:1x2", "mesh:2x1")
 
@@ -38,6 +39,6 @@ def test_every_algorithm_that_fits_takes_a_time(name: str) -> None:
 @pytest.mark.parametrize("name", LINES)
 def test_every_strategy_is_estimated(name: str) -> None:
     wafer, job = parse_topology(name), load_workload("resnet-152")
-    rows = sweep([wafer], job, feasible(job, wafer.npus), samples=4)
+    rows = sweep([Request.of(wafer, with_batch(job, 4, 1))], feasible(job, wafer.npus))
     assert rows
     assert all(row.estimate.iteration_time_s > 0 for row in rows)

@@ -9,8 +9,9 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology, shared_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
-from perfmodel.training.estimate import Estimate, estimate, with_batch
-from perfmodel.workloads.workload import load_workload
+from perfmodel.training.estimate import Estimate, estimate
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 from tests.written import written
 
 
@@ -21,12 +22,9 @@ def run(
     protocol: str = "measured",
     **more: object,
 ) -> Estimate:
-    return estimate(
-        shared_topology(topology, protocol),  # type: ignore[arg-type]
-        load_workload(workload),
-        strategy,
-        **more,  # type: ignore[arg-type]
-    )
+    fabric = shared_topology(topology, protocol)  # type: ignore[arg-type]
+    request = Request.of(fabric, load_workload(workload), strategy, **more)  # type: ignore[arg-type]
+    return estimate(request)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +91,7 @@ def test_model_that_fits_no_memory_is_refused() -> None:
         r"not need [\d.]+ GB of 80 GB as MP2-DP5-PP2$"
     )
     with pytest.raises(InputError, match=message):
-        estimate(shared_topology("fred-d"), job)
+        estimate(Request.of(shared_topology("fred-d"), job))
     message = (
         r"^transformer-1t: mode: must leave room for the layers at work, "
         r"not need [\d.]+ GB of 50 GB as MP1-DP20-PP1$"
@@ -110,10 +108,9 @@ def test_memory_is_checked_before_anything_is_simulated(
         pytest.fail("simulated before the memory was checked")
 
     monkeypatch.setattr("perfmodel.training.estimate.default_placement", late)
-    monkeypatch.setattr("perfmodel.training.estimate.simulate_iteration", late)
     job = replace(load_workload("gpt-3"), mode="stationary")
     with pytest.raises(InputError, match=r"^gpt-3: mode: must be streaming where weights"):
-        estimate(shared_topology("mesh:5x4"), job, placement=placement)
+        estimate(Request.of(shared_topology("mesh:5x4"), job, placement=placement))
 
 
 def test_other_compute_models_are_refused() -> None:
@@ -122,7 +119,7 @@ def test_other_compute_models_are_refused() -> None:
     job = replace(load_workload("gpt-3"), name="mine.yaml")
     message = r"^compute: must be first-principles for mine\.yaml; calibrated needs one of .*gpt-3"
     with pytest.raises(InputError, match=message):
-        estimate(shared_topology("fred-d"), job, compute="calibrated")
+        estimate(Request.of(shared_topology("fred-d"), job, compute="calibrated"))
 
 
 def test_batch_that_does_not_divide_is_refused() -> None:
@@ -221,7 +218,7 @@ def test_verdict_of_what_fits_only_recomputed_is_given_and_not_refused() -> None
 def test_refused_mode_is_the_field_that_is_named(mode: str) -> None:
     job = replace(load_workload("transformer-1t"), mode=mode)
     with pytest.raises(InputError) as caught:
-        estimate(shared_topology("fred-d"), job, npu=Npu(hbm_bytes=1e9))
+        estimate(Request.of(shared_topology("fred-d"), job, npu=Npu(hbm_bytes=1e9)))
     assert (caught.value.source, caught.value.field) == ("transformer-1t", "mode")
 
 
@@ -236,7 +233,7 @@ def test_unknown_option_is_refused(option: str, field: str) -> None:
 def test_samples_and_microbatches_of_another_batch() -> None:
     job = with_batch(load_workload("gpt-3"), 40, 8)
     assert (job.samples_per_replica, job.microbatches) == (40, 8)
-    assert estimate(shared_topology("fred-d"), job).minibatch == 40 * 5
+    assert estimate(Request.of(shared_topology("fred-d"), job)).minibatch == 40 * 5
 
 
 def test_assumptions_are_those_of_the_mode_and_the_strategy() -> None:

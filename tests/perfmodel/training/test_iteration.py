@@ -20,6 +20,7 @@ from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.place import place
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import WORKLOADS, Workload, load_workload
@@ -36,7 +37,9 @@ def run(
     job = replace(job, **more)
     wanted = Strategy.parse(strategy) if strategy else job.strategy
     fabric = shared_topology(topology, "ideal")
-    return simulate_iteration(fabric, job, default_placement(fabric, job, wanted), Npu())
+    return simulate_iteration(
+        fabric, job, default_placement(Request.of(fabric, job, wanted)), Npu()
+    )
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -77,7 +80,7 @@ def test_overlap_hides_most_of_the_gradients() -> None:
 def test_messages_longer_than_compute_leave_less_of_it_on_the_critical_path() -> None:
     fabric, job = shared_topology("mesh:5x4"), load_workload("transformer-1t")
     found = simulate_iteration(
-        fabric, job, default_placement(fabric, job, job.strategy), Npu(), scale=0.01
+        fabric, job, default_placement(Request.of(fabric, job, job.strategy)), Npu(), scale=0.01
     )
     assert found.parts_s["compute"] < found.busy_s < found.time_s
 

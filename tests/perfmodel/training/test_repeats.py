@@ -14,14 +14,15 @@ from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import PATIENT
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
-from perfmodel.training.estimate import estimate, simulate, with_batch
+from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.iteration import Iteration, Plan
 from perfmodel.training.operations import Operations
 from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.place import place
+from perfmodel.training.request import Request
 from perfmodel.workloads.layers import Network
 from perfmodel.workloads.transformer import transformer
-from perfmodel.workloads.workload import load_workload, parse_strategy
+from perfmodel.workloads.workload import load_workload, parse_strategy, with_batch
 
 FABRICS = ("fred-d", "fred-a", "mesh:5x4")
 STRATEGIES = ("MP1-DP20-PP1", "MP2-DP5-PP2", "MP1-DP5-PP4", "MP4-DP1-PP5", "MP3-DP3-PP2-SP")
@@ -139,7 +140,7 @@ def test_a_million_microbatches_cost_what_64_cost(name: str) -> None:
     took_s, found = dict[int, float](), dict[int, float]()
     for count in (64, 1 << 20, 1 << 19):
         begin = time.process_time()
-        result = estimate(topology, with_batch(job, count, count))
+        result = estimate(Request.of(topology, with_batch(job, count, count)))
         took_s[count] = time.process_time() - begin
         found[count] = result.time_per_sample_s
         assert result.minibatch == count * parse_strategy(result.strategy).dp
@@ -152,11 +153,11 @@ def test_all_are_simulated_if_asked_for_and_refused_if_too_many() -> None:
     topology, job = shared_topology("fred-d"), load_workload("transformer-17b")
     job = replace(job, network=network(6, 28))
     batch = with_batch(job, 70, 70)
-    assert not simulate(topology, batch, repeats=False)[0].run.jumps
-    assert simulate(topology, batch)[0].run.jumps
+    assert not simulate(Request.of(topology, batch), repeats=False).iteration.run.jumps
+    assert simulate(Request.of(topology, batch)).iteration.run.jumps
     line = "transformer-17b: microbatches: must be at most 8192 with 8 layers where none is left"
     with pytest.raises(InputError, match=f"^{line} out, not 8193$"):
-        simulate(topology, with_batch(job, 8193, 8193), repeats=False)
+        simulate(Request.of(topology, with_batch(job, 8193, 8193)), repeats=False)
 
 
 def test_periods_have_no_transfer_that_is_not_urgent() -> None:

@@ -11,6 +11,7 @@ from perfmodel.training import search
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import Placement, place
 from perfmodel.training.placement.policy import POLICIES, fitting
+from perfmodel.training.request import Request
 from perfmodel.training.search import (
     ALIKE,
     anneal,
@@ -33,9 +34,11 @@ def cost(placed: Placement, workload: str = "gpt-3") -> float:
 @pytest.mark.parametrize("strategy", [GPT, Strategy(4, 5, 1), Strategy(3, 3, 2)], ids=str)
 def test_auto_is_the_best_of_the_policies(strategy: Strategy) -> None:
     job = load_workload("gpt-3")
-    auto = communication_s(Operations(MESH, default_placement(MESH, job, strategy)), job)
+    auto = communication_s(
+        Operations(MESH, default_placement(Request.of(MESH, job, strategy))), job
+    )
     for policy in fitting(MESH, auto=True):
-        placed = default_placement(MESH, job, strategy, policy)
+        placed = default_placement(Request.of(MESH, job, strategy, placement=policy))
         assert placed.policy == policy
         assert auto <= communication_s(Operations(MESH, placed), job) * (1 + ALIKE)
 
@@ -47,7 +50,9 @@ def test_of_walks_alike_auto_takes_the_one_with_the_least_busy_link() -> None:
     alike = [one for one, s in zip(walks, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
     busy_s = {one.placement.policy: busiest_link_s(one, job) for one in alike}
     assert len(set(busy_s.values())) > 1
-    assert default_placement(MESH, job, strategy).policy == min(busy_s, key=busy_s.__getitem__)
+    assert default_placement(Request.of(MESH, job, strategy)).policy == min(
+        busy_s, key=busy_s.__getitem__
+    )
 
 
 def test_pipelines_cost_the_slowest_send_to_a_next_stage() -> None:
@@ -65,15 +70,15 @@ def test_pipelines_cost_the_slowest_send_to_a_next_stage() -> None:
 @pytest.mark.parametrize("workload", ["gpt-3", "transformer-17b"])
 def test_annealing_is_never_worse_than_auto(workload: str, seed: int) -> None:
     job = load_workload(workload)
-    start = default_placement(SMALL, job, Strategy(2, 2, 2))
-    found = anneal(SMALL, job, start, steps=30, seed=seed)
+    start = default_placement(Request.of(SMALL, job, Strategy(2, 2, 2)))
+    found = anneal(Request.of(SMALL, job), start, steps=30, seed=seed)
     assert cost(found, workload) <= cost(start, workload)
 
 
 def test_annealing_depends_on_its_seed_only() -> None:
     job = load_workload("gpt-3")
     start = Placement(Strategy(2, 2, 1), (0, 7, 3, 4), "by hand")
-    found = [anneal(SMALL, job, start, steps=40, seed=seed) for seed in (5, 5, 6, 7, 8)]
+    found = [anneal(Request.of(SMALL, job), start, steps=40, seed=seed) for seed in (5, 5, 6, 7, 8)]
     assert found[0] == found[1]
     assert len({one.npus for one in found}) > 1
 
@@ -82,7 +87,7 @@ def test_annealing_keeps_workers_apart_and_may_use_free_npus() -> None:
     job = load_workload("transformer-17b")
     strategy = Strategy(2, 1, 1)
     apart = Placement(strategy, (0, 7), "by hand")
-    found = anneal(SMALL, job, apart, steps=100)
+    found = anneal(Request.of(SMALL, job), apart, steps=100)
     assert len(set(found.npus)) == 2 and set(found.npus) <= set(range(SMALL.npus))
     assert (found.policy, found.strategy) == ("anneal", strategy)
     assert cost(found, "transformer-17b") < cost(apart, "transformer-17b")
@@ -93,7 +98,7 @@ def test_annealing_that_finds_nothing_returns_its_start() -> None:
     start = place(SMALL, Strategy(1, 1, 1))
     job = load_workload("resnet-152")
     assert cost(start, "resnet-152") == 0.0
-    assert anneal(SMALL, job, start, steps=20) is start
+    assert anneal(Request.of(SMALL, job), start, steps=20) is start
 
 
 @pytest.mark.parametrize(("annealed_s", "policy"), [(0.9, "anneal"), (1.0, "auto"), (1.1, "auto")])
@@ -101,21 +106,25 @@ def test_judge_has_the_last_word_on_what_annealing_finds(
     monkeypatch: pytest.MonkeyPatch, annealed_s: float, policy: str
 ) -> None:
     strategy, job = Strategy(2, 2, 2), load_workload("gpt-3")
-    best = default_placement(SMALL, job, strategy)
+    best = default_placement(Request.of(SMALL, job, strategy))
     monkeypatch.setattr(search, "anneal", lambda *_, **_more: replace(best, policy="anneal"))
 
     def judge(placed: Placement) -> float:
         return annealed_s if placed.policy == "anneal" else 1.0
 
-    found = default_placement(SMALL, job, strategy, "anneal", judge)
+    found = default_placement(Request.of(SMALL, job, strategy, placement="anneal"), judge)
     assert found.policy == (policy if policy == "anneal" else best.policy)
-    assert default_placement(SMALL, job, strategy, "anneal").policy == "anneal"
+    assert (
+        default_placement(Request.of(SMALL, job, strategy, placement="anneal")).policy == "anneal"
+    )
 
 
 @pytest.mark.parametrize("policy", ["auto", "anneal"])
 @pytest.mark.parametrize("fabric", [name for name in FABRICS if name.startswith("fred")])
 def test_fred_keeps_the_placement_of_the_paper(fabric: str, policy: str) -> None:
-    placed = default_placement(shared_topology(fabric), load_workload("gpt-3"), GPT, policy)
+    placed = default_placement(
+        Request.of(shared_topology(fabric), load_workload("gpt-3"), GPT, placement=policy)
+    )
     assert (placed.npus, placed.policy) == (tuple(range(20)), "linear")
 
 
@@ -123,4 +132,6 @@ def test_fred_keeps_the_placement_of_the_paper(fabric: str, policy: str) -> None
 def test_strategy_that_does_not_fit_is_refused_by_every_policy(policy: str) -> None:
     message = r"^strategy: must fit the 8 NPUs of mesh:4x2, not need 9 as MP1-DP9-PP1$"
     with pytest.raises(InputError, match=message):
-        default_placement(SMALL, load_workload("gpt-3"), Strategy(1, 9, 1), policy)
+        default_placement(
+            Request.of(SMALL, load_workload("gpt-3"), Strategy(1, 9, 1), placement=policy)
+        )

@@ -13,14 +13,15 @@ from perfmodel.network.run import run_collectives
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
-from perfmodel.training.estimate import estimate, with_batch
+from perfmodel.training.estimate import estimate
 from perfmodel.training.iteration import check_strategy, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import place
+from perfmodel.training.request import Request
 from perfmodel.training.search import communication_s, default_placement
 from perfmodel.training.share import share_out
 from perfmodel.workloads.transformer import Form, transformer
-from perfmodel.workloads.workload import Workload, load_workload
+from perfmodel.workloads.workload import Workload, load_workload, with_batch
 from tests.examples import examples
 
 FABRICS = [shared_topology(name) for name in ("fred-d", "mesh:5x4")]
@@ -65,8 +66,8 @@ def test_shares_of_all_npus_make_the_network(cp: int, ep: int) -> None:
 def test_one_of_each_is_the_plain_strategy_to_the_bit(fabric: Topology, name: str) -> None:
     workload = with_batch(load_workload(name), 2, 2)
     plain = str(workload.strategy)
-    one = estimate(fabric, workload, plain)
-    other = estimate(fabric, workload, f"{plain}-CP1-EP1")
+    one = estimate(Request.of(fabric, workload, plain))
+    other = estimate(Request.of(fabric, workload, f"{plain}-CP1-EP1"))
     assert one == other
     assert one.exposed_s.cp == one.exposed_s.ep == 0
 
@@ -159,7 +160,7 @@ def test_placement_counts_all_communication() -> None:
     workload = small()
     for text in ("MP1-DP8-PP1-EP4", "MP1-DP4-PP1-CP2", "MP2-DP4-PP1-SP"):
         strategy = Strategy.parse(text)
-        placed = default_placement(FABRICS[1], workload, strategy)
+        placed = default_placement(Request.of(FABRICS[1], workload, strategy))
         found = simulate_iteration(FABRICS[1], workload, placed, Npu())
         spent = sum(v for k, v in found.communication_s.items() if k != "input_load")
         counted = communication_s(Operations(FABRICS[1], placed), workload)

@@ -9,6 +9,7 @@ from fred_hw.reading import read_data
 from perfmodel.topology.files import build_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -19,7 +20,7 @@ def iteration(**changes: Any) -> Iteration:
     assert isinstance(data, dict)
     fabric = build_topology({**data, **changes}, "fabric")
     workload = load_workload(str(EXAMPLES / "iteration-streaming.yaml"))
-    return simulate(fabric, workload, "MP2-DP5-PP2", repeats=False)[0]
+    return simulate(Request.of(fabric, workload, "MP2-DP5-PP2"), repeats=False).iteration
 
 
 def test_a_store_ends_at_one_controller_after_the_other() -> None:

@@ -14,6 +14,7 @@ from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.parts import PARTS
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.training.trace import chrome_trace
 from perfmodel.workloads.workload import load_workload
@@ -30,7 +31,7 @@ ALL = pytest.mark.parametrize(("topology", "workload", "strategy"), CASES)
 @cache
 def iteration(topology: str, workload: str, strategy: str, scale: float = 1.0) -> Iteration:
     fabric, job = shared_topology(topology), load_workload(workload)
-    placed = default_placement(fabric, job, Strategy.parse(strategy))
+    placed = default_placement(Request.of(fabric, job, Strategy.parse(strategy)))
     return simulate_iteration(fabric, job, placed, Npu(), scale)
 
 

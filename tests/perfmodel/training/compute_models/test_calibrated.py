@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fred_hw.errors import InputError
 from perfmodel import published
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D, Published
-from perfmodel.studies.compare import compare
-from perfmodel.studies.strategies import sweep
+from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, shared_topology
@@ -18,6 +18,7 @@ from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.compute_models import calibrated
 from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
 from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request, read_requests
 from perfmodel.workloads.workload import PUBLISHED, load_workload
 from tests.written import written
 
@@ -28,6 +29,9 @@ CALIBRATED = [
 """Workloads whose scale is solved: that of a residual network in a moment."""
 
 Give = Callable[[float, dict[str, int]], None]
+
+
+FITTED: dict[str, Any] = {"compute": "calibrated"}
 
 
 def fresh(name: str) -> calibrated.Calibration:
@@ -45,7 +49,7 @@ def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str
     )
     job = load_workload(workload)
     mesh, c, d = (
-        estimate(shared_topology(name, "ideal"), job, compute="calibrated")
+        estimate(Request.of(shared_topology(name, "ideal"), job, compute="calibrated"))
         for name in (BASELINE, FABRIC, "fred-d")
     )
     speedup = mesh.iteration_time_s / c.iteration_time_s
@@ -110,7 +114,8 @@ def test_scale_multiplies_all_compute_of_the_roofline(
 ) -> None:
     job, fabric = load_workload(workload), shared_topology("fred-b", protocol)
     roofline, scaled = (
-        estimate(fabric, job, compute=model) for model in ("first-principles", "calibrated")
+        estimate(Request.of(fabric, job, compute=model))
+        for model in ("first-principles", "calibrated")
     )
     assert scaled.busy_s == pytest.approx(calibrate(workload, protocol).scale * roofline.busy_s)
     assert scaled.communication_s == pytest.approx(roofline.communication_s)
@@ -131,7 +136,14 @@ def test_other_compute_rates_than_those_of_the_calibration_are_refused(
     npu: Npu, message: str
 ) -> None:
     with pytest.raises(InputError, match=rf"^npu: {message}$"):
-        compare(["fred-d"], ["resnet-152"], npu=npu, compute="calibrated")
+        estimate(
+            Request.of(
+                shared_topology("fred-d"),
+                load_workload("resnet-152"),
+                npu=npu,
+                compute="calibrated",
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -152,24 +164,25 @@ def test_fabrics_of_both_protocols_are_not_calibrated_together() -> None:
     job = load_workload("resnet-152")
     message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
     with pytest.raises(InputError, match=message):
-        sweep(fabrics, job, [job.strategy], compute="calibrated")
-    assert len(sweep(fabrics, job, [job.strategy], samples=8)) == 2
+        on_equal_terms([Request.of(one, job, compute="calibrated") for one in fabrics])
+    assert len(on_equal_terms([Request.of(one, job) for one in fabrics])) == 2
 
 
 def test_files_of_both_protocols_are_not_calibrated_together(tmp_path: Path) -> None:
     path = written(tmp_path / "mesh.yaml", "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: ideal\n")
     message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
     with pytest.raises(InputError, match=message):
-        compare([str(path), "fred-d"], ["resnet-152"], compute="calibrated")
+        on_equal_terms(read_requests([str(path), "fred-d"], ["resnet-152"], **FITTED))
     for protocol in PROTOCOL_MODELS:
-        rows = compare([str(path), "fred-d"], ["resnet-152"], None, "calibrated", protocol)
-        assert rows[0].speedup == 1.0
+        requests = read_requests([str(path), "fred-d"], ["resnet-152"], protocol=protocol, **FITTED)
+        assert on_equal_terms(requests) == requests
 
 
 def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
     fabric, job = shared_topology("fred-d"), load_workload("resnet-152")
     small, usual = (
-        estimate(fabric, job, npu=npu, compute="calibrated") for npu in (Npu(hbm_bytes=40e9), Npu())
+        estimate(Request.of(fabric, job, npu=npu, compute="calibrated"))
+        for npu in (Npu(hbm_bytes=40e9), Npu())
     )
     assert small.iteration_time_s == usual.iteration_time_s
 
@@ -186,7 +199,7 @@ def test_calibrated_compute_is_above_the_peak_of_the_npu_and_says_so(
     workload: str, share: float
 ) -> None:
     fabric, job = shared_topology("fred-d", "ideal"), load_workload(workload)
-    found = estimate(fabric, job, compute="calibrated")
+    found = estimate(Request.of(fabric, job, compute="calibrated"))
     assert calibrate(workload, "ideal").identified
     assert found.peak_share == pytest.approx(share, rel=0.03)
     said = f"NPUs then compute at {found.peak_share:.3g} times their peak of 9.894e+14 FLOP/s"
@@ -198,7 +211,7 @@ def test_compute_that_a_figure_does_not_tell_has_no_rate() -> None:
     found = calibrate("transformer-1t", "ideal")
     assert not found.identified and found.reached
     fabric, job = shared_topology("fred-d", "ideal"), load_workload("transformer-1t")
-    result = estimate(fabric, job, compute="calibrated")
+    result = estimate(Request.of(fabric, job, compute="calibrated"))
     assert result.peak_share is None
     assert any("does not tell the compute" in text for text in result.provenance.assumptions)
     assert not any("times their peak" in text for text in result.provenance.assumptions)
@@ -212,4 +225,4 @@ def test_workload_without_a_published_speedup_is_refused(name: str) -> None:
         calibrate(name)
     job = replace(load_workload("gpt-3"), name=name)
     with pytest.raises(InputError, match=message):
-        estimate(shared_topology("fred-d"), job, compute="calibrated")
+        estimate(Request.of(shared_topology("fred-d"), job, compute="calibrated"))

@@ -9,12 +9,13 @@ from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import PEAK_FLOPS
 from perfmodel.training.compute_model import COMPUTE_MODELS, compute_model
 from perfmodel.training.estimate import Estimate, estimate
+from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 
 
 def run(compute: str) -> Estimate:
     job = load_workload("transformer-17b")
-    return estimate(shared_topology("fred-d", "ideal"), job, compute=compute)
+    return estimate(Request.of(shared_topology("fred-d", "ideal"), job, compute=compute))
 
 
 @pytest.mark.parametrize(("text", "factor"), [("8", 8), ("0.5", 0.5), ("1e3", 1000)])

@@ -9,6 +9,7 @@ from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request, read_requests
 from perfmodel.workloads.workload import load_workload
 
 
@@ -18,7 +19,7 @@ from perfmodel.workloads.workload import load_workload
 )
 def test_compute_is_three_readings_of_the_weights_per_microbatch(workload: str, share: int) -> None:
     job = load_workload(workload)
-    found = estimate(shared_topology("fred-d", "ideal"), job, compute="weights")
+    found = estimate(Request.of(shared_topology("fred-d", "ideal"), job, compute="weights"))
     by_hand = 3 * 2 * job.network.parameters / share * job.microbatches / 3e12
     # Stages do not always cut a network into equal parts, and no NPU has less than the share.
     assert found.busy_s == pytest.approx(by_hand, rel=0.02)
@@ -28,16 +29,20 @@ def test_compute_is_three_readings_of_the_weights_per_microbatch(workload: str, 
 
 def test_samples_take_no_time_and_memory_bandwidth_sets_it() -> None:
     job, fabric = load_workload("resnet-152"), shared_topology("fred-d", "ideal")
-    usual = estimate(fabric, job, compute="weights").busy_s
+    usual = estimate(Request.of(fabric, job, compute="weights")).busy_s
     more = replace(job, samples_per_replica=64)
-    assert estimate(fabric, more, compute="weights").busy_s == usual
-    fast = estimate(fabric, job, npu=Npu(hbm_bytes_per_s=6e12), compute="weights")
+    assert estimate(Request.of(fabric, more, compute="weights")).busy_s == usual
+    fast = estimate(Request.of(fabric, job, npu=Npu(hbm_bytes_per_s=6e12), compute="weights"))
     assert fast.busy_s == pytest.approx(usual / 2)
 
 
 @pytest.mark.parametrize("workload", ["resnet-152", "transformer-1t"])
 def test_two_workloads_come_out_with_nothing_fitted(workload: str) -> None:
-    rows = compare(["mesh:5x4", "fred-c", "fred-d"], [workload], None, "weights", "ideal")
+    rows = compare(
+        read_requests(
+            ["mesh:5x4", "fred-c", "fred-d"], [workload], protocol="ideal", compute="weights"
+        )
+    )
     for row, figure in zip(rows[1:], (SPEEDUP_C, SPEEDUP_D), strict=True):
         assert row.speedup == pytest.approx(figure[workload].value, rel=0.05)
         assert row.estimate.compute_scale == 1.0

@@ -11,6 +11,7 @@ from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.placement.place import place
 from perfmodel.training.placement.policy import POLICIES, Policy, fitting
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -48,7 +49,7 @@ def test_auto_tries_only_policies_that_ask_for_it() -> None:
         assert place(MESH, GPT, "backwards").npus[0] == MESH.npus - 1
         assert "backwards" in fitting(MESH)
         assert "backwards" not in fitting(MESH, auto=True)
-        found = default_placement(MESH, load_workload("gpt-3"), GPT)
+        found = default_placement(Request.of(MESH, load_workload("gpt-3"), GPT))
         assert found.policy in fitting(MESH, auto=True)
     assert fitting(FRED, auto=True) == ("linear",)
 

@@ -1,0 +1,174 @@
+"""Options of an estimate that are given by a name, each declared once.
+
+A further option is a further field of :class:`Options` and the code that uses the field. The
+command line, sweep files, Python keywords and JSON output take the option from the field. This
+module imports nothing else of the package when it is loaded, so that the command line starts
+quickly.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import Any
+
+from fred_hw.choices import not_one_of
+from fred_hw.errors import InputError
+
+__all__ = ["OPTIONS", "Option", "Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option that is given by a name.
+
+    Parameters
+    ----------
+    name, default : str
+        Name of the field of :class:`Options`, and its default value.
+    names : callable
+        Returns the names that are allowed.
+    listing : callable
+        Returns the help text, which lists the names.
+    key : str
+        Key of a sweep file, which holds a list of values.
+    check : callable or None
+        Refuses a value with an InputError; None where the value must be one of ``names``.
+    """
+
+    name: str
+    default: str
+    names: Callable[[], Iterable[str]]
+    listing: Callable[[], str]
+    key: str
+    check: Callable[[str], object] | None = None
+
+    def refuse_unknown(self, value: str) -> None:
+        """Refuse a value that the option does not take.
+
+        Raises
+        ------
+        InputError
+            The value is not allowed; names the option as the field.
+        """
+        if self.check is not None:
+            self.check(value)
+        elif value not in (known := tuple(self.names())):
+            message = not_one_of(value, known, listed_by="fred estimate --help")
+            raise InputError("", self.name, message)
+
+
+def _option(
+    default: str,
+    names: Callable[[], Iterable[str]],
+    listing: Callable[[], str],
+    check: Callable[[str], object] | None = None,
+    *,
+    key: str,
+) -> Any:
+    """Return the field of an option."""
+    said = {"default": default, "names": names, "listing": listing, "check": check, "key": key}
+    return field(default=default, metadata=said)
+
+
+def _found(module: str, name: str) -> Any:
+    """Return what a module of the package has under a name."""
+    return getattr(import_module(f"perfmodel.{module}"), name)
+
+
+def _compute_models() -> Iterable[str]:
+    return _found("training.compute_model", "COMPUTE_MODELS")
+
+
+def _compute_listing() -> str:
+    models = _found("training.compute_model", "COMPUTE_MODELS")
+    texts = [f"{name} {model.basis}".strip() for name, model in models.items()]
+    return f"{', or '.join(texts)}."
+
+
+def _check_compute(value: str) -> object:
+    return _found("training.compute_model", "compute_model")(value)
+
+
+def _placements() -> Iterable[str]:
+    return ("auto", "anneal", *_found("training.placement.policy", "POLICIES"))
+
+
+def _placement_listing() -> str:
+    _, _, *policies = _placements()
+    choices = f"auto (the best of several), anneal, {', '.join(policies)}"
+    return f"Where neighbours matter, as on a mesh: {choices}."
+
+
+def _algorithms() -> Iterable[str]:
+    return ("auto", "published", *_found("collectives.algorithm", "ALGORITHMS"))
+
+
+def _algorithm_listing() -> str:
+    _, _, *named = _algorithms()
+    return f"Of collectives: published, auto (the fastest), or of all-reduces {', '.join(named)}."
+
+
+def _network_models() -> Iterable[str]:
+    return ("fluid", "packet")
+
+
+def _network_listing() -> str:
+    models = _found("network.model", "NETWORK_MODELS")
+    return f"{', or '.join(f'{name}: {models[name].description}' for name in _network_models())}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How an iteration is estimated, as far as a name says it.
+
+    Parameters
+    ----------
+    compute : str
+        Model of compute, as for ``compute_model.compute_model``.
+    algorithm : str
+        Algorithm of collectives: ``published``, ``auto`` for the fastest one of each collective,
+        or one of ``collectives.algorithm.ALGORITHMS``, which all-reduces alone take.
+    placement : str
+        How workers are placed: ``auto``, ``anneal`` or one of ``placement.policy.POLICIES``.
+    network_model : str
+        Model of the time that communication takes.
+
+    Raises
+    ------
+    InputError
+        A value is not allowed; names the option as the field.
+    """
+
+    compute: str = _option(
+        "first-principles",
+        _compute_models,
+        _compute_listing,
+        _check_compute,
+        key="compute_models",
+    )
+    algorithm: str = _option(
+        "published",
+        _algorithms,
+        _algorithm_listing,
+        key="algorithms",
+    )
+    placement: str = _option("auto", _placements, _placement_listing, key="placements")
+    network_model: str = _option(
+        "fluid",
+        _network_models,
+        _network_listing,
+        key="network_models",
+    )
+
+    def __post_init__(self) -> None:
+        for name, option in OPTIONS.items():
+            option.refuse_unknown(getattr(self, name))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The value of each option by its name, as keyword arguments."""
+        return {name: getattr(self, name) for name in OPTIONS}
+
+
+OPTIONS = {one.name: Option(one.name, **one.metadata) for one in fields(Options)}
+"""The options by name."""

@@ -1,0 +1,164 @@
+"""Requests: one training iteration to be estimated, with all that its time depends on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, Self
+
+from fred_hw.compiler.placement import Strategy
+from perfmodel.memory.file import MemoryFile, check_tier, load_tier
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import shared_topology
+from perfmodel.workloads.workload import Workload, changed_workload, parse_strategy
+
+from .compute import Npu, npu_of
+from .compute_model import ComputeModel, compute_model
+from .operations import Operations
+from .options import Options
+from .placement.place import Placement
+
+__all__ = ["Request", "read_requests"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Options):
+    """One training iteration, as the command line, Python, studies and the report ask for it.
+
+    :meth:`of` fills in what is left out. The options by name are those of :class:`Options`.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where to train.
+    workload : Workload
+        What to train.
+    strategy : Strategy
+        How to train in parallel.
+    npu : Npu
+        The roofline of each NPU.
+    memory : MemoryFile or None
+        Remote memory of weights, gradients and input; None for storage behind the I/O controllers
+        of the topology.
+
+    Raises
+    ------
+    InputError
+        An option has a value that is not allowed, or the memory is not one for these NPUs.
+    """
+
+    topology: Topology
+    workload: Workload
+    strategy: Strategy
+    npu: Npu
+    memory: MemoryFile | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory:
+            check_tier(self.memory, self.topology.npus, "memory")
+
+    @classmethod
+    def of(
+        cls,
+        topology: Topology,
+        workload: Workload,
+        strategy: Strategy | str | None = None,
+        *,
+        npu: Npu | None = None,
+        memory: MemoryFile | None = None,
+        **options: str,
+    ) -> Self:
+        """Return a request with the workload's strategy and the topology's NPU by default.
+
+        Parameters
+        ----------
+        topology, workload, npu, memory : Topology, Workload, Npu or None, MemoryFile or None
+            As for the class.
+        strategy : Strategy or str or None
+            Also as text, such as ``MP2-DP5-PP2`` (MP is tensor parallelism, the paper's name).
+        **options : str
+            The fields of :class:`Options`.
+
+        Raises
+        ------
+        InputError
+            The strategy is malformed, or a value is not allowed.
+        """
+        if isinstance(strategy, str):
+            strategy = parse_strategy(strategy)
+        return cls(
+            topology=topology,
+            workload=workload,
+            strategy=strategy or workload.strategy,
+            npu=npu or npu_of(topology.npu_rates),
+            memory=memory,
+            **options,
+        )
+
+    @property
+    def compute_model(self) -> ComputeModel:
+        """The model of compute."""
+        return compute_model(self.compute)
+
+    @cached_property
+    def compute_scale(self) -> float:
+        """Factor by which the model of compute multiplies the compute times of its NPU."""
+        return self.compute_model.scale(self.workload.name, self.topology, self.npu)
+
+    @cached_property
+    def compute_npu(self) -> Npu:
+        """The NPU as the model of compute has it."""
+        return self.compute_model.npu(self.npu)
+
+    def operations(self, placement: Placement) -> Operations:
+        """Return the communication of the iteration with a placement."""
+        how = (self.topology, placement, self.algorithm, self.memory)
+        return Operations(*how, network_model=self.network_model)
+
+
+def read_requests(
+    topologies: Sequence[str],
+    workloads: Sequence[str],
+    strategy: str | None = None,
+    *,
+    protocol: ProtocolModel | None = None,
+    npu: Mapping[str, Any] | None = None,
+    memory: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    **options: str,
+) -> tuple[Request, ...]:
+    """Return a request for each workload on each topology, workload by workload.
+
+    Parameters
+    ----------
+    topologies, workloads : sequence of str
+        Names or files.
+    strategy : str or None
+        Strategy of all requests; that of each workload if None.
+    protocol : str or None
+        Of all topologies, as for ``topology.parse.parse_topology``.
+    npu : mapping or None
+        Rates of the NPUs of all topologies that change, as ``Topology.with_npu`` takes them.
+    memory : Path or None
+        File of the remote memory.
+    changes : mapping or None
+        Changes to all workloads, as ``workload.changed_workload`` takes them.
+    **options : str
+        The fields of :class:`Options`.
+
+    Raises
+    ------
+    InputError
+        A name, a file or a value is bad.
+    """
+    fabrics = [shared_topology(name, protocol) for name in topologies]
+    npus = [npu_of(one.with_npu(npu or {}).npu_rates) for one in fabrics]
+    tier = load_tier(memory, max(one.npus for one in fabrics)) if memory else None
+    jobs = [changed_workload(name, **changes or {}) for name in workloads]
+    return tuple(
+        Request.of(fabric, job, strategy, npu=rates, memory=tier, **options)
+        for job, (fabric, rates) in product(jobs, zip(fabrics, npus, strict=True))
+    )
