@@ -90,6 +90,8 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--loggops": ("L=20", "G=0.333", "O=1e15", "x=1"),
     "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
+    "--npu-from": ("mesh:2x2", "fred-d"),
+    "--as-is": (),
     "--level": tuple(LEVELS),
     "--collectives": ("in-network", "ring"),
     "--least-npus": ("1", "4"),
@@ -135,7 +137,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
-            "--no-repeats",
+            *("--no-repeats", "--network-model"),
         ),
     ),
     f"estimate --workload {_STEP}": (

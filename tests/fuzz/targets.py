@@ -131,7 +131,10 @@ _SWEEPS = [
         "placements": ["linear"],
         "protocols": ["ideal", "measured"],
         "npus": [{}, {"hbm_bytes": 1e9, "efficiency": {"matmul": 0.5}}],
+        "network_models": ["fluid"],
         "baseline": "mesh:2x2",
+        "npu_from": "mesh:2x2",
+        "as_is": False,
     },
 ]
 _RECORDS, _ROUTERS = (

@@ -16,13 +16,18 @@ from perfmodel.studies.sweep_file import SWEEP_FILE
 from perfmodel.studies.sweep_points import Point
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu, npu_of
-from perfmodel.training.estimate import estimate
+from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.options import OPTIONS, Options
 from perfmodel.training.request import Request, read_requests
 from perfmodel.workloads.workload import load_workload
 from tests.written import written
 
-OTHER = {"compute": "peak:2", "algorithm": "ring", "placement": "linear"}
+OTHER = {
+    "compute": "peak:2",
+    "algorithm": "ring",
+    "placement": "linear",
+    "network_model": "packet",
+}
 """Values of options that are no defaults."""
 
 
@@ -41,7 +46,7 @@ def test_an_option_is_offered_wherever_iterations_are_asked_for(name: str, tmp_p
     assert SWEEP_FILE.model_fields[option.key].default == [option.default]
     assert name in {field.name for field in fields(Point)}
     assert name in {column.csv for column in COLUMNS.all}
-    value = OTHER.get(name, option.default)
+    value = OTHER[name]
     found = Wafer.named("fred-d").estimate("resnet-152", **{name: value})
     assert asdict(found)["options"] == {**Options().options, name: value}
 
@@ -97,6 +102,14 @@ def test_requests_are_read_workload_by_workload(tmp_path: Path) -> None:
         assert one.memory and one.memory.memory_type == "MEMORY_POOL"
         job = one.workload
         assert (job.samples_per_replica, job.microbatches, job.mode) == (8, 4, "stationary")
+
+
+def test_the_network_model_of_a_request_is_that_of_its_communication() -> None:
+    fabric = shared_topology("examples/mesh-5x4-endpoints.yaml")
+    request = Request.of(fabric, load_workload("examples/iteration.yaml"))
+    packet = replace(request, network_model="packet")
+    times_s = [simulate(one).iteration.communication_s["mp"] for one in (request, packet)]
+    assert times_s[0] != times_s[1] and times_s[0] == pytest.approx(times_s[1], rel=0.5)
 
 
 def test_a_scaled_model_of_compute_scales_what_its_npu_takes() -> None:
