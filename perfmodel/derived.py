@@ -44,7 +44,7 @@ ALL_REDUCE_BANDWIDTH: dict[str, Published | Derived] = {
     name: _endpoint(figure) if name in ("fred-b", "fred-d") else figure
     for name, figure in WAFER_BANDWIDTH.items()
 }
-"""Effective NPU bandwidth [B/s] of an all-reduce over 20 NPUs, 2 (N - 1) / N * bytes / time."""
+"""Bus bandwidth [B/s] of an all-reduce over 20 NPUs, 2 (N - 1) / N * bytes / time."""
 
 DP_BANDWIDTH: dict[str, Published | Derived] = {
     **STRATEGY_BANDWIDTH["dp"],

@@ -56,8 +56,8 @@ class WafersResult:
         Pieces that it was cut into.
     time_s : float
         From the start to the last byte at the last NPU [s].
-    npu_bandwidth_bytes_per_s : float
-        What an endpoint algorithm would have to send per NPU in this time [B/s].
+    bus_bandwidth_bytes_per_s : float
+        Bus bandwidth [B/s]: what an endpoint algorithm would have to send per NPU in this time.
     inside_s, between_s : float
         The same data only inside a wafer, in and out, and only between the wafers [s]: what each
         takes alone. The whole takes less than both, as chunks overlap.
@@ -72,7 +72,7 @@ class WafersResult:
     size_bytes: float
     chunks: int
     time_s: float
-    npu_bandwidth_bytes_per_s: float
+    bus_bandwidth_bytes_per_s: float
     inside_s: float
     between_s: float
     provenance: Provenance
@@ -131,7 +131,7 @@ def run_wafers(
         size_bytes=size_bytes,
         chunks=ceil(size_bytes / piece),
         time_s=time_s,
-        npu_bandwidth_bytes_per_s=2 * (npus - 1) / npus * size_bytes / time_s,
+        bus_bandwidth_bytes_per_s=2 * (npus - 1) / npus * size_bytes / time_s,
         inside_s=inside_s,
         between_s=between_s,
         provenance=used.plus(*between.assumptions, *build.assumptions),

@@ -96,14 +96,15 @@ def command(
             {
                 **plain(result),
                 **checked,
-                "npu_bandwidth": result.npu_bandwidth_bytes_per_s,
+                "effective_bandwidth_bytes_per_s": result.effective_bandwidth_bytes_per_s,
                 "bottleneck": plain(result.bottleneck),
             }
         )
         return
     rows = [
         ("time", f"{result.time_s * 1e6:,.2f} us"),
-        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("effective NPU bandwidth", f"{result.effective_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("bus bandwidth", f"{result.bus_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
         ("sent per NPU", f"{result.bytes_per_npu / 2**20:,.1f} MiB"),
         ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
         ("algorithm", result.algorithm),

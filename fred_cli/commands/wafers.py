@@ -41,7 +41,7 @@ def command(topology: str, count: int, join: str, size: str, protocol: Any, as_j
         return
     rows = [
         ("time", f"{result.time_s * 1e6:,.2f} us"),
-        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("bus bandwidth", f"{result.bus_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
         ("only inside the wafers", f"{result.inside_s * 1e6:,.2f} us"),
         ("only between the wafers", f"{result.between_s * 1e6:,.2f} us"),
         ("NPUs", result.npus),

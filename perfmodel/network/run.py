@@ -61,10 +61,11 @@ class CollectiveResult:
         Pieces that the vector was cut into.
     time_s : float
         From the start to the last byte at the last NPU [s].
-    npu_bandwidth_bytes_per_s : float
-        Endpoint equivalent [B/s] in the largest group of N: what an endpoint algorithm would have
-        to send in this time, per NPU. 2 (N - 1)/N size / time for an all-reduce, half of it for a
-        reduce-scatter, an all-gather or an all-to-all, size / time for a broadcast or a reduce.
+    bus_bandwidth_bytes_per_s : float
+        Bus bandwidth, as nccl-tests defines it, in the largest group of N [B/s]: what an endpoint
+        algorithm would have to send in this time, per NPU. 2 (N - 1)/N size / time for an
+        all-reduce, half of it for a reduce-scatter, an all-gather or an all-to-all, size / time
+        for a broadcast or a reduce.
     bytes_per_npu : float
         Sent by the NPU that sends most [B].
     bottleneck : LinkLoad
@@ -84,11 +85,16 @@ class CollectiveResult:
     size_bytes: float
     chunks: int
     time_s: float
-    npu_bandwidth_bytes_per_s: float
+    bus_bandwidth_bytes_per_s: float
     bytes_per_npu: float
     bottleneck: LinkLoad
     links: tuple[LinkLoad, ...]
     provenance: Provenance
+
+    @property
+    def effective_bandwidth_bytes_per_s(self) -> float:
+        """Effective NPU bandwidth, as the paper defines it: bytes that an NPU sends over time."""
+        return self.bytes_per_npu / self.time_s
 
 
 Groups = tuple[tuple[int, ...], ...]
@@ -245,7 +251,7 @@ def run_collectives(
         size_bytes=size_bytes,
         chunks=chunks,
         time_s=time_s,
-        npu_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
+        bus_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
         bytes_per_npu=max(sent.values()),
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),

@@ -96,7 +96,7 @@ def collectives(
         verdicts += hold(what, seconds, limit)
     say(
         f"{topology.name:12} {result.algorithm:16} {topology.npus:5} "
-        f"{result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}{verdicts}"
+        f"{result.bus_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}{verdicts}"
     )
 
 

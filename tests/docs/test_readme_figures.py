@@ -5,7 +5,8 @@ import re
 import pytest
 
 from fred_cli.report.wafer import gather
-from perfmodel.network.run import run_collective
+from perfmodel.network.run import CollectiveResult, run_collective
+from perfmodel.published import WAFER_BANDWIDTH
 from perfmodel.studies.compare import compare
 from perfmodel.studies.reproduce import count
 from perfmodel.studies.rtl import summaries
@@ -29,17 +30,25 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")[1:]]
 
 
+def all_reduce(name: str, protocol: ProtocolModel) -> CollectiveResult:
+    fabric = parse_topology(name, protocol)
+    return run_collective(fabric, "all_reduce", GIB, algorithm="published")
+
+
 @pytest.mark.parametrize(
     ("row", "protocol"), [("simulated [TB/s]", "measured"), ("ideal protocol [TB/s]", "ideal")]
 )
 def test_effective_bandwidths(row: str, protocol: ProtocolModel) -> None:
-    runs = [
-        run_collective(
-            parse_topology(name, protocol), "all_reduce", GIB, algorithm="published"
-        ).npu_bandwidth_bytes_per_s
-        for name in FABRICS
-    ]
+    runs = [all_reduce(name, protocol).effective_bandwidth_bytes_per_s for name in FABRICS]
     assert cells(row) == [f"{run / 1e12:.3f}" for run in runs]
+    assert cells("published [TB/s]") == [
+        f"{one.value / 1e12:g}" for one in WAFER_BANDWIDTH.values()
+    ]
+
+
+def test_bus_bandwidths() -> None:
+    runs = [all_reduce(name, "measured").bus_bandwidth_bytes_per_s for name in FABRICS]
+    assert cells("bus bandwidth, simulated [TB/s]") == [f"{run / 1e12:.3f}" for run in runs]
 
 
 @pytest.mark.slow

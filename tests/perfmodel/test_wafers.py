@@ -114,7 +114,7 @@ def test_result_counts_all_npus_and_states_the_endpoint_equivalent() -> None:
     result = run_wafers(shared_topology("fred-d", "ideal"), 3, GIB)
     assert (result.wafers, result.npus, result.join) == (3, 60, "fred")
     expected = 2 * 59 / 60 * GIB / result.time_s
-    assert result.npu_bandwidth_bytes_per_s == pytest.approx(expected)
+    assert result.bus_bandwidth_bytes_per_s == pytest.approx(expected)
     assert [use.record for use in result.provenance.records].count("l2-10") >= 1
 
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH
+from perfmodel.published import WAFER_BANDWIDTH
 from tests.fred_cli.fred import Fred
 
 
@@ -13,8 +14,12 @@ from tests.fred_cli.fred import Fred
 def test_all_reduce_runs_at_the_published_bandwidth(fred: Fred, topology: str) -> None:
     published = ALL_REDUCE_BANDWIDTH[topology].value
     said = fred.json("collective", "--topology", topology, "--size", "1GiB", "--protocol", "ideal")
-    assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
-    assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / said["npu_bandwidth"])
+    bus = said["bus_bandwidth_bytes_per_s"]
+    assert bus == pytest.approx(published, rel=0.05)
+    assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / bus)
+    effective = said["effective_bandwidth_bytes_per_s"]
+    assert effective == said["bytes_per_npu"] / said["time_s"]
+    assert effective == pytest.approx(WAFER_BANDWIDTH[topology].value, rel=0.06)
     assert said["bytes_per_npu"] > 0
     assert set(said["bottleneck"]) == {"link", "carried_bytes", "utilisation"}
     assert 0 < said["bottleneck"]["utilisation"] <= 1
@@ -62,7 +67,7 @@ def test_collective_says_the_same_to_a_reader(fred: Fred) -> None:
     out = fred.out(*arguments)
     assert out.startswith("all_reduce of 64MB on fred-d")
     assert f"{said['time_s'] * 1e6:,.2f} us" in out
-    assert f"{said['npu_bandwidth'] / 1e12:.3f} TB/s" in out
+    assert f"{said['bus_bandwidth_bytes_per_s'] / 1e12:.3f} TB/s" in out
     assert "record l1-12" in out and "assumed: " in out
 
 

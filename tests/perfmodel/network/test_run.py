@@ -39,7 +39,7 @@ def test_wafer_wide_all_reduce_reaches_the_published_bandwidth(
     topology: str, published: float
 ) -> None:
     result = run(topology)
-    assert result.npu_bandwidth_bytes_per_s == pytest.approx(published, rel=0.05)
+    assert result.bus_bandwidth_bytes_per_s == pytest.approx(published, rel=0.05)
 
 
 BOUND = {name: ALL_REDUCE_BANDWIDTH[name].value for name in FABRICS}
@@ -53,7 +53,7 @@ def test_pipelining_costs_at_most_one_percent_of_the_bandwidth_bound(
     topology: str, bound: float
 ) -> None:
     result = run(topology)
-    assert 0.99 * bound <= result.npu_bandwidth_bytes_per_s <= bound * (1 + 1e-9)
+    assert 0.99 * bound <= result.bus_bandwidth_bytes_per_s <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("topology", FABRICS)
@@ -62,14 +62,14 @@ def test_concurrent_dp_groups_reach_the_published_bandwidth(topology: str) -> No
     if topology in ("fred-b", "fred-d"):  # as if they had not saved traffic
         expected /= 1 - TRAFFIC_SAVED.value / 100
     result = run_collectives(shared_topology(topology, "ideal"), "all_reduce", GIB, DP_GROUPS)
-    assert result.npu_bandwidth_bytes_per_s == pytest.approx(expected, rel=0.02)
+    assert result.bus_bandwidth_bytes_per_s == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("topology", ["fred-a", "fred-b", "fred-c", "fred-d"])
 def test_pairs_on_one_switch_run_at_link_rate(topology: str) -> None:
     pairs = [[2 * i, 2 * i + 1] for i in range(10)]
     result = run_collectives(shared_topology(topology, "ideal"), "all_reduce", GIB, pairs)
-    assert result.npu_bandwidth_bytes_per_s == pytest.approx(3e12, rel=0.01)
+    assert result.bus_bandwidth_bytes_per_s == pytest.approx(3e12, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_time_grows_with_size(topology: str, pattern: str) -> None:
 def test_halves_of_an_all_reduce_have_a_bandwidth_like_its_own(
     topology: str, scatter: float, gather: float
 ) -> None:
-    whole = run(topology).npu_bandwidth_bytes_per_s
+    whole = run(topology).bus_bandwidth_bytes_per_s
     found = [
-        run(topology, half).npu_bandwidth_bytes_per_s / whole
+        run(topology, half).bus_bandwidth_bytes_per_s / whole
         for half in ("reduce_scatter", "all_gather")
     ]
     assert found == pytest.approx([scatter, gather], rel=2e-3)
