@@ -190,8 +190,7 @@ def groups_of(strategy: Strategy, phase: str) -> Groups:
     pattern, what = collective_phases(strategy).get(phase, ("multicast", ()))
     if pattern != "multicast":
         return pattern, [list(one) for one in what if not isinstance(one, Flow)]
-    pattern, groups = groups_of_flows(phases(strategy)[phase])
-    return pattern, _apart(groups) if "_all_to_all_" in phase else groups
+    return groups_of_flows(phases(strategy)[phase])
 
 
 def groups_of_flows(flows: Sequence[Flow]) -> Groups:
@@ -206,19 +205,6 @@ def groups_of_flows(flows: Sequence[Flow]) -> Groups:
 
 def _first(root: Sequence[int], others: Sequence[int]) -> list[int]:
     return [*root, *(one for one in others if one not in root)]
-
-
-def _apart(groups: Sequence[list[int]]) -> list[list[int]]:
-    """Return groups without a common NPU, which stand for all those of a turn of an all-to-all.
-
-    In it an NPU sends to another one than it receives from. On a plane each of these copies has
-    links of its own, so as many take as long as one.
-    """
-    found: list[list[int]] = []
-    for group in groups:
-        if not any({*group} & {*other} for other in found):
-            found.append(group)
-    return found
 
 
 def summaries(rows: Sequence[RtlRow]) -> tuple[Summary, ...]:

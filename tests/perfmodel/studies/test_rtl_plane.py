@@ -171,13 +171,33 @@ def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
         load_plane_cycles(written(tmp_path / "cycles.json", data))
 
 
-def test_copies_of_a_turn_that_have_no_npu_in_common_stand_for_all() -> None:
-    """Four in a circle are two pairs, and steps of a reduce-scatter have their root first."""
+def test_groups_of_a_phase_have_their_root_first() -> None:
     circle = Strategy.parse("MP1-DP4-PP1-EP4")
-    assert groups_of(circle, "ep_all_to_all_1") == ("broadcast", [[0, 1], [2, 3]])
-    assert groups_of(circle, "ep_all_to_all_2") == ("broadcast", [[0, 2], [1, 3]])
+    turns = [[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 2], [1, 3], [2, 0], [3, 1]]
+    assert groups_of(circle, "ep_all_to_all_1") == ("broadcast", turns[0])
+    assert groups_of(circle, "ep_all_to_all_2") == ("broadcast", turns[1])
     assert groups_of(circle, "ep_all_to_all") == ("all_to_all", [[0, 1, 2, 3]])
     scattered = Strategy.parse("MP3-DP1-PP1-SP")
     assert groups_of(scattered, "sp_reduce_scatter_1") == ("reduce", [[1, 0, 2]])
     assert groups_of(scattered, "sp_all_gather_1") == ("broadcast", [[1, 0, 2]])
     assert groups_of(scattered, "sp_reduce_scatter") == ("reduce_scatter", [[0, 1, 2]])
+    stages = Strategy.parse("MP2-DP1-PP3")
+    assert groups_of(stages, "pp_forward") == ("broadcast", [[0, 2, 3], [2, 4, 5]])
+
+
+@pytest.mark.parametrize("strategy", ["MP2-DP3-PP3", "MP2-DP2-PP4"])
+@pytest.mark.parametrize("collectives", ["in-network", "ring"])
+def test_stages_in_the_middle_receive_and_send(
+    tmp_path: Path, strategy: str, collectives: str
+) -> None:
+    """The first NPU of a stage is the root of one copy and a destination of another."""
+    data = shipped("wafer-20")
+    row = {"strategy": strategy, "collectives": collectives, "flits": 512, "cycles": 1000}
+    data["rows"] = [{**row, "phase": f"pp_{way}"} for way in ("forward", "backward")]
+    rows = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    # What comes in goes on at the same time, so a stage takes no longer than in MP2-DP5-PP2.
+    two = [{**one, "strategy": "MP2-DP5-PP2"} for one in data["rows"]]
+    data["rows"] = two
+    alone = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    for one, other in zip(rows, alone, strict=True):
+        assert one.model_cycles == pytest.approx(other.model_cycles, rel=0.2)
