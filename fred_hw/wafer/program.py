@@ -26,7 +26,7 @@ from .rings import RING_PATTERNS, check_rings, joined, ring_descriptors
 from .routes import Routes, shared_out
 from .spec import WaferSpec
 
-__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy"]
+__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy", "ring_phases"]
 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
 
@@ -333,7 +333,7 @@ def compile_strategy(
         _check_links(wafer)
         found = tuple(
             Phase(name, circuit_of(name), number, flows, pattern=pattern)
-            for number, (name, (pattern, flows)) in enumerate(_in_rings(strategy).items())
+            for number, (name, (pattern, flows)) in enumerate(ring_phases(strategy).items())
         )
         for one in found:
             check_rings(plane, f"{one.name} of {strategy}", one.flows, one.pattern)
@@ -350,7 +350,7 @@ def _check_links(wafer: WaferSpec) -> None:
         )
 
 
-def _in_rings(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
+def ring_phases(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
     """Return pattern and flows of each phase; what is one ring is so instead of its steps."""
     whole, found = collective_phases(strategy), dict[str, tuple[str, tuple[Flow, ...]]]()
     for step, flows in phases(strategy).items():
