@@ -20,6 +20,7 @@ __all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "record_beside_rtl", "s
 
 SHIPPED_PLANES = {
     "wafer-20": ("", "", "a plane of "),
+    "wafer-20-sampled": ("sampled_", "", "strategies drawn at random, a plane of "),
     "wafer-20-controllers": ("storage_", "", "a plane with endpoints at I/O controllers of "),
     "wafer-20-a": ("fred_a_", "FRED-A", "FRED-A, by endpoints, a plane of "),
     "wafer-20-b": ("fred_b_", "FRED-B", "FRED-B, by switches, a plane of "),
