@@ -33,7 +33,7 @@ def shared_out(plane: Plane, moments: Sequence[Iterable[tuple[int, int]]]) -> Ro
         Sources and destinations of the unicasts that are under way at the same time.
     """
     search = _Search(plane, moments)
-    while any(search.improve(address) for address in search.routes):
+    while sum(search.improve(address) for address in search.routes):
         pass
     return {
         (chiplet, address): port
