@@ -1,5 +1,6 @@
 """`fred reproduce`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from fred_cli.columns.reproduce import columns_of
 from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    InputPath,
     ListingOption,
     as_json_option,
     csv_option,
@@ -44,7 +46,16 @@ def _sections() -> str:
 @click.option(
     "--rtl",
     is_flag=True,
-    help="Instead: phases in RTL of switches and endpoints, and the model beside them.",
+    help="Instead: phases in RTL of switches and endpoints, compared with the model.",
+)
+@click.option(
+    "--record",
+    "records",
+    multiple=True,
+    type=InputPath(),
+    metavar="FILE",
+    help="With --rtl: compare this record of a wafer or mesh, too, as `fred characterize` writes "
+    "it; repeat for more.",
 )
 @request_option("compute", "calibrated")
 @request_option("algorithm")
@@ -54,6 +65,7 @@ def _sections() -> str:
 def command(
     sections: tuple[str, ...],
     rtl: bool,
+    records: tuple[Path, ...],
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -67,8 +79,9 @@ def command(
     from perfmodel.training.compute_model import compute_model
 
     if rtl:
-        _beside_rtl(csv_file, as_json)
+        _beside_rtl(records, csv_file, as_json)
         return
+    refuse_given("records", message="must be given with --rtl only")
     for name in sections:
         if name not in SECTIONS:
             raise InputError("--section", "", not_one_of(name, SECTIONS))
@@ -102,22 +115,28 @@ def command(
         print(f"beside them, and no evidence: {rest}")
 
 
-def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
-    """Print what the shipped records of wafers and of a mesh say beside the model."""
+def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
+    """Print the shipped records of wafers and of a mesh, and others, compared with the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
-    from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
+    from perfmodel.studies.rtl_shipped import (
+        SHIPPED_CYCLES,
+        record_beside_rtl,
+        shipped_beside_rtl,
+    )
 
     names = ("sections", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
-    every = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]
+    own = {path: record_beside_rtl(path) for path in records}
+    shipped = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]
+    every = [*shipped, *own.values()]
     COLUMNS.write([row for one in every for row in one.rows], csv_file)
     if as_json:
         parts: dict[str, Any] = {}
-        for one in every:
-            parts[f"{one.key}rows"] = (COLUMNS, one.rows)
-            parts[f"{one.key}summaries"] = (SUMMARY, summaries(one.rows))
-        say_json({name: [how.json(one, one) for one in own] for name, (how, own) in parts.items()})
+        for one in shipped:
+            parts |= {f"{one.key}{name}": said for name, said in _parts(one.rows).items()}
+        own_parts = [{"file": str(path), **_parts(one.rows)} for path, one in own.items()]
+        say_json({**parts, "records": own_parts})
         return
     for _, _, title, one, found in every:
         wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"
@@ -126,3 +145,14 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
         good = sum(row.ok for row in found)
         within = "within 3 %, or up to 10,000 cycles within 10 % or 60 cycles"
         print(f"{good} of {len(found)} phases {within}")
+
+
+def _parts(rows: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a record and their summaries, JSON-friendly."""
+    from fred_cli.columns.rtl import COLUMNS, SUMMARY
+    from perfmodel.studies.rtl import summaries
+
+    tables = {"rows": (COLUMNS, rows), "summaries": (SUMMARY, summaries(rows))}
+    return {
+        name: [how.json(one, one) for one in figures] for name, (how, figures) in tables.items()
+    }

@@ -13,6 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _WAFER_STRATEGIES = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 _FLITS = (128, 512, 2048, 8192)
+_SAMPLED = {
+    "strategies": (
+        *("MP5-DP1-PP4", "MP5-DP1-PP3", "MP7-DP2-PP1", "MP7-DP1-PP2", "MP6-DP1-PP3"),
+        *("MP4-DP1-PP3", "MP2-DP2-PP4", "MP4-DP1-PP4", "MP10-DP2-PP1", "MP9-DP2-PP1"),
+    ),
+    "flits": (200, 1500, 2384),
+}
+"""What ``tests/perfmodel/studies/sampled.py`` draws with seed 1."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,8 @@ def _plane(example: str, *more: str, **how: Any) -> Callable[[], Any]:
         from testbench.characterize_wafer import PlanePhasesMeasurement
 
         wafer = load_wafer(str(ROOT / f"examples/{example}.yaml"))
-        strategies = (*_WAFER_STRATEGIES, *more)
-        return PlanePhasesMeasurement(spec=wafer, strategies=strategies, flits=_FLITS, **how)
+        chosen = {"strategies": (*_WAFER_STRATEGIES, *more), "flits": _FLITS}
+        return PlanePhasesMeasurement(spec=wafer, **{**chosen, **how})
 
     return measure
 
@@ -150,6 +158,13 @@ ENTRIES = {
         _plane(
             "wafer-20", "MP4-DP5-PP1-SP", "MP3-DP3-PP2-SP", "MP2-DP10-PP1-EP2", "MP4-DP4-PP1-EP4"
         ),
+    ),
+    "wafer-20-sampled": Entry(
+        "phases of ten strategies drawn at random on a plane of FRED-C and D",
+        6,
+        "verilator",
+        _PLANE_READER,
+        _plane("wafer-20", **_SAMPLED),
     ),
     "wafer-20-controllers": Entry(
         "loads and stores of a plane with endpoints at I/O controllers",

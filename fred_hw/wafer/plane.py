@@ -136,7 +136,7 @@ class Plane:
         return self.wafer.switches[below].uplink_cycles
 
     def way(self, chiplet: int, address: int) -> int:
-        """Return the port by which unicasts to an address leave a chiplet.
+        """Return the port by which unicasts to an address leave a chiplet by default.
 
         Of several links the address chooses, so each pair of ends has one way.
         """
@@ -151,6 +151,18 @@ class Plane:
         key, parts = address // self.wafer.parts(own), self.wafer.parts(child)
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)
+
+    def ways(self, chiplet: int, address: int) -> list[int]:
+        """Return all ports by which unicasts to an address may leave a chiplet."""
+        home, port = self.homes[address]
+        if home == chiplet:
+            return [port]
+        own, chain = self.chiplets[chiplet].switch, self.chain(self.chiplets[home].switch)
+        if own not in chain:
+            return self._uplinks(chiplet)
+        child = chain[chain.index(own) - 1]
+        parts = range(self.wafer.parts(child))
+        return [one for part in parts for one in self.ports_to(chiplet, self.number(child, part))]
 
     def _uplinks(self, chiplet: int) -> list[int]:
         one = self.chiplets[chiplet]

@@ -1,7 +1,7 @@
 """What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fred_hw.ace.endpoint_map import endpoint_map
@@ -23,9 +23,10 @@ from .flows import PhaseWays
 from .phase import Phase, switched_phases
 from .plane import Plane
 from .rings import RING_PATTERNS, check_rings, joined, ring_descriptors
+from .routes import Routes, shared_out
 from .spec import WaferSpec
 
-__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy"]
+__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy", "ring_phases"]
 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
 
@@ -56,6 +57,8 @@ class WaferProgram(EndpointProgram):
         Of all entries.
     collectives : str
         One of ``COLLECTIVES``.
+    routes : mapping
+        Routes of unicasts that differ from the default.
     """
 
     plane: Plane
@@ -64,6 +67,7 @@ class WaferProgram(EndpointProgram):
     size: int
     generation: int = 0
     collectives: str = COLLECTIVES[0]
+    routes: Routes = field(default_factory=dict[tuple[int, int], int])
 
     @property
     def link(self) -> SwitchSpec:
@@ -143,6 +147,25 @@ class WaferProgram(EndpointProgram):
             ),
         ]
 
+    def route(self, chiplet: int, address: int) -> int:
+        """Return the port by which unicasts to an address leave a chiplet."""
+        found = self.routes.get((chiplet, address))
+        return self.plane.way(chiplet, address) if found is None else found
+
+    def unicasts(self) -> list[list[tuple[int, int]]]:
+        """Return the sources and destinations of unicasts that are under way at the same time.
+
+        These are the descriptors of a phase that have the same place in the queues of endpoints.
+        """
+        found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for phase in self.phases:
+            for npu in range(self.endpoints):
+                for place, one in enumerate(self.descriptors(npu, phase)):
+                    if one.send is not None and one.send.unicast:
+                        pairs = found.setdefault((phase.name, place), [])
+                        pairs.append((npu, one.send.number))
+        return [*found.values()]
+
     def switch_steps(self, chiplet: int) -> list[Step]:
         """Return what is written to a chiplet's registers: routes, then phases."""
         registers = switch_map(self.plane.chiplets[chiplet].spec)
@@ -152,7 +175,7 @@ class WaferProgram(EndpointProgram):
             registers, lambda address: 0, lambda address, value: steps.append(Step(address, value))
         )
         for address in range(self.plane.addresses):
-            access.write_route(address, self.plane.way(chiplet, address))
+            access.write_route(address, self.route(chiplet, address))
         for phase in self.phases:
             for one in phase.entries:
                 if chiplet in one.ways.flows:
@@ -220,7 +243,7 @@ class WaferProgram(EndpointProgram):
     def _switch(self, chiplet: int) -> dict[str, Any]:
         return {
             "spec": self.plane.chiplets[chiplet].spec.name,
-            "routes": [self.plane.way(chiplet, one) for one in range(self.plane.addresses)],
+            "routes": [self.route(chiplet, one) for one in range(self.plane.addresses)],
             "phases": {
                 one.name: {
                     "entry": f"{self.entry(phase.circuit, one.ways, chiplet):#x}",
@@ -310,11 +333,12 @@ def compile_strategy(
         _check_links(wafer)
         found = tuple(
             Phase(name, circuit_of(name), number, flows, pattern=pattern)
-            for number, (name, (pattern, flows)) in enumerate(_in_rings(strategy).items())
+            for number, (name, (pattern, flows)) in enumerate(ring_phases(strategy).items())
         )
         for one in found:
             check_rings(plane, f"{one.name} of {strategy}", one.flows, one.pattern)
-    return WaferProgram(plane, strategy, found, size, generation, collectives)
+    made = WaferProgram(plane, strategy, found, size, generation, collectives)
+    return replace(made, routes=shared_out(plane, made.unicasts()))
 
 
 def _check_links(wafer: WaferSpec) -> None:
@@ -326,7 +350,7 @@ def _check_links(wafer: WaferSpec) -> None:
         )
 
 
-def _in_rings(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
+def ring_phases(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
     """Return pattern and flows of each phase; what is one ring is so instead of its steps."""
     whole, found = collective_phases(strategy), dict[str, tuple[str, tuple[Flow, ...]]]()
     for step, flows in phases(strategy).items():

@@ -8,7 +8,7 @@ from perfmodel.published import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
 from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS, Algorithm
-from .schedule import PATTERNS, Part, Schedule, ScheduleBuilder
+from .schedule import PATTERNS, ROOTED, Part, Schedule, ScheduleBuilder
 
 __all__ = [
     "LEAST_CHUNK_BYTES",
@@ -71,8 +71,8 @@ def build_schedule(
     pattern : str
         One of ``PATTERNS``.
     groups : sequence of sequence of int
-        NPUs of each group, two or more, none of them twice; a broadcast or a reduce has its root
-        first.
+        NPUs of each group, two or more, none of them twice. A broadcast or a reduce has its root
+        first, which may be another member of another group.
     bytes_each : float
         The whole vector of one chunk, which each member has, gets or gives a share of [B].
     algorithm : str
@@ -184,16 +184,20 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
 def _check(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> None:
     if pattern not in PATTERNS:
         raise InputError("pattern", "", not_one_of(pattern, PATTERNS))
-    seen: set[int] = set()
+    # A root of a broadcast or a reduce may be another member of another group.
+    seen: dict[bool, set[int]] = {True: set(), False: set()}
     for group in groups:
         if len(group) < 2:
             raise InputError("group", "", f"must have 2 or more NPUs, not {len(group)}")
-        for npu in group:
+        own: set[int] = set()
+        for place, npu in enumerate(group):
             if isinstance(npu, bool) or not 0 <= npu < topology.npus:
                 allowed = f"NPUs 0 to {topology.npus - 1} of {topology.name}"
                 raise InputError("group", "", f"must hold {allowed}, not {npu!r}")
-            if npu in seen:
+            others = seen[pattern in ROOTED and place == 0]
+            if npu in own or npu in others:
                 raise InputError("group", "", f"must hold each NPU once, not {npu} twice")
-            seen.add(npu)
+            own.add(npu)
+            others.add(npu)
     if not groups:
         raise InputError("group", "", "must be given, not an empty list")

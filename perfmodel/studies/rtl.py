@@ -1,16 +1,17 @@
 """The model beside the RTL: cycles of phases of strategies, each alone on a fabric, and ours."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from fred_hw.ace.steps import circuit_of
+from fred_hw.choices import not_one_of
 from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
-from fred_hw.files import FileModel
+from fred_hw.files import FileModel, refused
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.spec import WaferSpec
 from perfmodel.network.run import run_collectives
@@ -46,6 +47,15 @@ Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 Some = Annotated[int, Field(ge=1, lt=1 << 40)]
 
 
+def _strategy(value: str) -> str:
+    """Refuse what is no strategy."""
+    try:
+        Strategy.parse(value)
+    except ValueError as error:
+        raise refused(str(error).removeprefix("strategy ")) from None
+    return value
+
+
 class CyclesRow(FileModel):
     """Cycles of a phase alone; a kind of record adds who does it, or by which algorithm.
 
@@ -58,7 +68,7 @@ class CyclesRow(FileModel):
         read at the last endpoint that all is completed [cycles].
     """
 
-    strategy: str
+    strategy: Annotated[str, AfterValidator(_strategy)]
     phase: str
     flits: Some
     cycles: Some
@@ -81,6 +91,26 @@ class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row])
     link_cycles: Count
     memory_cycles: Count
     rows: Annotated[tuple[Row, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+
+    def phases_of(self, row: Row) -> Collection[str]:
+        """Return the names of the phases that the strategy of a row has."""
+        strategy = Strategy.parse(row.strategy)
+        return {**collective_phases(strategy), **phases(strategy)}
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> Self:
+        """Refuse rows of strategies and phases that the fabric does not have."""
+        spec = self.spec
+        npus = spec.npus if isinstance(spec, WaferSpec) else spec.routers
+        for number, row in enumerate(self.rows):
+            workers = Strategy.parse(row.strategy).workers
+            if workers > npus:
+                most = f"a strategy of at most {npus} NPUs, not {row.strategy}"
+                raise refused(f"rows.{number}.strategy: must be {most} of {workers}")
+            if row.phase not in (known := self.phases_of(row)):
+                message = not_one_of(row.phase, known, listed_by=None)
+                raise refused(f"rows.{number}.phase: {message}")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +221,7 @@ def groups_of(strategy: Strategy, phase: str) -> Groups:
     pattern, what = collective_phases(strategy).get(phase, ("multicast", ()))
     if pattern != "multicast":
         return pattern, [list(one) for one in what if not isinstance(one, Flow)]
-    pattern, groups = groups_of_flows(phases(strategy)[phase])
-    return pattern, _apart(groups) if "_all_to_all_" in phase else groups
+    return groups_of_flows(phases(strategy)[phase])
 
 
 def groups_of_flows(flows: Sequence[Flow]) -> Groups:
@@ -207,19 +236,6 @@ def groups_of_flows(flows: Sequence[Flow]) -> Groups:
 
 def _first(root: Sequence[int], others: Sequence[int]) -> list[int]:
     return [*root, *(one for one in others if one not in root)]
-
-
-def _apart(groups: Sequence[list[int]]) -> list[list[int]]:
-    """Return groups without a common NPU, which stand for all those of a turn of an all-to-all.
-
-    In it an NPU sends to another one than it receives from. On a plane each of these copies has
-    links of its own, so as many take as long as one.
-    """
-    found: list[list[int]] = []
-    for group in groups:
-        if not any({*group} & {*other} for other in found):
-            found.append(group)
-    return found
 
 
 def summaries(rows: Sequence[RtlRow]) -> tuple[Summary, ...]:

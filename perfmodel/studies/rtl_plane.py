@@ -1,18 +1,19 @@
 """The model beside the RTL of a plane: cycles of phases on switches with endpoints, and ours."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.compiler.placement import Strategy
+from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
 from fred_hw.files import load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.program import ring_phases
 from fred_hw.wafer.rounds import Round, Rounds
 from fred_hw.wafer.spec import WaferSpec
 from fred_hw.wafer.storage import storage_phases
@@ -62,6 +63,13 @@ class PlaneRow(CyclesRow):
 
 class PlaneRecord(CyclesRecord[Literal["fred-wafer-cycles/1"], WaferSpec, PlaneRow]):
     """What co-simulation measured on a plane of a wafer."""
+
+    def phases_of(self, row: PlaneRow) -> Collection[str]:
+        """Return the names of the phases that the strategy of a row has."""
+        strategy = Strategy.parse(row.strategy)
+        if row.collectives == "ring":
+            return ring_phases(strategy)
+        return {**phases(strategy), **storage_phases(Plane(self.spec), strategy)}
 
 
 def load_plane_cycles(path: Path = SHIPPED_PLANE_CYCLES) -> PlaneRecord:

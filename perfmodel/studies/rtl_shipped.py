@@ -1,18 +1,26 @@
-"""Cycles in RTL that are shipped, each record beside the model."""
+"""Records of cycles in RTL, shipped ones and those of users, each compared with the model."""
 
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, name_in, validate
+from fred_hw.reading import read_data
 from perfmodel.switch_timing.record import RECORDS
 
 from .rtl import CyclesRecord, RtlRow
-from .rtl_mesh import load_mesh_cycles, mesh_beside_rtl
-from .rtl_plane import load_plane_cycles, plane_beside_rtl
+from .rtl_mesh import MeshRecord, load_mesh_cycles, mesh_beside_rtl
+from .rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
 
-__all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "shipped_beside_rtl"]
+__all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "record_beside_rtl", "shipped_beside_rtl"]
 
 SHIPPED_PLANES = {
     "wafer-20": ("", "", "a plane of "),
+    "wafer-20-sampled": ("sampled_", "", "strategies drawn at random, a plane of "),
     "wafer-20-controllers": ("storage_", "", "a plane with endpoints at I/O controllers of "),
     "wafer-20-a": ("fred_a_", "FRED-A", "FRED-A, by endpoints, a plane of "),
     "wafer-20-b": ("fred_b_", "FRED-B", "FRED-B, by switches, a plane of "),
@@ -23,6 +31,9 @@ _MESH = "mesh-5x4"
 
 SHIPPED_CYCLES = (*SHIPPED_PLANES, _MESH)
 """All records, that of the mesh last."""
+
+
+_Compare = Callable[[Any], tuple[RtlRow, ...]]
 
 
 class Beside(NamedTuple):
@@ -54,3 +65,35 @@ def shipped_beside_rtl(name: str) -> Beside:
         return Beside("mesh_", "mesh", "", mesh, mesh_beside_rtl(mesh))
     record = load_plane_cycles(RECORDS / f"{name}.json")
     return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))
+
+
+_KINDS: Mapping[str, tuple[type[CyclesRecord[Any, Any, Any]], str, _Compare]] = {
+    "fred-wafer-cycles/1": (PlaneRecord, "a plane of ", plane_beside_rtl),
+    "fred-mesh-cycles/1": (MeshRecord, "", mesh_beside_rtl),
+}
+"""Model of a record, what stands before its name, and its comparison with the model, by schema."""
+
+
+class _Head(FileModel, extra="ignore"):
+    """The schema that a file names."""
+
+    file_kind: ClassVar[str] = "a record of phases in RTL"
+
+    schema_name: Annotated[str, Field(alias="schema"), name_in(_KINDS)]
+
+
+def record_beside_rtl(path: Path) -> Beside:
+    """Return a record that ``fred characterize`` wrote, compared with the model.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is no record of phases, or is not valid; names the field.
+    """
+    data = read_data(path)
+    model, title, compare = _KINDS[validate(_Head, data, str(path)).schema_name]
+    record = validate(model, data, str(path))
+    try:
+        return Beside("", "", title, record, compare(record))
+    except InputError as error:  # of hardware that the model does not know
+        raise InputError(str(path), error.field, error.message) from None

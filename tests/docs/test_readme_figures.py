@@ -90,18 +90,24 @@ def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
     every = {name: shipped_beside_rtl(name).rows for name in SHIPPED_CYCLES}
-    counts = [248, 32, 36, 36, 136]
+    counts = [248, 168, 32, 36, 36, 136]
     assert sum(counts) - sum(map(len, every.values())) == 0
     missed = [sum(not row.ok for row in rows) for rows in every.values()]
     found = [f"{count - no} of {count}" for count, no in zip(counts, missed, strict=True)]
-    plane, stored, fred_a, fred_b, mesh = found
+    plane, drawn, stored, fred_a, fred_b, mesh = found
     readme, page = ((ROOT / one).read_text("utf-8") for one in ("README.md", "docs/wafer-model.md"))
-    assert f"| {plane}, {stored} loads and stores, {mesh} on the mesh, " in readme
+    of_switches = f"{plane}, {drawn} of strategies drawn at random, {stored} loads and stores"
+    assert f"| {of_switches}, {mesh} on the mesh, " in readme
     assert f"{fred_a} of FRED-A and {fred_b} of FRED-B within 3 % " in readme
     told = {name: summaries(rows)[-1] for name, rows in every.items()}
     for name, one in (("wafer-20-a", fred_a), ("wafer-20-b", fred_b)):
         assert f" {one} rows are within" in page
         assert f"the mean {100 * told[name].mean:.1f} %" in page.replace("mean is", "mean")
+    sampled = {one.what: one for one in summaries(every["wafer-20-sampled"])}
+    inside, ring = sampled["in-network"], sampled["ring"]
+    worst, *means = (f"{100 * one:.1f} %" for one in (inside.worst, inside.mean, ring.mean))
+    assert f"{drawn} rows are within: by switches the worst is {worst} and the mean " in page
+    assert f" and the mean {means[0]}, by endpoints the mean is {means[1]}." in page
     all_stored = told["wafer-20-controllers"]
     worst, mean = (f"{100 * one:.1f} %" for one in (all_stored.worst, all_stored.mean))
     assert f"{stored} rows are within: the worst is {worst} and the mean {mean}." in page

@@ -37,6 +37,7 @@ from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import from_text
 from perfmodel.cluster.file import load_cluster
 from perfmodel.memory.file import load_memory
+from perfmodel.studies.rtl_shipped import record_beside_rtl
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.switch_timing.router import load_link_record
@@ -49,6 +50,7 @@ from tests.fuzz.inputs import NUMBERS, TEXTS, VALUES, broken, documents
 from tests.fuzz.lines import check_line, lines, run_line
 from tests.perfmodel.chakra.golden import ALL_REDUCE
 from tests.perfmodel.chakra.pytorch_traces import GROUPS, execution_trace, kineto_trace
+from tests.records import shipped
 
 __all__ = ["TARGETS", "Target"]
 
@@ -141,6 +143,10 @@ _RECORDS, _ROUTERS = (
     [json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))]
     for name in ("l1-12", "mesh-5x4")
 )
+_PHASES = [
+    {**phases, "rows": phases["rows"][:2]}
+    for phases in map(shipped, ("wafer-20", "wafer-20-controllers", "mesh-5x4-phases"))
+]
 _RUN = {"simulator": "icarus", "version": "12", "tests": [], "measurements": {}}
 _RUN["tests"] = [{"name": "t", "passed": True, "message": "", "wall_s": 1.0}]
 _RESULTS = [{"name": _SPEC.name, "seed": 1, "failures": 0, "runs": [_RUN]}]
@@ -277,6 +283,7 @@ TARGETS: Mapping[str, Target] = {
         documents([*bases("cluster").values()]), refusing(load_cluster, "f.yaml"), 10
     ),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
+    "phases in RTL": Target(documents(_PHASES), refusing(record_beside_rtl, "f.json"), 5),
     "routers": Target(
         documents(_ROUTERS), refusing(lambda p: load_link_record(str(p)), "f.json"), 10
     ),

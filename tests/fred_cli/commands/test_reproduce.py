@@ -3,10 +3,13 @@
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fred_cli.fred import Fred
+from tests.records import shipped
+from tests.written import written
 
 ROW = {
     *("id", "what", "evidence", "published", "derived", "model", "ratio", "rule", "tolerance"),
@@ -85,3 +88,93 @@ def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Fred) -> None:
     found = {row["id"]: row for row in said["rows"]}
     assert found["speedup/resnet-152/fred-c"]["how"] == "simulated, compute weights"
     assert found["speedup/resnet-152/fred-c"]["ok"]
+
+
+def _rows(of: str, count: int, **changed: object) -> dict[str, Any]:
+    """Return a shipped record with its first rows alone, of which the first is changed."""
+    data = shipped(of)
+    data["rows"] = data["rows"][:count]
+    data["rows"][0] |= changed
+    return data
+
+
+def test_records_of_users_are_compared_behind_the_shipped_ones(
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("perfmodel.studies.rtl_shipped.SHIPPED_CYCLES", ("wafer-20-controllers",))
+    written(place / "mine.json", _rows("wafer-20", 2, cycles=1))
+    written(place / "mesh.json", _rows("mesh-5x4-phases", 1))
+    given = ("reproduce", "--rtl", "--record", "mine.json", "--record", "mesh.json")
+    said = fred.json(*given, "--csv", "rows.csv")
+    assert {*said} == {"storage_rows", "storage_summaries", "records"}
+    mine, mesh = said["records"]
+    assert (mine["file"], mesh["file"]) == ("mine.json", "mesh.json")
+    assert [row["ok"] for row in mine["rows"]] == [False, True]
+    assert mine["rows"][0]["rtl_cycles"] == 1 and mine["summaries"][-1]["ok"] == 1
+    (row,) = mesh["rows"]
+    assert row["ok"] and row["rtl_cycles"] == shipped("mesh-5x4-phases")["rows"][0]["cycles"]
+    with (place / "rows.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(said["storage_rows"]) + 3
+    out = fred.out(*given)
+    assert out.index("I/O controllers") < out.index("1 of 2 phases within 3 %")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (shipped("l1-12"), "schema: must be one of fred-wafer-cycles/1, fred-mesh-cycles/1, not "),
+        ("[1]", "must be a mapping of keys to values, not [1]"),
+        ({"ports": 4}, "must be a record of phases in RTL, not a switch specification"),
+        (_rows("wafer-20", 1, cycles=0), "rows.0.cycles: must be greater than or equal to 1, not"),
+        (
+            _rows("wafer-20", 1, strategy="MP2"),
+            "rows.0.strategy: must be of the form MP2-DP5-PP2, not 'MP2'",
+        ),
+        (
+            _rows("wafer-20", 1, strategy="MP7-DP3-PP1"),
+            "rows.0.strategy: must be a strategy of at most 20 NPUs, not MP7-DP3-PP1 of 21",
+        ),
+        (
+            _rows("wafer-20", 1, strategy="MP2-DP1-PP1", phase="dp_all_reduce"),
+            "rows.0.phase: must be one of mp_all_reduce, not 'dp_all_reduce'",
+        ),
+        (
+            _rows("wafer-20-controllers", 1, phase="load_7"),
+            "rows.0.phase: must be one of mp_all_reduce, ",
+        ),
+        (
+            _rows("mesh-5x4-phases", 1, phase="load_0"),
+            "rows.0.phase: must be one of mp_all_reduce, ",
+        ),
+    ],
+    ids=[
+        *("switch", "list", "specification", "cycles", "strategy", "large", "phase", "load"),
+        "mesh",
+    ],
+)
+def test_what_is_no_record_of_phases_is_refused(
+    fred: Fred, place: Path, content: object, message: str
+) -> None:
+    written(place / "mine.json", content)
+    status, out, err = fred("reproduce", "--rtl", "--record", "mine.json", "--csv", "rows.csv")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith(f"error: mine.json: {message}")
+    assert not (place / "rows.csv").exists()
+
+
+def test_records_are_given_with_rtl_alone(fred: Fred, place: Path) -> None:
+    written(place / "mine.json", _rows("wafer-20", 1))
+    status, _, err = fred("reproduce", "--record", "mine.json")
+    assert (status, err) == (2, "error: reproduce: --record: must be given with --rtl only\n")
+    status, _, err = fred("reproduce", "--rtl", "--record", "other.json")
+    assert status == 2 and err.startswith("error: other.json: ") and err.count("\n") == 1
+
+
+def test_planes_that_no_timing_is_shipped_of_are_refused(fred: Fred, place: Path) -> None:
+    data = _rows("wafer-20", 1)
+    data["spec"]["lanes"] = 1
+    data["name"] = data["name"].replace("fp16x256", "fp16x1")
+    written(place / "mine.json", data)
+    status, _, err = fred("reproduce", "--rtl", "--record", "mine.json")
+    assert status == 2 and err.count("\n") == 1
+    assert err.startswith("error: mine.json: switches: must be of chiplets that a record is ")

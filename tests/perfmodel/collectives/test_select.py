@@ -65,11 +65,28 @@ def test_published_choice(
         ("all_reduce", [[0, -1]], "group: must hold NPUs 0 to 19 of fred-d, not -1"),
         ("all_reduce", [[0, 1, 0]], "group: must hold each NPU once, not 0 twice"),
         ("all_reduce", [[0, 1], [1, 2]], "group: must hold each NPU once, not 1 twice"),
+        ("broadcast", [[0, 1, 1]], "group: must hold each NPU once, not 1 twice"),
+        ("broadcast", [[0, 1, 0]], "group: must hold each NPU once, not 0 twice"),
+        ("broadcast", [[0, 1], [0, 2]], "group: must hold each NPU once, not 0 twice"),
+        ("reduce", [[0, 2], [1, 2]], "group: must hold each NPU once, not 2 twice"),
     ],
 )
 def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: str) -> None:
     with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
         build_schedule(parse_topology("fred-d"), pattern, groups, 1.0)
+
+
+@pytest.mark.parametrize("pattern", ["broadcast", "reduce"])
+@pytest.mark.parametrize("topology", ["fred-a", "fred-d", "mesh:5x4"])
+def test_a_root_may_be_a_member_of_another_group(topology: str, pattern: str) -> None:
+    """As in a pipeline of three stages: NPU 8 receives from NPU 0 and sends to NPU 16."""
+    one = parse_topology(topology)
+    chain = build_schedule(one, pattern, [[0, 8, 9], [8, 16, 17]], 1.0)
+    alone = [build_schedule(one, pattern, [group], 1.0) for group in ([0, 8, 9], [8, 16, 17])]
+    assert [part.members for part in chain.parts] == [(0, 8, 9), (8, 16, 17)]
+    assert len(chain.messages) == sum(len(part.messages) for part in alone)
+    first = len(alone[0].messages)
+    assert all(after >= first for item in chain.messages[first:] for after in item.after)
 
 
 @pytest.mark.parametrize(

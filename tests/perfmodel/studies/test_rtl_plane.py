@@ -18,6 +18,7 @@ from perfmodel.studies.rtl_plane import (
 )
 from perfmodel.studies.rtl_shipped import shipped_beside_rtl
 from perfmodel.switch_timing.record import RECORDS
+from tests.perfmodel.studies.sampled import NPUS, draw
 from tests.records import shipped
 from tests.written import written
 
@@ -134,6 +135,56 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     assert told["all"].mean <= 0.018
 
 
+SAMPLE = draw(1)
+
+KNOWN_MISSES = {
+    (strategy, "dp_all_reduce", 1500): 0.2
+    for strategy in ("MP7-DP2-PP1", "MP2-DP2-PP4", "MP10-DP2-PP1", "MP9-DP2-PP1")
+}
+"""Largest error of rows outside the tolerance: rings of two across the L2, whose endpoints send
+flits again that ran ahead (docs/wafer-model.md)."""
+
+
+def test_strategies_drawn_at_random_are_within_tolerance_of_the_rtl() -> None:
+    """The tolerance is that of the other records, but for listed rows, which get no worse."""
+    rows = shipped_beside_rtl("wafer-20-sampled").rows
+    for row in rows:
+        known = KNOWN_MISSES.get((row.strategy, row.phase, row.flits), 0.0)
+        assert row.ok or (row.collectives == "ring" and abs(row.error) <= known), row
+    told = {one.what: one for one in summaries(rows)}
+    assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.011
+    assert told["ring"].mean <= 0.035
+
+
+def test_all_phases_of_the_strategies_drawn_have_been_measured() -> None:
+    record = load_plane_cycles(RECORDS / "wafer-20-sampled.json")
+    assert {(row.strategy, row.phase, row.collectives, row.flits) for row in record.rows} == {
+        (strategy, phase, how, flits)
+        for strategy in SAMPLE.strategies
+        for phase in phases(Strategy.parse(strategy))
+        for how in ("in-network", "ring")
+        for flits in SAMPLE.flits
+    }
+
+
+def test_drawn_strategies_are_of_all_kinds() -> None:
+    """Groups of five and seven, pipelines of three and four stages, groups on three L1s."""
+    for seed in range(20):
+        found = [Strategy.parse(one) for one in draw(seed).strategies]
+        assert len({*found}) == 10 and all(12 <= one.workers <= NPUS for one in found)
+        assert {5, 7} <= {one.mp for one in found} and {3, 4} <= {one.pp for one in found}
+        assert sum(9 <= one.mp <= 12 for one in found) >= 2
+        assert not {*draw(seed).strategies} & {*STRATEGIES}
+    assert draw(1) == SAMPLE != draw(2)
+
+
+def test_rings_that_meet_on_a_switch_do_not_share_a_link() -> None:
+    """Rings of five took 6,032 cycles for 1,500 flits when two of them shared a link."""
+    rows = load_plane_cycles(RECORDS / "wafer-20-sampled.json").rows
+    cycles = {(row.strategy, row.phase, row.collectives, row.flits): row.cycles for row in rows}
+    assert cycles["MP5-DP1-PP4", "mp_all_reduce", "ring", 1500] < 4_200
+
+
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     """Cycles that were others would be missed: the tolerances can fail."""
     data = shipped("wafer-20")
@@ -171,13 +222,33 @@ def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
         load_plane_cycles(written(tmp_path / "cycles.json", data))
 
 
-def test_copies_of_a_turn_that_have_no_npu_in_common_stand_for_all() -> None:
-    """Four in a circle are two pairs, and steps of a reduce-scatter have their root first."""
+def test_groups_of_a_phase_have_their_root_first() -> None:
     circle = Strategy.parse("MP1-DP4-PP1-EP4")
-    assert groups_of(circle, "ep_all_to_all_1") == ("broadcast", [[0, 1], [2, 3]])
-    assert groups_of(circle, "ep_all_to_all_2") == ("broadcast", [[0, 2], [1, 3]])
+    turns = [[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 2], [1, 3], [2, 0], [3, 1]]
+    assert groups_of(circle, "ep_all_to_all_1") == ("broadcast", turns[0])
+    assert groups_of(circle, "ep_all_to_all_2") == ("broadcast", turns[1])
     assert groups_of(circle, "ep_all_to_all") == ("all_to_all", [[0, 1, 2, 3]])
     scattered = Strategy.parse("MP3-DP1-PP1-SP")
     assert groups_of(scattered, "sp_reduce_scatter_1") == ("reduce", [[1, 0, 2]])
     assert groups_of(scattered, "sp_all_gather_1") == ("broadcast", [[1, 0, 2]])
     assert groups_of(scattered, "sp_reduce_scatter") == ("reduce_scatter", [[0, 1, 2]])
+    stages = Strategy.parse("MP2-DP1-PP3")
+    assert groups_of(stages, "pp_forward") == ("broadcast", [[0, 2, 3], [2, 4, 5]])
+
+
+@pytest.mark.parametrize("strategy", ["MP2-DP3-PP3", "MP2-DP2-PP4"])
+@pytest.mark.parametrize("collectives", ["in-network", "ring"])
+def test_stages_in_the_middle_receive_and_send(
+    tmp_path: Path, strategy: str, collectives: str
+) -> None:
+    """The first NPU of a stage is the root of one copy and a destination of another."""
+    data = shipped("wafer-20")
+    row = {"strategy": strategy, "collectives": collectives, "flits": 512, "cycles": 1000}
+    data["rows"] = [{**row, "phase": f"pp_{way}"} for way in ("forward", "backward")]
+    rows = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    # What comes in goes on at the same time, so a stage takes no longer than in MP2-DP5-PP2.
+    two = [{**one, "strategy": "MP2-DP5-PP2"} for one in data["rows"]]
+    data["rows"] = two
+    alone = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    for one, other in zip(rows, alone, strict=True):
+        assert one.model_cycles == pytest.approx(other.model_cycles, rel=0.2)
