@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs golden records adders lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs site golden records adders lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,10 @@ fidelity: $(STAMP) ## print the experiments of docs/fidelity.md and wafer-model.
 docs: $(STAMP) ## rewrite the pages and figures of docs that come from code
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m gen.registers >docs/registers.md
+
+site: $(STAMP) ## build the documentation site into build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/site-kept docs build/site
+	@echo "open build/site/index.html"
 
 golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal protocol; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py

@@ -8,6 +8,7 @@ from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .figures import draw_wave
 from .files import files
+from .idea import draw_idea
 from .names import names
 from .readme import README, readme
 from .reference import reference
@@ -29,6 +30,7 @@ def documents() -> dict[Path, str]:
         found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
     found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
+    found[FIGURES / "idea.svg"] = draw_idea()
     pages = {
         MESH_PAGE: saturation_page(),
         DOCS / "units.md": catalogue(DIAGRAMS),
