@@ -73,7 +73,7 @@ def simulate(name: str, fabric: str, strategy: Strategy, case: Case) -> tuple[It
 
 def exposed(found: Iteration) -> float:
     """Return exposed communication [s]."""
-    return found.time_s - found.parts_s["compute"]
+    return found.exposed_s.total_s
 
 
 def say(columns: Sequence[object]) -> None:

@@ -155,12 +155,17 @@ def _say(result: Any) -> None:
     """Print an estimate as a table."""
     rows = [
         ("iteration", _milliseconds(result.iteration_time_s)),
-        ("compute", _milliseconds(result.compute_s)),
+        (f"compute of NPU {result.rank}, which ends last", _milliseconds(result.compute_s)),
+        (
+            f"exposed on NPU {result.rank}: iteration - compute",
+            _milliseconds(result.exposed_s.total_s),
+        ),
         *(
-            (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
+            (f"  {name.replace('_', ' ')}", _milliseconds(seconds))
             for name, seconds in plain(result.exposed_s).items()
             if seconds or name not in ("cp", "ep")
         ),
+        ("critical path", _path(result.critical_path_s)),
         ("per sample", _milliseconds(result.time_per_sample_s)),
         ("compute of the busiest NPU", _milliseconds(result.busy_s)),
         ("rate of compute", _rate(result.peak_share)),
@@ -181,6 +186,15 @@ def _say(result: Any) -> None:
         rows,
     )
     say_provenance(result.provenance)
+
+
+def _path(parts_s: dict[str, float]) -> str:
+    """Return the parts of the critical path that take any time."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
+        for name, seconds in parts_s.items()
+        if seconds
+    )
 
 
 def _rate(peak_share: float | None) -> str:
