@@ -217,13 +217,13 @@ class Plan:
         tasks = tasks if scale == 1.0 else _scaled(tasks, scale)
         times_s = _times_s(tasks, self.placement.strategy.pp, run.jumps)
         path_s = _critical_path(tasks, run)
-        stage = min(
-            task.place for task, end_s in zip(tasks, run.end_s, strict=True) if end_s == run.time_s
-        )
+        time_s = run.time_s
+        ends = zip(tasks, run.end_s, strict=True)
+        stage = min(task.place for task, end_s in ends if end_s == time_s)
         compute_s = times_s["compute"][stage]
         exposed = Exposed(**waits_s(tasks, run, stage))
         for found_s in (sum(path_s.values()), compute_s + exposed.total_s):
-            if run.jumps and abs(found_s - run.time_s) > _ROUNDING * run.time_s:
+            if run.jumps and abs(found_s - time_s) > _ROUNDING * time_s:
                 return None
         return Iteration(
             stage=stage,
