@@ -49,7 +49,7 @@ _FIGURES = (
     Column(attrgetter("tolerance"), "tolerance"),
     Column(attrgetter("ok"), "ok", "verdict", lambda row: "ok" if row.ok else "MISS", number=False),
     Column(attrgetter("how"), "how", "how", last=True, number=False),
-    Column(_band, "over readings", "over readings", number=False),
+    Column(_band, "over readings", "over readings", last=True, number=False),
     Column(attrgetter("others"), "others", "other readings", _others, last=True, number=False),
     Column(attrgetter("source"), "source", "source", last=True, number=False),
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.columns.parts import parts_of
 from fred_cli.loggops import check_loggops, estimate_schedule
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -161,9 +162,9 @@ def _say(result: Any) -> None:
             _milliseconds(result.exposed_s.total_s),
         ),
         *(
-            (f"  {name.replace('_', ' ')}", _milliseconds(seconds))
-            for name, seconds in plain(result.exposed_s).items()
-            if seconds or name not in ("cp", "ep")
+            (f"  {part.words}", _milliseconds(part.seconds(result)))
+            for part in parts_of([result])
+            if part.name != "compute"
         ),
         ("critical path", _path(result.critical_path_s)),
         ("per sample", _milliseconds(result.time_per_sample_s)),

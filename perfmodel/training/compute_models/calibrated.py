@@ -116,6 +116,8 @@ class Runs:
         One of ``record.PROTOCOL_MODELS``, of the fabrics.
     others : mapping
         Topologies in place of the fabrics of some names.
+    npu : Npu or None
+        The roofline; an H100 if None.
     """
 
     def __init__(
@@ -123,8 +125,9 @@ class Runs:
         name: str,
         protocol: ProtocolModel,
         others: Mapping[str, Topology] = MappingProxyType({}),
+        npu: Npu | None = None,
     ) -> None:
-        self._workload, self._others = load_workload(name), others
+        self._workload, self._others, self._npu = load_workload(name), others, npu or Npu()
         self._protocol: ProtocolModel = protocol
         self._plans: dict[str, Plan] = {}
         self._times_s: dict[tuple[str, float], float] = {}
@@ -135,7 +138,7 @@ class Runs:
             job = self._workload
             topology = self._others.get(fabric) or shared_topology(fabric, self._protocol)
             placed = default_placement(topology, job, job.strategy)
-            self._plans[fabric] = Plan(topology, job, placed, Npu())
+            self._plans[fabric] = Plan(topology, job, placed, self._npu)
         return self._plans[fabric]
 
     def iteration(self, fabric: str, scale: float) -> Iteration:
