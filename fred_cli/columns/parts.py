@@ -1,4 +1,4 @@
-"""Parts of an iteration: what tables and charts take it apart into."""
+"""Parts of an iteration in tables and charts: compute, and what exposed time is waited for."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["ITERATION", "PARTS", "Part", "part_columns", "parts_of", "rare_colum
 
 @dataclass(frozen=True)
 class Part:
-    """Compute, or communication that is exposed for one reason.
+    """Compute, exposed communication of one kind, or the pipeline bubble.
 
     Parameters
     ----------
@@ -44,6 +44,7 @@ PARTS = (
     Part("input_load", "exposed input load", "input", "#e69f00"),
     Part("cp", "exposed CP", "CP", "#56b4e9"),
     Part("ep", "exposed EP", "EP", "#8c5a2b"),
+    Part("bubble", "pipeline bubble", "bubble", "#dfe3e8"),
 )
 
 _RARE = ("cp", "ep")

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.columns.parts import parts_of
 from fred_cli.loggops import check_loggops, estimate_schedule
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -152,12 +153,17 @@ def _say(result: Any) -> None:
     """Print an estimate as a table."""
     rows = [
         ("iteration", _milliseconds(result.iteration_time_s)),
-        ("compute", _milliseconds(result.compute_s)),
-        *(
-            (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
-            for name, seconds in plain(result.exposed_s).items()
-            if seconds or name not in ("cp", "ep")
+        (f"compute of NPU {result.rank}, which ends last", _milliseconds(result.compute_s)),
+        (
+            f"exposed on NPU {result.rank}: iteration - compute",
+            _milliseconds(result.exposed_s.total_s),
         ),
+        *(
+            (f"  {part.words}", _milliseconds(part.seconds(result)))
+            for part in parts_of([result])
+            if part.name != "compute"
+        ),
+        ("critical path", _path(result.critical_path_s)),
         ("per sample", _milliseconds(result.time_per_sample_s)),
         ("compute of the busiest NPU", _milliseconds(result.busy_s)),
         ("rate of compute", _rate(result.peak_share)),
@@ -178,6 +184,15 @@ def _say(result: Any) -> None:
         rows,
     )
     say_provenance(result.provenance)
+
+
+def _path(parts_s: dict[str, float]) -> str:
+    """Return the parts of the critical path that take any time."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
+        for name, seconds in parts_s.items()
+        if seconds
+    )
 
 
 def _rate(peak_share: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
-from fred_cli.columns.reproduce import columns_of
+from fred_cli.columns.reproduce import READINGS, columns_of, readings_of
 from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -57,6 +57,11 @@ def _sections() -> str:
     help="With --rtl: compare this record of a wafer or mesh, too, as `fred characterize` writes "
     "it; repeat for more.",
 )
+@click.option(
+    "--readings",
+    is_flag=True,
+    help="List every figure by every reading of the paper, too.",
+)
 @request_option("compute", "calibrated")
 @request_option("algorithm")
 @protocol_option
@@ -66,6 +71,7 @@ def command(
     sections: tuple[str, ...],
     rtl: bool,
     records: tuple[Path, ...],
+    readings: bool,
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -102,15 +108,21 @@ def command(
     columns.print(
         f"Published figures and ours, protocol {setting.protocol}, compute {compute}", rows
     )
+    if readings:
+        READINGS.print("Figures by every reading of the paper", readings_of(rows))
     if told:
         IDENTIFIED.print("Compute that gives the published speed-up of FRED-C", told)
     good = counts["predicted"]
+    robust = sum(row.within[0] == row.within[1] for row in rows if row.evidence == "predicted")
     rest = ", ".join(
         f"{one.ok} of {one.rows} {name}"
         for name, one in counts.items()
         if name != "predicted" and one.rows
     )
-    print(f"{good.ok} of {good.rows} predicted figures within tolerance")
+    print(
+        f"{good.ok} of {good.rows} predicted figures within tolerance, "
+        f"{robust} of them by every reading of the paper"
+    )
     if rest:
         print(f"beside them, and no evidence: {rest}")
 
@@ -125,7 +137,7 @@ def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool)
         shipped_beside_rtl,
     )
 
-    names = ("sections", "compute", "algorithm", "protocol")
+    names = ("sections", "readings", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
     own = {path: record_beside_rtl(path) for path in records}
     shipped = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]

@@ -57,7 +57,7 @@ def _best(rows: Sequence[Row]) -> Row:
 
 
 def _share(estimate: Estimate) -> str:
-    return f"{estimate.exposed_s.total_s / estimate.iteration_time_s:.0%}"
+    return f"{estimate.exposed_s.communication_s / estimate.iteration_time_s:.0%}"
 
 
 def _why(study: Study) -> str:

@@ -1,5 +1,6 @@
 """What a report says of wafers: everything simulated once, with its charts and tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,7 +19,7 @@ from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.request import read_requests
-from perfmodel.workloads.workload import PUBLISHED
+from perfmodel.workloads.workload import PUBLISHED, parse_strategy
 
 __all__ = ["Wafer", "gather"]
 
@@ -99,6 +100,12 @@ class Wafer:
         }
 
 
+def _whole_wafer(rows: Sequence[StrategyRow]) -> tuple[StrategyRow, ...]:
+    """Return the strategies that use all NPUs of the published wafer."""
+    workers = [parse_strategy(row.estimate.strategy).workers for row in rows]
+    return tuple(row for row, used in zip(rows, workers, strict=True) if used == max(workers))
+
+
 @cache
 def gather() -> Wafer:
     """Simulate all that the page shows of wafers."""
@@ -112,5 +119,5 @@ def gather() -> Wafer:
         calibrated=compare(read_requests(FABRICS, PUBLISHED, compute="calibrated")),
         identified=tuple(identify(name) for name in PUBLISHED),
         reproduced=reproduce_both(),
-        sweeps={name: swept(name, Setting()) for name in SWEEPS},
+        sweeps={name: _whole_wafer(swept(name, Setting())) for name in SWEEPS},
     )

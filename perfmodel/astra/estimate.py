@@ -242,9 +242,9 @@ def estimate_jobs(
 
 
 def _runs_iterations(setup: Setup) -> bool:
-    """Return whether iterations run as such: on a fabric of ours, as long as their traces say."""
+    """Return whether iterations run as their tasks: on a built-in fabric, not replayed."""
     system = setup.system
-    other = system.roofline_enabled or system.replay_only or system.per_node
+    other = system.replay_only or system.per_node
     custom = any(map(system.custom, COLLECTIVES))
     return bool(setup.fabric) and not (other or custom)
 
@@ -256,7 +256,8 @@ def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun 
     memory = None if setup.memory.remote_mem_bw is None else setup.memory
     if memory:
         memory.check_npus(len(exported.ranks), str(inputs.memory))
-    return run_exported(exported, fabric, inputs.algorithm, memory)
+    roofline_ns = setup.system.roofline_ns if setup.system.roofline_enabled else None
+    return run_exported(exported, fabric, inputs.algorithm, memory, roofline_ns)
 
 
 def _estimate_iteration(

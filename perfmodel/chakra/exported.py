@@ -7,7 +7,7 @@ dependencies and who takes part are those of the nodes; where the marks do not s
 instance as somebody has changed a node since, the traces are like any others.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -42,7 +42,7 @@ _MOST = 1 << 62
 _ROUNDING_NS = 1.5
 """A duration is at most so far from what it was rounded from, so that sums stay within one."""
 _OF_MESSAGES = {"comm_src", "comm_dst", "comm_tag", "comm_size"}
-_OTHERS = {"is_cpu_op", DURATION_NS, "comm_type", "pg_name", "tensor_size"}
+_OTHERS = {"is_cpu_op", DURATION_NS, "comm_type", "pg_name", "tensor_size", "num_ops"}
 _WRITTEN = {*_OF_MESSAGES, *_OTHERS, TASK, ROLE, EXACT, EFFORT, AFTER, ACKS}
 """Attributes of nodes as they were written; others mean something more."""
 
@@ -66,6 +66,8 @@ class _Marks:
         As for ``Operations.communication``; empty if it computes.
     exact, effort : float
         Seconds and operations of compute; numbers in a group, and 0.
+    needs : tuple of int or None
+        Operations of compute on one NPU, and bytes that it moves, if the nodes say so.
     after : tuple of int
         Tasks that it waits for, but for those that nodes wait for.
     acks : int or None
@@ -78,6 +80,7 @@ class _Marks:
     pattern: str
     exact: float
     effort: float
+    needs: tuple[int, ...] | None
     after: tuple[int, ...]
     acks: int | None
 
@@ -178,6 +181,7 @@ def run_exported(
     topology: Topology,
     algorithm: str = "published",
     memory: MemoryFile | None = None,
+    roofline_ns: Callable[[int, int], int] | None = None,
 ) -> ExportedRun | None:
     """Run an iteration from its traces; None if it does not run on the fabric.
 
@@ -187,6 +191,8 @@ def run_exported(
         The iteration.
     topology, algorithm, memory : Topology, str, MemoryFile or None
         Fabric, algorithm and storage, as for ``Operations``.
+    roofline_ns : callable or None
+        Time of compute, given operations and bytes [ns]; if None it is as long as traces say.
     """
     streams = any(marks.pattern.startswith("stream") for marks, _ in exported.tasks.values())
     if len(exported.ranks) > topology.npus or (streams and not (topology.io_nodes or memory)):
@@ -205,7 +211,12 @@ def run_exported(
                 tasks.append(_task("pp", marks.stage, waits, (last,)))
         places[number] = len(tasks)
         if not marks.role:
-            profile, kind = Profile(marks.exact), "compute"
+            compute_s = marks.exact
+            if roofline_ns:
+                if marks.needs is None:
+                    return None
+                compute_s = 1e-9 * roofline_ns(*marks.needs)
+            profile, kind = Profile(compute_s), "compute"
         else:
             what = (marks.role, marks.pattern, marks.stage, marks.exact, marks.to_stage)
             found, kind = operations.communication(*what), ROLES[marks.role].kind
@@ -374,11 +385,19 @@ def _marks(node: Node) -> tuple[int, _Marks, dict[str, Any]]:
             pattern=pattern,
             exact=_positive(attrs.get(EXACT)),
             effort=_positive(attrs.get(EFFORT, 0.0)),
+            needs=_needs(kind, attrs),
             after=_numbers(attrs.get(AFTER, ())),
             acks=acks,
         ),
         attrs,
     )
+
+
+def _needs(kind: int, attrs: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Return operations and bytes of compute, or None if a node does not have both."""
+    if kind != _COMPUTES or not {"num_ops", "tensor_size"} <= attrs.keys():
+        return None
+    return _numbers((attrs["num_ops"], attrs["tensor_size"]))
 
 
 def _parts(placement: Placement, marks: _Marks) -> Iterable[tuple[int, ...]]:

@@ -14,6 +14,7 @@ from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.network.fluid.task import Profile, Task
 from perfmodel.training.estimate import Simulated
+from perfmodel.training.graph import Work
 from perfmodel.training.iteration import Plan
 from perfmodel.training.operations import Groups, Operations
 from perfmodel.training.placement.place import Placement
@@ -150,8 +151,8 @@ class _Writer:
         for number, task in enumerate(self._tasks):
             if isinstance(task.profile, _Message):
                 self._communicate(number, task, task.profile)
-            elif task.kind == "compute":
-                self._compute(number, task)
+            elif isinstance(task.profile, Work):
+                self._compute(number, task, task.profile)
             else:  # acks of another message, which a trace does not have
                 (self._acks[number],) = task.after
         groups = {name: list(group) for group, name in self._groups.items()}
@@ -162,14 +163,19 @@ class _Writer:
         )
         return Traces([rank.nodes for rank in self._ranks], groups, Metadata(VERSION, attrs))
 
-    def _compute(self, number: int, task: Task) -> None:
+    def _compute(self, number: int, task: Task, work: Work) -> None:
         npus = list(chain.from_iterable(self._placement.mp_groups(task.place)))
-        exact, effort = task.profile.time_s, task.effort
+        exact, effort = work.time_s, task.effort
+        # A simulator with a roofline takes the time from these two; one without, the duration. At
+        # least one operation: a roofline gives nodes without any no time, even if they move bytes.
+        needs = integers(
+            num_ops=max(1, round(work.operations)), tensor_size=max(1, round(work.moved_bytes))
+        )
         marks = (*self._marks(number, task, npus, exact), Attr(EFFORT, "double", float(effort)))
         for npu in npus:
             kind, after, rank = NodeType.COMP_NODE, self._after(npu, task), self._ranks[npu]
-            duration_us, ns = rank.worked(task.profile.time_s)
-            attrs = (Attr(DURATION_NS, "int64", ns), *marks)
+            duration_us, ns = rank.worked(work.time_s)
+            attrs = (Attr(DURATION_NS, "int64", ns), *needs, *marks)
             node = self._add(npu, task.name, kind, after, *attrs, duration_us=duration_us)
             rank.done[number] = (node,)
 

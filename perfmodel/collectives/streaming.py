@@ -32,8 +32,9 @@ def build_stream(
     """Return the schedule of streams between all I/O controllers and groups of NPUs.
 
     Each I/O controller has an equal share of the data of each group. Inwards, each member of a
-    group gets all of it; outwards, the contributions of all members are added up. Where
-    messages fork on their way, this uses trees or the switches, and otherwise rings of the NPUs.
+    group gets all of it; outwards, the contributions of all members are added up. This uses trees
+    or the switches where messages fork, or are added up, on their way, and otherwise rings of the
+    NPUs.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def build_stream(
         raise ValueError(f"{topology.name} must have I/O controllers for streaming, not none")
     builder = ScheduleBuilder(topology, lockstep=True)
     parts: list[Part] = []
-    trees = bool(topology.multicast)
+    trees = bool(topology.multicast) if pattern == "stream_in" else topology.adds
     for group in track(groups, "groups"):
         share = bytes_each / len(ios)
         if trees:

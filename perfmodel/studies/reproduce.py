@@ -4,7 +4,7 @@ import gc
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from multiprocessing import get_context
 
 from fred_hw.progress import track
@@ -102,4 +102,5 @@ def _moved(row: ReproduceRow, ideal: ReproduceRow) -> MovedRow:
     moved = None
     if isinstance(row.model, int | float) and isinstance(ideal.model, int | float):
         moved = 100 * (row.model / ideal.model - 1)
-    return MovedRow(**asdict(row), ideal=ideal.model, moved_percent=moved)
+    own = {one.name: getattr(row, one.name) for one in fields(row)}
+    return MovedRow(**own, ideal=ideal.model, moved_percent=moved)

@@ -1,9 +1,15 @@
 """Rows of the table of published figures, and the sections that they stand in.
 
 **Classes.** A row is *predicted* if a simulation or a formula of ours gives the figure without it,
-*calibrated* if a number or a choice of ours was set such that it comes out, *derived* if the paper
-does not print it and our own arithmetic on printed figures stands in its place, and *consistency*
-if it is an input, or one formula on inputs. Predicted rows alone are evidence.
+*link-rate* if it is the rate of one link, or the ratio of two: such a row fails only if the
+simulator is broken. It is *calibrated* if a number or a choice of ours was set such that it comes
+out, *derived* if the paper does not print it and our own arithmetic on printed figures stands in
+its place, and *consistency* if it is an input, or one formula on inputs. Predicted rows alone are
+evidence.
+
+**Readings.** Where the text of the paper can be read in several ways, a row has the model's figure
+by the reading that the text favours most, and the figures by all others. A reading is never chosen
+because it matches.
 
 **Tolerances.** One rule: a rate, a time or a ratio of times is to be within 5 %, within 10 % where
 the text says "about" or "around"; what no protocol moves (areas, loads, traffic, shares), within
@@ -12,7 +18,8 @@ one unit of the last digit that is printed; a bound is to hold; words are to be 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, get_args
 
 from fred_hw.registry import Registry
 from perfmodel.collectives.select import PUBLISHED
@@ -25,6 +32,7 @@ __all__ = [
     "GIB",
     "SECTIONS",
     "Evidence",
+    "Reading",
     "ReproduceRow",
     "Section",
     "Setting",
@@ -38,9 +46,9 @@ GIB = 2.0**30
 
 TOLERANCE, ABOUT = 0.05, 0.1
 
-Evidence = Literal["predicted", "calibrated", "derived", "consistency"]
+Evidence = Literal["predicted", "link-rate", "calibrated", "derived", "consistency"]
 
-CLASSES: tuple[Evidence, ...] = ("predicted", "calibrated", "derived", "consistency")
+CLASSES: tuple[Evidence, ...] = get_args(Evidence)
 """What a row can be."""
 
 
@@ -61,6 +69,25 @@ class Setting:
     protocol: ProtocolModel = "measured"
     compute: str = "calibrated"
     algorithm: str = PUBLISHED
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The model's figure by another reading of the paper.
+
+    Parameters
+    ----------
+    words : str
+        The reading.
+    model : float or str
+        The figure, in the unit of the row.
+    ok : bool
+        Whether it is within the tolerance of the row.
+    """
+
+    words: str
+    model: float | str
+    ok: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +118,10 @@ class ReproduceRow:
         Whether ours is within the tolerance.
     how : str
         How ours was obtained.
-    others : str
-        What other readings of the paper give; empty if there is one only.
+    reading : str
+        The reading of the paper that ours goes by, where there are others.
+    readings : tuple of Reading
+        What other readings of the paper give.
     source : str
         Where the published figure stands, or the steps to the derived one.
     """
@@ -108,8 +137,33 @@ class ReproduceRow:
     tolerance: float | None = None
     ok: bool
     how: str
-    others: str = ""
+    reading: str = ""
+    readings: tuple[Reading, ...] = ()
     source: str
+
+    @property
+    def others(self) -> str:
+        """The other readings in words."""
+        return "; ".join(
+            f"{one.words} {one.model if isinstance(one.model, str) else format(one.model, '.4g')}"
+            for one in self.readings
+        )
+
+    @property
+    def every_reading(self) -> tuple[Reading, ...]:
+        """The chosen reading, and then the others."""
+        return Reading(f"chosen: {self.reading or 'see how'}", self.model, self.ok), *self.readings
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Least and greatest figure over all readings; None of words and of a single reading."""
+        found = [one.model for one in self.every_reading if not isinstance(one.model, str)]
+        return (min(found), max(found)) if len(found) > 1 else None
+
+    @property
+    def within(self) -> tuple[int, int]:
+        """How many readings are within the tolerance, and how many there are."""
+        return sum(one.ok for one in self.every_reading), len(self.every_reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +197,14 @@ def number(
     *,
     unit: float = 1.0,
     exact: bool = False,
-    others: str = "",
+    reading: str = "",
+    readings: Mapping[str, float] = MappingProxyType({}),
 ) -> ReproduceRow:
     """Return the row of a number.
 
     Parameters
     ----------
-    name, what, how, others : str
+    name, what, how, reading : str
         As in the row.
     figure : Published or Derived
         What ours is held against.
@@ -161,6 +216,8 @@ def number(
         Unit to show the figure in.
     exact : bool
         Whether no protocol moves it.
+    readings : mapping
+        The figure by other readings.
     """
     shown = figure.value / unit
     rule, tolerance = f"{TOLERANCE:.0%}", TOLERANCE
@@ -171,6 +228,10 @@ def number(
     elif figure.about:
         rule, tolerance = f"about, {ABOUT:.0%}", ABOUT
     printed = None if evidence == "derived" else shown
+
+    def ok(value: float) -> bool:
+        return abs(value / shown - 1) <= tolerance + 1e-9  # the division's rounding does not decide
+
     return ReproduceRow(
         id=name,
         what=what,
@@ -181,9 +242,10 @@ def number(
         ratio=model / shown,
         rule=rule,
         tolerance=tolerance,
-        ok=abs(model / shown - 1) <= tolerance + 1e-9,  # rounding of the division does not decide
+        ok=ok(model),
         how=how,
-        others=others,
+        reading=reading,
+        readings=tuple(Reading(words, one, ok(one)) for words, one in readings.items()),
         source=figure.source,
     )
 
@@ -195,7 +257,7 @@ def spread(
 
     All of that must be within the tolerance.
     """
-    low, high = (number(name, what, figure, end, how, others="nothing narrows it") for end in ends)
+    low, high = (number(name, what, figure, end, f"{how}; nothing narrows it") for end in ends)
     words = f"{low.model:.4g} to {high.model:.4g}"
     return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
@@ -217,7 +279,14 @@ def bound(name: str, what: str, figure: Published, model: float, how: str) -> Re
 
 
 def word(
-    name: str, what: str, said: Statement, model: str, how: str, evidence: Evidence = "predicted"
+    name: str,
+    what: str,
+    said: Statement,
+    model: str,
+    how: str,
+    evidence: Evidence = "predicted",
+    reading: str = "",
+    readings: Mapping[str, str] = MappingProxyType({}),
 ) -> ReproduceRow:
     """Return the row of words, which must be the same."""
     return ReproduceRow(
@@ -229,5 +298,7 @@ def word(
         rule="words",
         ok=said.words == model,
         how=how,
+        reading=reading,
+        readings=tuple(Reading(name, one, said.words == one) for name, one in readings.items()),
         source=said.source,
     )

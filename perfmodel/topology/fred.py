@@ -68,7 +68,10 @@ class FredTopology(Topology):
     link_latency_s : float
         Of every link, each direction [s].
     in_network : bool
-        Whether the switches reduce and multicast (FRED-B, D) or only route (FRED-A, C).
+        Whether the switches reduce (FRED-B, D) or only route (FRED-A, C). Those that reduce fork
+        multicasts, too.
+    multicast : bool
+        Whether the switches fork multicasts without ``in_network``.
     endpoint : EndpointTiming or None
         Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
         are free of cost.
@@ -84,11 +87,13 @@ class FredTopology(Topology):
         io_bytes_per_s: float,
         link_latency_s: float,
         in_network: bool,
+        multicast: bool = False,
         endpoint: EndpointTiming | None = None,
     ) -> None:
-        self._in_network = in_network
+        self._in_network = self.adds = in_network
+        forks = in_network or multicast
         self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
-        self.multicast = "in-network multicast" if in_network else ""
+        self.multicast = "in-network multicast" if forks else ""
         self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
@@ -129,10 +134,10 @@ class FredTopology(Topology):
                 connect(node, above[node], level.bytes_per_s)
         self._tree = SwitchTree(above)
         named = {nodes[node].name: timing for node, timing in timings.items()}
-        provenance = _provenance(named, endpoint, in_network)
+        provenance = _provenance(named, endpoint, forks)
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
         self._take(timings.values(), max(one.bytes_per_s for one in levels))
-        if in_network:
+        if forks:
             self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
 
     def _take(self, timings: Iterable[SwitchTiming], widest_bytes_per_s: float) -> None:
@@ -219,9 +224,10 @@ class FredTopology(Topology):
         Raises
         ------
         ValueError
-            The flow joins or forks and the switches only route.
+            The flow joins or forks and the switches do not.
         """
-        if not self.in_network and len(sources) + len(targets) != 2:
+        joins, forks = len(sources) > 1, len(targets) > 1
+        if (joins and not self.in_network) or (forks and not self.multicast):
             raise ValueError(f"{self.name} has no in-network collectives")
         hops: list[tuple[int, tuple[int, ...]]] = []
 
@@ -293,13 +299,13 @@ def _names(level: int, count: int) -> Sequence[str]:
 
 
 def _provenance(
-    named: Mapping[str, SwitchTiming], endpoint: EndpointTiming | None, in_network: bool
+    named: Mapping[str, SwitchTiming], endpoint: EndpointTiming | None, forks: bool
 ) -> Provenance:
     """Return the records of switches and endpoints, and what is assumed of the rest."""
     uses = _uses([*named.items()])
     if endpoint is not None:
         uses = (*uses, endpoint.use("endpoints"))
-    return Provenance(uses, _assumptions([*named.values()], in_network))
+    return Provenance(uses, _assumptions([*named.values()], forks))
 
 
 def _uses(switches: Sequence[tuple[str, SwitchTiming]]) -> tuple[RecordUse, ...]:
@@ -323,10 +329,10 @@ def _listed(names: Sequence[str]) -> str:
     )
 
 
-def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str, ...]:
+def _assumptions(timings: Sequence[SwitchTiming], forks: bool) -> tuple[str, ...]:
     """Return what the records and the variant leave open."""
     found: list[str] = []
-    if in_network:
+    if forks:
         found.append("a switch serves flows of different circuits at once if they share no link")
     lost = max(timing.reconfiguration_cycles for timing in timings)
     if lost:

@@ -81,6 +81,9 @@ class FredFile(TopologyFile):
         Levels above the L1s, the lowest first, until one switch is left.
     in_network : bool
         Whether the switches reduce and multicast, or only route.
+    multicast : bool
+        Whether switches that do not reduce fork multicasts. `fred-a` and `fred-c` do: the paper
+        (8.1) gives messages between pipeline stages the full rate of an NPU on all variants.
     interpolate : bool
         Whether the latency of a record is taken for switches of more ports than it has.
     npu_l1_bytes_per_s : float
@@ -102,6 +105,7 @@ class FredFile(TopologyFile):
     l1_l2_bytes_per_s: Rate | None = None
     levels: Annotated[list[LevelEntry], Field(min_length=1)] | None = None
     in_network: bool
+    multicast: bool = False
     interpolate: bool = False
     npu_l1_bytes_per_s: Rate = published.NPU_L1_BYTES_PER_S
     io_bytes_per_s: Rate = published.IO_BYTES_PER_S
@@ -161,6 +165,7 @@ class FredFile(TopologyFile):
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
             in_network=self.in_network,
+            multicast=self.multicast,
             endpoint=endpoint_of(self, name, base),
         )
 
@@ -211,6 +216,7 @@ def _read_name(name: str) -> Mapping[str, object] | None:
         "l2_record": "l2-10",
         "l1_l2_bytes_per_s": l1_l2_bytes_per_s,
         "in_network": in_network,
+        "multicast": True,
     }
 
 

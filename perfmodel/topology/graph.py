@@ -161,6 +161,9 @@ class Topology(ABC):
     multicast: str = ""
     """How messages fork on their way to several targets, in words; empty if they cannot."""
 
+    adds: bool = True
+    """Whether contributions to a stream to an I/O controller are added up on their way."""
+
     fork_assumptions: tuple[str, ...] = ()
     """What a multicast takes for granted."""
 
@@ -212,7 +215,7 @@ class Topology(ABC):
     """Whether it matters for the time who is next to whom, so that placements are searched."""
 
     interconnects: Mapping[int, Interconnect] = MappingProxyType({})
-    """What is inside the switches that join and fork flows, by their nodes."""
+    """What is inside the switches that join or fork flows, by their nodes."""
 
     endpoint: EndpointTiming | None = None
     """What endpoints of NPUs take, where it is known."""

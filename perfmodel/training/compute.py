@@ -9,7 +9,7 @@ from perfmodel.constants import HBM_BYTES, NUMBER_BYTES
 from perfmodel.published import HBM_BYTES_PER_S
 from perfmodel.workloads.layers import KINDS, Layer, Operator
 
-__all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time", "npu_of"]
+__all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "forward_work", "layer_time", "npu_of"]
 
 PEAK_FLOPS = 989.4e12
 """Dense FP16 tensor peak of an H100 SXM [FLOP/s]: NVIDIA H100 data sheet, without sparsity."""
@@ -96,9 +96,7 @@ class Npu:
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
         """Return the time of the forward pass of an operator that so many NPUs share [s]."""
-        moved = operator.moved_numbers * samples + operator.read_parameters
-        flops = operator.flops * samples / mp
-        return self.time_s(operator.kind, flops, NUMBER_BYTES * moved / mp)
+        return self.time_s(operator.kind, *_work(operator, samples, mp))
 
     def layer_s(self, layer: Layer, samples: float, mp: int) -> LayerTime:
         """Return the time of both passes of a layer that so many NPUs share.
@@ -117,13 +115,25 @@ class Npu:
                 f"compute is a roofline of {self.peak_flops:g} FLOP/s at efficiency {shares}, "
                 f"and of {self.hbm_bytes_per_s:g} B/s of memory"
             ),
-            (
-                "a backward pass has twice the operations and the traffic of the forward pass; "
-                "nothing is recomputed"
-            ),
+            "a backward pass has twice the operations and the traffic of the forward pass",
             "each operator reads its inputs and weights from memory and writes its outputs to it",
             "operators run one after the other, and compute never slows down communication",
         )
+
+
+def _work(operator: Operator, samples: float, mp: int) -> tuple[float, float]:
+    """Return operations of a forward pass on each of ``mp`` NPUs, and bytes that it moves."""
+    moved = operator.moved_numbers * samples + operator.read_parameters
+    return operator.flops * samples / mp, NUMBER_BYTES * moved / mp
+
+
+def forward_work(layer: Layer, samples: float, mp: int) -> tuple[float, float]:
+    """Return operations of the forward pass of a layer, and bytes from or to memory.
+
+    Each of ``mp`` NPUs that share the layer has this work; a backward pass has twice as much.
+    """
+    found = [_work(operator, samples, mp) for operator in layer.operators]
+    return sum(operations for operations, _ in found), sum(moved for _, moved in found)
 
 
 def npu_of(rates: Mapping[str, Any]) -> Npu:

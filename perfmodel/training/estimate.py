@@ -36,19 +36,24 @@ class Estimate:
     minibatch : int
         Samples in the iteration.
     iteration_time_s : float
-        Compute and exposed communication together [s].
+        Compute time and exposed time together [s].
     time_per_sample_s : float
         The same divided by the samples [s].
+    rank : int
+        NPU whose compute and exposed time are given: the first of those that end last.
     compute_s : float
-        Compute on the critical path [s], waiting for compute of other stages included.
+        Time in which this NPU computes [s].
+    exposed_s : Exposed
+        Iteration time minus ``compute_s``, by what this NPU waits for [s].
     busy_s : float
-        Compute of the NPU that computes most [s]; more than ``compute_s`` where messages hide it.
+        Compute of the NPU that computes most [s].
+    critical_path_s : dict
+        The same iteration along its critical path, which runs over all NPUs: compute and each
+        kind of communication on the path [s].
     peak_share : float or None
         Rate of matrix products and convolutions, on average over the NPUs and ``busy_s``, divided
         by the peak of the NPU. Above 1 there is no such NPU: so it is where compute is calibrated.
         None where the model of compute does not tell it, and where there is no compute.
-    exposed_s : Exposed
-        Communication on the critical path [s].
     communication_s : dict
         All communication of each kind, hidden or not, on the stage that has most of it [s].
     compute_model : str
@@ -73,10 +78,12 @@ class Estimate:
     minibatch: int
     iteration_time_s: float
     time_per_sample_s: float
+    rank: int
     compute_s: float
-    busy_s: float
-    peak_share: float | None
     exposed_s: Exposed
+    busy_s: float
+    critical_path_s: dict[str, float]
+    peak_share: float | None
     communication_s: dict[str, float]
     compute_model: str
     compute_scale: float
@@ -154,12 +161,10 @@ def summarize(simulated: Simulated) -> Estimate:
     request, iteration = simulated.request, simulated.iteration
     topology, workload, strategy = request.topology, request.workload, request.strategy
     model, npu, scale = request.compute_model, request.compute_npu, request.compute_scale
-    parts = dict(iteration.parts_s)
-    compute_s = parts.pop("compute")
-    exposed = Exposed(**parts)
     minibatch = workload.samples_per_replica * strategy.dp
-    # A backward pass has twice the operations of the forward pass.
-    flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
+    # A backward pass has twice the operations of the forward pass, which may run again.
+    passes = 4 if iteration.memory.recomputed else 3
+    flops = passes * workload.network.forward_flops * minibatch / strategy.workers
     peak_share = None
     if iteration.busy_s and model.identified(workload.name, topology):
         peak_share = flops / iteration.busy_s / npu.peak_flops
@@ -167,7 +172,7 @@ def summarize(simulated: Simulated) -> Estimate:
         *model.assumptions(scale, peak_share, npu),
         *npu.assumptions,
         *iteration.assumptions,
-        *_assumptions(workload, strategy, iteration.storage),
+        *_assumptions(workload, strategy, iteration),
     )
     return Estimate(
         topology=topology.name,
@@ -178,12 +183,14 @@ def summarize(simulated: Simulated) -> Estimate:
         npus=iteration.placement.npus,
         mode=workload.mode,
         minibatch=minibatch,
-        iteration_time_s=compute_s + exposed.total_s,
-        time_per_sample_s=(compute_s + exposed.total_s) / minibatch,
-        compute_s=compute_s,
+        iteration_time_s=iteration.time_s,
+        time_per_sample_s=iteration.time_s / minibatch,
+        rank=min(npu for group in iteration.placement.mp_groups(iteration.stage) for npu in group),
+        compute_s=iteration.compute_s,
+        exposed_s=iteration.exposed_s,
         busy_s=iteration.busy_s,
+        critical_path_s=iteration.critical_path_s,
         peak_share=peak_share,
-        exposed_s=exposed,
         communication_s=iteration.communication_s,
         compute_model=request.compute,
         compute_scale=scale,
@@ -205,9 +212,12 @@ def _check_memory(request: Request, need: Memory) -> None:
     raise InputError(request.workload.name, "mode", message)
 
 
-def _assumptions(workload: Workload, strategy: Strategy, storage: str) -> tuple[str, ...]:
+def _assumptions(workload: Workload, strategy: Strategy, iteration: Iteration) -> tuple[str, ...]:
     found = [
         "activations and their gradients, weights and gradients are FP16",
+        "backward passes repeat the forward pass of each layer, as activations do not fit"
+        if iteration.memory.recomputed
+        else "nothing is recomputed",
         "all replicas and all NPUs of a stage are in step; a stage waits for its slowest group",
         "the input of the next iteration is loaded during this one",
         "collectives at once share links by the shares that each puts on them alone",
@@ -231,5 +241,5 @@ def _assumptions(workload: Workload, strategy: Strategy, storage: str) -> tuple[
         found.append(
             "layers go round the stages; a stage holds one layer at work and one being loaded"
         )
-        found.append(f"{storage} and updates the weights by itself")
+        found.append(f"{iteration.storage} and updates the weights by itself")
     return tuple(found)

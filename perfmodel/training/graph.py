@@ -9,19 +9,44 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from perfmodel.network.fluid.task import Profile, Task, Turn
-from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.layers import COUNTED, Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
 from .operations import Operations
 from .parts import PRIORITIES
 
-__all__ = ["Job", "LayerSeconds", "Stage", "stationary_tasks", "streaming_tasks"]
+__all__ = ["Job", "LayerWork", "Stage", "Work", "stationary_tasks", "streaming_tasks"]
 
 PREFETCH = 2
 """Layers that a stage has room for: one to work on, and one that is loaded meanwhile."""
 
-LayerSeconds = Callable[[Layer], tuple[float, float]]
-"""Time of the forward and of the backward pass of a layer for one microbatch [s]."""
+
+@dataclass(frozen=True, slots=True)
+class Work(Profile):
+    """Compute of one NPU: its time, and what a roofline finds that time from.
+
+    Parameters
+    ----------
+    operations : float
+        Operations [FLOP].
+    moved_bytes : float
+        Bytes read from and written to memory [B].
+    """
+
+    operations: float = 0.0
+    moved_bytes: float = 0.0
+
+    def part(self, parts: int) -> "Work":
+        """Return one of ``parts`` equal parts of the work."""
+        return Work(
+            self.time_s / parts,
+            operations=self.operations / parts,
+            moved_bytes=self.moved_bytes / parts,
+        )
+
+
+LayerWork = Callable[[Layer], tuple[Work, Work]]
+"""Forward and backward pass of a layer for one microbatch on one NPU."""
 
 Way = Literal["forward", "backward"]
 _SIDE: dict[Way, int] = {"forward": 0, "backward": 1}
@@ -42,8 +67,8 @@ class Job:
     ----------
     operations : Operations
         Communication.
-    seconds : callable
-        Time of the forward and of the backward pass of a layer for one microbatch [s].
+    work : callable
+        Forward and backward pass of a layer for one microbatch on one NPU.
     samples : float
         Samples in a microbatch.
     microbatches : int
@@ -55,15 +80,19 @@ class Job:
         all of them in the end.
     input_numbers : float
         Numbers of two bytes that storage sends to each replica.
+    recomputed : bool
+        Whether a backward pass repeats the forward pass of each layer first, communication
+        included, as only the inputs of layers are kept.
     """
 
     operations: Operations
-    seconds: LayerSeconds
+    work: LayerWork
     samples: float
     microbatches: int
     schedule: str
     overlap: bool
     input_numbers: float
+    recomputed: bool = False
 
     @property
     def interrupted(self) -> bool:
@@ -73,8 +102,12 @@ class Job:
 
 
 def _effort(layer: Layer, way: Way) -> float:
-    """Return the operations of a pass: twice as many backward as forward."""
-    return layer.forward_flops * (1 + _SIDE[way])
+    """Return the matrix products and convolutions of a pass: twice as many backward as forward.
+
+    Links serve in an order that is laid out by their number. It is the same whatever their size: an
+    order that depended on sizes would change as a layer grows, and a larger layer could take less.
+    """
+    return sum(one.kind in COUNTED for one in layer.operators) * (1 + _SIDE[way])
 
 
 @dataclass
@@ -114,9 +147,17 @@ class _Graph:
         self, s: int, layers: Sequence[Layer], way: Way, name: str, after: Sequence[int | None]
     ) -> int:
         """Add one pass of layers at once."""
-        seconds = sum(self.job.seconds(layer)[_SIDE[way]] for layer in layers)
-        effort = sum(_effort(layer, way) for layer in layers)
-        return self.add("compute", s, name, Profile(seconds), after, effort)
+        ways: tuple[Way, ...] = (way,)
+        if way == "backward" and self.job.recomputed:
+            ways = ("forward", "backward")
+        passes = [self.job.work(layer)[_SIDE[one]] for layer in layers for one in ways]
+        work = Work(
+            sum(one.time_s for one in passes),
+            operations=sum(one.operations for one in passes),
+            moved_bytes=sum(one.moved_bytes for one in passes),
+        )
+        effort = sum(_effort(layer, one) for layer in layers for one in ways)
+        return self.add("compute", s, name, work, after, effort)
 
     def layer(
         self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
@@ -141,8 +182,10 @@ class _Graph:
         gather = operations.cp_exchange("all_gather", stage, keys)
         if not reduce and sent is None and gather is None:
             return self.compute(stage, (layer,), way, name, after)
+        if way == "backward" and self.job.recomputed:
+            after = (self.layer(stage, layer, "forward", f"{name} again", after),)
         parts = max(layer.mp_reductions if reduce else 1, layer.all_to_alls if sent else 1)
-        part = Profile(self.job.seconds(layer)[_SIDE[way]] / parts)
+        part = self.job.work(layer)[_SIDE[way]].part(parts)
         effort = _effort(layer, way) / parts
         forward = way == "forward"
         first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention, experts

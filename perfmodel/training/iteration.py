@@ -1,4 +1,4 @@
-"""One iteration: its tasks simulated, and its time taken apart along the critical path."""
+"""One iteration: its tasks simulated, and its time taken apart."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +15,15 @@ from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import microbatches_held
 from perfmodel.workloads.workload import Workload
 
-from .compute import Npu, layer_time
-from .graph import Job, LayerSeconds, Stage, stationary_tasks, streaming_tasks
+from .compute import Npu, forward_work, layer_time
+from .graph import Job, LayerWork, Stage, Work, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
 from .operations import Operations
-from .parts import PARTS, PRIORITIES
+from .parts import PARTS, PRIORITIES, Exposed
 from .placement.place import Placement
 from .share import share_out
 from .stages import balanced_stages
+from .waits import waits_s
 
 __all__ = ["Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
@@ -39,13 +40,17 @@ class Iteration:
 
     Parameters
     ----------
-    parts_s : dict
-        Time of each of ``PARTS`` on the critical path [s]; they add up to the iteration.
+    stage : int
+        Pipeline stage that ends last.
+    compute_s : float
+        Compute of an NPU of this stage [s].
+    exposed_s : Exposed
+        What an NPU of this stage waits for in the rest of the iteration [s].
     busy_s : float
-        Compute of the NPU that computes most [s], at most the iteration. Where it waits for all
-        messages, the rest of ``parts_s["compute"]`` is the bubble, in which it waits for other
-        stages; where messages take longer than the compute beside them, they are the critical
-        path, and ``busy_s`` may be more than the compute on it.
+        Compute of the NPU that computes most [s], at most the iteration.
+    critical_path_s : dict
+        Time of each of ``PARTS`` on the critical path, which runs over all stages [s]; they add
+        up to the iteration.
     communication_s : dict
         Time that each kind of communication takes in all, hidden or not, on the stage that has
         most of it [s].
@@ -61,8 +66,11 @@ class Iteration:
         What weights, gradients and input do.
     """
 
-    parts_s: dict[str, float]
+    stage: int
+    compute_s: float
+    exposed_s: Exposed
     busy_s: float
+    critical_path_s: dict[str, float]
     communication_s: dict[str, float]
     tasks: tuple[Task, ...]
     run: Run
@@ -74,7 +82,7 @@ class Iteration:
     @property
     def time_s(self) -> float:
         """The whole iteration [s]."""
-        return sum(self.parts_s.values())
+        return self.compute_s + self.exposed_s.total_s
 
 
 class Plan:
@@ -129,7 +137,7 @@ class Plan:
         samples = workload.samples_per_replica / workload.microbatches
         self._job = Job(
             self._operations,
-            _layer_seconds(network.layers, samples, strategy.mp, npu),
+            _layer_work(network.layers, samples, strategy.mp, npu),
             samples,
             workload.microbatches,
             workload.schedule,
@@ -139,6 +147,7 @@ class Plan:
         stages = _stages(workload, strategy, self._job)
         self._stages = stages
         self.memory = memory(workload, strategy, stages, npu.hbm_bytes)
+        self._job = replace(self._job, recomputed=self.memory.recomputed)
         self._repeats = repeats and workload.microbatches > _SHORT
         self._known: dict[int, Simulation] = {}
 
@@ -207,12 +216,21 @@ class Plan:
         tasks = simulation.tasks
         tasks = tasks if scale == 1.0 else _scaled(tasks, scale)
         times_s = _times_s(tasks, self.placement.strategy.pp, run.jumps)
-        parts_s = _critical_path(tasks, run)
-        if parts_s is None:
-            return None
+        path_s = _critical_path(tasks, run)
+        time_s = run.time_s
+        ends = zip(tasks, run.end_s, strict=True)
+        stage = min(task.place for task, end_s in ends if end_s == time_s)
+        compute_s = times_s["compute"][stage]
+        exposed = Exposed(**waits_s(tasks, run, stage))
+        for found_s in (sum(path_s.values()), compute_s + exposed.total_s):
+            if run.jumps and abs(found_s - time_s) > _ROUNDING * time_s:
+                return None
         return Iteration(
-            parts_s=parts_s,
+            stage=stage,
+            compute_s=compute_s,
+            exposed_s=exposed,
             busy_s=max(times_s["compute"]),
+            critical_path_s=path_s,
             communication_s={kind: max(times_s[kind]) for kind in PRIORITIES},
             tasks=tuple(tasks),
             run=run,
@@ -241,15 +259,20 @@ def simulate_iteration(
     return Plan(topology, workload, placement, npu, operations, repeats=repeats).iteration(scale)
 
 
-def _layer_seconds(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerSeconds:
-    """Return what tells the time of the forward and the backward pass of a layer [s]."""
-    seconds: dict[Layer, tuple[float, float]] = {}
-    of: dict[int, tuple[float, float]] = {}  # by identity: a layer takes long to hash
+def _layer_work(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerWork:
+    """Return what tells the work of the forward and the backward pass of a layer."""
+    known: dict[Layer, tuple[Work, Work]] = {}
+    of: dict[int, tuple[Work, Work]] = {}  # by identity: a layer takes long to hash
     for layer in layers:
-        if layer not in seconds:
-            time = layer_time(layer, samples, mp if layer.splits else 1, npu)
-            seconds[layer] = (time.forward_s, time.backward_s)
-        of[id(layer)] = seconds[layer]
+        if layer not in known:
+            shared = mp if layer.splits else 1
+            time = layer_time(layer, samples, shared, npu)
+            operations, moved = forward_work(layer, samples, shared)
+            known[layer] = (
+                Work(time.forward_s, operations=operations, moved_bytes=moved),
+                Work(time.backward_s, operations=2 * operations, moved_bytes=2 * moved),
+            )
+        of[id(layer)] = known[layer]
     return lambda layer: of[id(layer)]
 
 
@@ -258,7 +281,9 @@ def _stages(workload: Workload, strategy: Strategy, job: Job) -> list[tuple[Laye
     layers = workload.network.layers
     if workload.mode == "streaming":
         return [layers[s :: strategy.pp] for s in range(strategy.pp)]
-    cuts = balanced_stages([sum(job.seconds(layer)) for layer in layers], strategy.pp)
+    cuts = balanced_stages(
+        [sum(one.time_s for one in job.work(layer)) for layer in layers], strategy.pp
+    )
     return [layers[cut.start : cut.stop] for cut in cuts]
 
 
@@ -305,11 +330,11 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
             raise InputError("", "strategy", message)
 
 
-def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float] | None:
+def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     """Return the time of each part on the way back from the last task to the start.
 
-    Of periods that were left out the way has what it has of those before them; None if it does not
-    come again there.
+    Of periods that were left out the way has what it has of those before them, if it comes again
+    there; otherwise times do not add up to the iteration.
 
     Each task starts at the end of the last one that it waits for, so the durations on this way
     add up to the whole. Of tasks that end together one of compute comes first: what was going on
@@ -325,8 +350,6 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float] | None:
         here = tasks[number].after
     for jump in run.jumps:
         _repeat(tasks, run, way, jump, parts)
-    if run.jumps and abs(sum(parts.values()) - run.time_s) > _ROUNDING * run.time_s:
-        return None
     return parts
 
 
@@ -351,14 +374,14 @@ def _repeat(
 
 def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
     """Return the tasks with compute that takes so many times its time."""
-    profiles: dict[float, Profile] = {}
+    profiles: dict[int, Profile] = {}
     found: list[Task] = []
     for task in tasks:
         if task.kind == "compute":
-            time_s = task.profile.time_s
-            profile = profiles.get(time_s)
+            profile = profiles.get(id(task.profile))
             if profile is None:
-                profile = profiles[time_s] = Profile(scale * time_s)
+                profile = replace(task.profile, time_s=scale * task.profile.time_s)
+                profiles[id(task.profile)] = profile
             task = Task(
                 task.kind,
                 task.place,

@@ -62,6 +62,11 @@ class Memory:
         return self.state_bytes <= self.available_bytes
 
     @property
+    def recomputed(self) -> bool:
+        """Whether the backward pass computes activations again, as not all of them fit."""
+        return self.total_bytes > self.available_bytes
+
+    @property
     def fits(self) -> bool:
         """Whether it all fits, perhaps with recomputation."""
         return self.least_bytes <= self.available_bytes
@@ -71,7 +76,7 @@ class Memory:
         """Whether it all fits, and what must be given up if not."""
         if not self.state_fits:
             return "weights do not fit"
-        if self.total_bytes <= self.available_bytes:
+        if not self.recomputed:
             return "fits"
         return "fits if recomputed" if self.fits else "activations do not fit"
 

@@ -1,9 +1,9 @@
-"""Parts of an iteration: compute, and communication by what it is for."""
+"""Parts of an iteration: compute, and what an NPU waits for while it does not compute."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-__all__ = ["PARTS", "PRIORITIES", "Exposed"]
+__all__ = ["PARTS", "PRIORITIES", "WAITS", "Exposed"]
 
 
 def _served(priority: int) -> Any:
@@ -12,10 +12,11 @@ def _served(priority: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """Communication on the critical path, that is, not hidden behind compute [s].
+    """Time in which an NPU does not compute, by what it waits for [s].
 
-    Its fields are the one list of kinds of communication, each with its order of service: MP before
-    PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O.
+    Fields with a priority are the one list of kinds of communication, each with its order of
+    service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O.
+    ``bubble`` is the time in which the NPU waits for compute of other pipeline stages.
     """
 
     mp: float = _served(0)
@@ -25,15 +26,26 @@ class Exposed:
     input_load: float = _served(4)
     cp: float = _served(0)
     ep: float = _served(0)
+    bubble: float = 0.0
 
     @property
     def total_s(self) -> float:
-        """All of it [s]."""
+        """Iteration time minus compute time [s]."""
+        return self.communication_s + self.bubble
+
+    @property
+    def communication_s(self) -> float:
+        """Exposed time without the pipeline bubble [s]."""
         return sum(getattr(self, name) for name in PRIORITIES)
 
 
-PRIORITIES: dict[str, int] = {one.name: one.metadata["priority"] for one in fields(Exposed)}
+PRIORITIES: dict[str, int] = {
+    one.name: one.metadata["priority"] for one in fields(Exposed) if one.metadata
+}
 """Order of service of each kind of communication."""
 
 PARTS = ("compute", *PRIORITIES)
-"""What the time of an iteration is made of: compute and exposed communication."""
+"""Kinds of tasks: compute and communication."""
+
+WAITS = (*PRIORITIES, "bubble")
+"""What an NPU can wait for."""

@@ -32,6 +32,8 @@ class Form:
         Feed-forwards of a layer beside each other; one for all tokens if None. See `_experts`.
     experts_per_token : int
         Experts that each token goes to.
+    causal_half : bool
+        Whether attention skips the half of the scores that the causal mask hides.
     """
 
     biases: bool = True
@@ -39,6 +41,7 @@ class Form:
     learned_positions: bool = True
     experts: int | None = None
     experts_per_token: int = 1
+    causal_half: bool = False
 
     def weights(self, rows: int, columns: int) -> int:
         """Return the parameters of a product."""
@@ -146,8 +149,14 @@ def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
     each for a/g heads of queries: their matrices have k = h g/a columns instead of h, so a layer
     has 2 h (h - k) weights and 4 s h (h - k) operations less, and attention reads and stores 2 s k
     keys and values instead of 2 s h; its products stay, 4 s^2 h, as each query meets all keys.
+
+    These are all s^2 pairs of tokens, also those that a causal mask hides, as in the formulas of
+    Megatron-LM (arXiv 2104.04473) and PaLM (Chowdhery et al., arXiv 2204.02311, appendix B). A
+    kernel that skips masked pairs computes the s (s + 1) / 2 others alone (FlashAttention-2, Dao,
+    arXiv 2307.08691, section 3.1).
     """
     both = h + 2 * k
+    pairs = s * (s + 1) // 2 if form.causal_half else s**2
     return (
         Operator("attention norm", "normalization", 5 * s * h, form.norm(h), 2 * s * h),
         Operator(
@@ -158,7 +167,7 @@ def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
             s * (h + both),
         ),
         # Fused: scores stay on the chip (FlashAttention, Dao et al., arXiv 2205.14135).
-        Operator("attention", "attention", 4 * s**2 * h, 0, s * (both + h)),
+        Operator("attention", "attention", 4 * pairs * h, 0, s * (both + h)),
         Operator("attention output", "matmul", 2 * s * h**2, form.weights(h, h), 2 * s * h),
         Operator("attention residual", "elementwise", 2 * s * h, 0, 3 * s * h),
     )
@@ -272,6 +281,9 @@ class TransformerFile(WorkloadFile):
         Feed-forwards of a layer beside each other; one for all tokens if it is not given.
     experts_per_token : int
         Experts that each token goes to, at most ``experts``.
+    causal : str
+        Attention scores that are computed: `full` counts all pairs of tokens, as published formulas
+        do; `half` leaves out those that the causal mask hides, as kernels do that skip them.
     """
 
     kind: Annotated[str, one_of("transformer")]
@@ -289,6 +301,7 @@ class TransformerFile(WorkloadFile):
     learned_positions: bool = True
     experts: Annotated[int, int_range(2, 1 << 16)] | None = None
     experts_per_token: Annotated[int, int_range(1, 1 << 16)] = 1
+    causal: Annotated[str, one_of("full", "half")] = "full"
 
     def network(self, source: str) -> Network:
         if self.hidden % self.heads:
@@ -316,6 +329,7 @@ class TransformerFile(WorkloadFile):
                 self.learned_positions,
                 self.experts,
                 self.experts_per_token,
+                self.causal == "half",
             ),
         )
 

@@ -264,12 +264,8 @@ def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
     moved, operations = _needed(node, "tensor_size", why), _needed(node, "num_ops", why)
     if not moved:
         return What(node.type, Unit.NONE, 0)
-    assert system.local_mem_bw is not None and system.peak_perf is not None
-    if not operations:
-        return What(node.type, unit, 0, moved)
-    bandwidth, peak = system.local_mem_bw * 1_000_000_000, system.peak_perf * 1_000_000_000_000
-    rate = min(bandwidth * (operations / moved), peak)
-    return What(node.type, unit, int(operations / rate * 1e9), moved, operations=operations)
+    time_ns = system.roofline_ns(operations, moved)
+    return What(node.type, unit, time_ns, moved, operations=operations)
 
 
 def _memory(node: Node | Task, unit: Unit, system: SystemFile) -> What:

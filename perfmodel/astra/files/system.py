@@ -193,6 +193,21 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         """Say which nodes have traces of their own: prefixes by their numbers."""
         self._prefixes = dict(prefixes)
 
+    def roofline_ns(self, operations: int, moved_bytes: int) -> int:
+        """Return the time of compute by the roofline (``Workload::issue_comp``) [ns].
+
+        Parameters
+        ----------
+        operations, moved_bytes : int
+            Operations, and bytes from or to memory, above 0.
+        """
+        assert self.local_mem_bw is not None and self.peak_perf is not None
+        if not operations:
+            return 0
+        bandwidth, peak = self.local_mem_bw * 1_000_000_000, self.peak_perf * 1_000_000_000_000
+        rate = min(bandwidth * (operations / moved_bytes), peak)
+        return int(operations / rate * 1e9)
+
     def custom(self, collective: str, node: int | None = None) -> str | None:
         """Return the prefix of traces that say how a collective is done, if there are any.
 

@@ -67,6 +67,8 @@ class Jump:
         Those of the periods before that come again, in order.
     before : frozenset of int
         Those of all periods that were simulated before them.
+    moved : frozenset of int
+        Those of the last periods before them, which were moved behind them.
     times, turns : int
         How often, and by how much the numbers of the tasks grow each time.
     period_s : float
@@ -75,6 +77,7 @@ class Jump:
 
     tasks: tuple[int, ...]
     before: frozenset[int]
+    moved: frozenset[int]
     times: int
     turns: int
     period_s: float
@@ -290,13 +293,14 @@ class Watch:
     def _jump(self, region: Region, number: int, periods: int, period_s: float) -> None:
         """Leave periods out, some at a time: all that matters is so much later."""
         times = self.repeats.more // periods
-        for i in dict.fromkeys(self._of(region, number - region.depth - 1, number)):
+        moved = frozenset(self._of(region, number - region.depth - 1, number))
+        for i in moved:
             self.start[i] += times * period_s
             self.end[i] += times * period_s
         self._served[-1].repeat(self._served[-1 - periods], times, period_s)
         tasks = tuple(dict.fromkeys(self._of(region, number - periods, number)))
         before = frozenset(self._of(region, 0, number))
-        self.jumps.append(Jump(tasks, before, times, periods * region.turns, period_s))
+        self.jumps.append(Jump(tasks, before, moved, times, periods * region.turns, period_s))
 
 
 class _Served:

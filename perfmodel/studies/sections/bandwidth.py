@@ -44,8 +44,9 @@ def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
             "simulated, the two orders of the dimensions loading all links alike"
             if fabric.grid
             else "simulated",
+            "predicted" if name == "fred-a" else "link-rate",
             unit=1e12,
-            others=_halves(fabric) if fabric.grid else "",
+            readings={"half of the data in each order": _halves(fabric)} if fabric.grid else {},
         )
         if fabric.in_network:
             endpoint = 2 * (fabric.npus - 1) / fabric.npus * result.size_bytes
@@ -64,9 +65,9 @@ def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
     yield _closer(setting)
 
 
-def _halves(fabric: Topology) -> str:
+def _halves(fabric: Topology) -> float:
     found = run_collective(fabric, "all_reduce", GIB, algorithm="hierarchical_2d_halves")
-    return f"half of the data in each order {found.effective_bandwidth_bytes_per_s / 1e12:.4g}"
+    return found.effective_bandwidth_bytes_per_s / 1e12
 
 
 def strategy_groups(placed: Placement, kind: str) -> list[tuple[int, ...]]:
@@ -102,11 +103,11 @@ def _gb_per_s(fabric: Topology, kind: str, placed: Placement, algorithm: str) ->
 def _of_strategy(kind: str, fabric: Topology, setting: Setting) -> Iterator[ReproduceRow]:
     name, algorithm = fabric.name, setting.algorithm
     placed = _placed(fabric)
-    others = ", ".join(
-        f"{policy} {_gb_per_s(fabric, kind, place(fabric, STRATEGY, policy), algorithm):.4g}"
+    others = {
+        f"workers in {policy}": _gb_per_s(fabric, kind, place(fabric, STRATEGY, policy), algorithm)
         for policy in (fitting(fabric) if fabric.grid else ())
         if policy != placed.policy
-    )
+    }
     yield number(
         f"bandwidth/{kind}/{name}",
         f"{_WORDS[kind]} of {STRATEGY} on {name} [GB/s]",
@@ -115,9 +116,9 @@ def _of_strategy(kind: str, fabric: Topology, setting: Setting) -> Iterator[Repr
         "simulated, a replica in each column, chosen by these figures"
         if fabric.grid
         else "simulated",
-        "calibrated" if fabric.grid else "predicted",
+        "calibrated" if fabric.grid else "link-rate",
         unit=1e9,
-        others=others,
+        readings=others,
     )
     if kind == "dp" and fabric.in_network:
         result, endpoint = _simulated(fabric, kind, placed, algorithm)
@@ -146,6 +147,7 @@ def _closer(setting: Setting) -> ReproduceRow:
         CLOSER,
         "B" if abs(b - 1) < abs(a - 1) else "A",
         f"simulated: A takes {a:.3g} and B {b:.3g} times as long as the mesh",
+        "link-rate",
     )
 
 

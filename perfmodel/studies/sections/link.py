@@ -26,7 +26,7 @@ def link(_setting: Setting) -> Iterator[ReproduceRow]:
         needed,
         "co-simulated: a packet starts when there is room for all of it, credits take cycles too",
         exact=True,
-        others=f"600 GB/s x 2 x 20 ns alone: {PORT_BYTES_PER_S * 2 * LINK_LATENCY_S / 1e3:.4g}",
+        readings={"600 GB/s x 2 x 20 ns alone": PORT_BYTES_PER_S * 2 * LINK_LATENCY_S / 1e3},
     )
     assert record.switch is not None
     yield bound(

@@ -1,114 +1,229 @@
-"""Averages over all strategies, and which is best where."""
+"""Averages over all strategies, and which is best where, by every reading of the paper.
 
-from collections.abc import Iterator, Mapping
+Readings differ in the strategies that count, in what is exposed, and in the kind of mean. The
+chosen one goes by the text alone:
+
+* *Strategies*: the caption of figure 2 says 20 NPUs, and the sizes of PP in footnote 6 divide 20,
+  so all 20 NPUs are in use. The other reading takes 18 or more, as MP3-DP3-PP2 has (section 7).
+* *Memory*: the text says nothing. A strategy that does not fit cannot be trained, so strategies
+  count whose activations fit, if need be recomputed. The other reading takes all.
+* *Recomputation*: the text says nothing. Where activations fit only if recomputed, the backward
+  pass takes the time for it. The other reading does not charge it, and calibrates compute without.
+* *Exposed*: iteration minus compute, as ASTRA-sim counts, which the paper extends (section 7.4).
+  Others leave out the pipeline bubble, or take communication on the critical path alone.
+* *Mean*: the text says "on average"; the mean of ratios. The other one is the ratio of sums.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
-from perfmodel.published import SWEEPS, Sweep
+from perfmodel.published import SWEEPS, Published, Statement, Sweep
 from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.identify import described
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.parse import BASELINE, shared_topology
+from perfmodel.training.compute import Npu
+from perfmodel.training.compute_model import compute_model
+from perfmodel.training.compute_models.calibrated import Runs
 from perfmodel.training.estimate import Estimate
 from perfmodel.training.request import Request
-from perfmodel.workloads.workload import load_workload, with_batch
+from perfmodel.workloads.workload import load_workload, parse_strategy, with_batch
 
 __all__ = ["sweeps", "swept"]
 
-_Estimates = Mapping[str, Estimate]
+_FABRIC = "fred-d"
+_LEAST_NPUS = 18
+_NO_TIME_S = 1e-12
+_AMPLE_BYTES = 1e18
+"""Memory of an NPU in which all activations have room."""
+
+_EXPOSED: Mapping[str, Callable[[Estimate], float]] = {
+    "iteration - compute": lambda one: one.exposed_s.total_s,
+    "without the bubble": lambda one: one.exposed_s.communication_s,
+    "critical path": lambda one: one.iteration_time_s - one.critical_path_s["compute"],
+}
+"""Readings of what is exposed; the first is chosen."""
+
+_Pairs = Sequence[tuple[Estimate, Estimate]]
+"""Estimates of strategies on the mesh and on FRED-D."""
+
+_Times = Callable[[Estimate], float]
+
+
+def _ratios(pairs: _Pairs, time_s: _Times) -> float | None:
+    """Return the mean of the ratios, if there is any."""
+    found = [time_s(a) / time_s(b) for a, b in pairs if time_s(b) > _NO_TIME_S]
+    return sum(found) / len(found) if found else None
+
+
+def _sums(pairs: _Pairs, time_s: _Times) -> float | None:
+    """Return the ratio of the sums of times per sample, if there is one."""
+    mesh, fred = (
+        sum(time_s(pair[side]) / pair[side].minibatch for pair in pairs) for side in (0, 1)
+    )
+    return mesh / fred if fred > _NO_TIME_S else None
+
+
+_MEANS = {"mean of ratios": _ratios, "ratio of sums": _sums}
+"""Readings of an average; the first is chosen."""
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Strategies that a reading counts.
+
+    Parameters
+    ----------
+    words : str
+        Which.
+    pairs : sequence of pairs
+        Their estimates, at least one.
+    """
+
+    words: str
+    pairs: _Pairs
 
 
 @cache
-def swept(name: str, setting: Setting) -> tuple[StrategyRow, ...]:
-    """Return the published sweep of a workload, on the mesh and FRED-D, all 20 NPUs in use."""
-    workload, figures = load_workload(name), SWEEPS[name]
-    fabrics = [shared_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
-    choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
+def swept(name: str, setting: Setting, *, charged: bool = True) -> tuple[StrategyRow, ...]:
+    """Return the published sweep of a workload on the mesh and FRED-D, 18 NPUs or more in use.
+
+    Parameters
+    ----------
+    name, setting : str, Setting
+        Workload, and what its figures are found with.
+    charged : bool
+        Whether recomputation takes time; if not, NPUs have room for all activations.
+    """
+    workload, figures, compute = load_workload(name), SWEEPS[name], setting.compute
+    fabrics = [shared_topology(fabric, setting.protocol) for fabric in (BASELINE, _FABRIC)]
+    if not charged:
+        fabrics = [fabric.with_npu({"hbm_bytes": _AMPLE_BYTES}) for fabric in fabrics]
+        if compute_model(compute).fitted:
+            ample = Npu(hbm_bytes=_AMPLE_BYTES)
+            compute = f"scaled:{1 / Runs(name, setting.protocol, npu=ample).solved_scale()!r}"
+    choices = feasible(workload, fabrics[0].npus, _LEAST_NPUS)
     job = with_batch(workload, figures.samples_per_replica, 1)
     requests = [
-        Request.of(fabric, job, compute=setting.compute, algorithm=setting.algorithm)
-        for fabric in fabrics
+        Request.of(fabric, job, compute=compute, algorithm=setting.algorithm) for fabric in fabrics
     ]
     return sweep(on_equal_terms(requests), choices)
+
+
+def _counted(name: str, setting: Setting) -> list[_Counted]:
+    """Return the strategies of each reading; the chosen one comes first."""
+    fits = {row.estimate.strategy for row in swept(name, setting) if row.fits}
+    found: list[_Counted] = []
+    for charged, least, fit in product((True, False), (20, _LEAST_NPUS), (True, False)):
+        mesh, fred = (
+            {
+                row.estimate.strategy: row.estimate
+                for row in swept(name, setting, charged=charged)
+                if row.estimate.topology == fabric
+            }
+            for fabric in (BASELINE, _FABRIC)
+        )
+        pairs = [
+            (mesh[key], fred[key])
+            for key in mesh
+            if parse_strategy(key).workers >= least and (key in fits or not fit)
+        ]
+        words = [
+            "20 NPUs" if least == 20 else f"{least} NPUs or more",
+            "those that fit" if fit else "fitting or not",
+            *(() if charged else ("recomputation not charged",)),
+        ]
+        if pairs:
+            found.append(_Counted(", ".join(words), pairs))
+    return found
 
 
 def sweeps(setting: Setting) -> Iterator[ReproduceRow]:
     """Averages over all strategies, and which is best where."""
     for name, figures in SWEEPS.items():
-        rows = swept(name, setting)
-        mesh = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == BASELINE}
-        fred = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == "fred-d"}
+        counted = _counted(name, setting)
         how = described(setting.compute, name, setting.protocol)
-        exposed = [
-            mesh[key].exposed_s.total_s / fred[key].exposed_s.total_s
-            for key in mesh
-            if fred[key].exposed_s.total_s
-        ]
-        sums = [
-            sum(one.exposed_s.total_s / one.minibatch for one in side.values())
-            for side in (mesh, fred)
-        ]
-        speedups = [mesh[key].time_per_sample_s / fred[key].time_per_sample_s for key in mesh]
-        yield number(
-            f"sweep/{name}/exposed",
-            f"exposed communication of {name}, mesh over FRED-D, all strategies",
-            figures.exposed,
-            sum(exposed) / len(exposed),
-            f"{how}; mean of the ratios",
-            others=f"ratio of the sums {sums[0] / sums[1]:.4g}" if sums[1] else "",
-        )
-        yield number(
-            f"sweep/{name}/speedup",
-            f"speed-up of {name}, FRED-D over the mesh, all strategies",
-            figures.speedup,
-            sum(speedups) / len(speedups),
-            f"{how}; mean of the ratios",
-            others=f"ratio of the sums {_per_sample(mesh) / _per_sample(fred):.4g}",
-        )
-        yield from _best(name, figures, mesh, fred, how)
+        exposed = {
+            f"{words}, {one.words}, {mean}": found
+            for one, (words, time_s), mean in product(counted, _EXPOSED.items(), _MEANS)
+            if (found := _MEANS[mean](one.pairs, time_s)) is not None
+        }
+        speedups = {
+            f"{one.words}, {mean}": found
+            for one, mean in product(counted, _MEANS)
+            if (found := _MEANS[mean](one.pairs, lambda row: row.iteration_time_s)) is not None
+        }
+        what = f"exposed communication of {name}, mesh over FRED-D, all strategies"
+        yield _average(f"sweep/{name}/exposed", what, figures.exposed, exposed, how)
+        what = f"speed-up of {name}, FRED-D over the mesh, all strategies"
+        yield _average(f"sweep/{name}/speedup", what, figures.speedup, speedups, how)
+        yield from _best(name, figures, counted, how)
+
+
+def _average(
+    row: str, what: str, figure: Published, readings: Mapping[str, float], how: str
+) -> ReproduceRow:
+    """Return the row of an average, of which the first reading is chosen."""
+    (reading, model), *others = readings.items()
+    return number(row, what, figure, model, how, reading=reading, readings=dict(others))
 
 
 def _best(
-    name: str, figures: Sweep, mesh: _Estimates, fred: _Estimates, how: str
+    name: str, figures: Sweep, counted: Sequence[_Counted], how: str
 ) -> Iterator[ReproduceRow]:
     """Yield which strategy is fastest, which has the least compute, and whether they are one."""
-    best, on_mesh, least = _fastest(fred), _fastest(mesh), _least_compute(fred)
-    what = f"fastest strategy of {name} on FRED-D"
-    yield word(f"sweep/{name}/best/fred-d", what, figures.best, best, how)
-    yield word(
-        f"sweep/{name}/least-compute",
-        f"strategy of {name} with the least compute",
-        figures.best,
-        least[0] if len(least) == 1 else f"{len(least)} alike",
-        f"{how}; {', '.join(least)}",
-    )
+    words: dict[str, tuple[str, Statement, Callable[[_Pairs], str]]] = {
+        "best/fred-d": (
+            f"fastest strategy of {name} on FRED-D",
+            figures.best,
+            lambda pairs: _fastest(pairs, 1),
+        ),
+        "least-compute": (
+            f"strategy of {name} with the least compute",
+            figures.best,
+            lambda pairs: _alone(_least_compute(pairs)),
+        ),
+    }
     if figures.fastest_on:
-        names = {(1, 0): "FRED-D alone", (0, 1): "mesh alone", (1, 1): "both", (0, 0): "neither"}
+        what = f"where the strategy of {name} with the least compute is the fastest"
+        words["fastest-on"] = (what, figures.fastest_on, _fastest_on)
+    for row, (what, said, of) in words.items():
+        (reading, model), *others = ((one.words, of(one.pairs)) for one in counted)
+        pairs = counted[0].pairs
+        told = f"{how}; {_fastest(pairs, 1)} is fastest on FRED-D, {_fastest(pairs, 0)} on the mesh"
+        if row == "least-compute":
+            told = f"{how}; {', '.join(_least_compute(pairs))}"
         yield word(
-            f"sweep/{name}/fastest-on",
-            f"where the strategy of {name} with the least compute is the fastest",
-            figures.fastest_on,
-            names[best in least, on_mesh in least],
-            f"{how}; {best} is fastest on FRED-D, {on_mesh} on the mesh",
+            f"sweep/{name}/{row}", what, said, model, told, reading=reading, readings=dict(others)
         )
 
 
-def _per_sample(estimates: _Estimates) -> float:
-    return sum(one.time_per_sample_s for one in estimates.values())
+def _fastest_on(pairs: _Pairs) -> str:
+    """Return on which fabrics a strategy with the least compute is the fastest."""
+    names = {(1, 0): "FRED-D alone", (0, 1): "mesh alone", (1, 1): "both", (0, 0): "neither"}
+    least = _least_compute(pairs)
+    return names[_fastest(pairs, 1) in least, _fastest(pairs, 0) in least]
 
 
-def _least_compute(estimates: _Estimates) -> list[str]:
+def _alone(strategies: Sequence[str]) -> str:
+    return strategies[0] if len(strategies) == 1 else f"{len(strategies)} alike"
+
+
+def _least_compute(pairs: _Pairs) -> list[str]:
     """Return the strategies with the least compute per sample, all of them if they are alike.
 
-    Compute is that of the busiest NPU, and what it waits for others where that is longer; what
-    messages hide of it counts.
+    Compute is that of the busiest NPU on FRED-D.
     """
-    times = {key: max(one.compute_s, one.busy_s) / one.minibatch for key, one in estimates.items()}
+    times = {fred.strategy: fred.busy_s / fred.minibatch for _, fred in pairs}
     return [key for key, time_s in times.items() if time_s <= min(times.values()) * (1 + 1e-9)]
 
 
-def _fastest(estimates: _Estimates) -> str:
-    return min(estimates, key=lambda key: estimates[key].time_per_sample_s)
+def _fastest(pairs: _Pairs, side: int) -> str:
+    """Return the fastest strategy, on the mesh (0) or on FRED-D (1)."""
+    return min((pair[side] for pair in pairs), key=lambda one: one.time_per_sample_s).strategy
 
 
 SECTIONS.add("sweeps", Section(sweeps, {"sweep": "All strategies"}), rank=3)

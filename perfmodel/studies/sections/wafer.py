@@ -81,7 +81,7 @@ def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
             figure,
             _line_rate(fabric, [range(fabric.npus)]),
             "simulated; follows from the hot spot" if fabric.grid else "simulated",
-            "consistency" if fabric.grid else "predicted",
+            "consistency" if fabric.grid else "link-rate",
         )
     job = load_workload("gpt-3")
     mesh = shared_topology(BASELINE, setting.protocol)
@@ -146,7 +146,7 @@ def _areas(setting: Setting) -> Iterator[ReproduceRow]:
             + (", a formula chosen by this figure" if first else "; the formula of 250 GB/s/mm"),
             "consistency" if first else "predicted",
             exact=True,
-            others="" if first else "if the logic, under 5 % today, is the least: 5",
+            readings={} if first else {"the logic, under 5 % today, is the least": 5.0},
         )
     yield number(
         "power/share",

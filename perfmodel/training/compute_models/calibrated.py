@@ -7,10 +7,11 @@ other figures, are then predictions. The rates that the scales imply are above t
 they are what the published figures need, not what an NPU can do.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, log
+from types import MappingProxyType
 
 from fred_hw.errors import InputError
 from perfmodel.published import SPEEDUP_C
@@ -98,7 +99,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
         )
     published = SPEEDUP_C[name]
     runs = Runs(name, protocol)
-    scale = _crossing(lambda scale: log(runs.speedup(scale) / published.value))
+    scale = runs.solved_scale()
     identified = not published.rounds(runs.speedup(0.0))
     return Calibration(
         name, scale, runs.speedup(scale), published.value, published.source, identified
@@ -114,10 +115,20 @@ class Runs:
         The workload.
     protocol : str
         One of ``record.PROTOCOL_MODELS``, of the fabrics.
+    others : mapping
+        Topologies in place of the fabrics of some names.
+    npu : Npu or None
+        The roofline; an H100 if None.
     """
 
-    def __init__(self, name: str, protocol: ProtocolModel) -> None:
-        self._workload = load_workload(name)
+    def __init__(
+        self,
+        name: str,
+        protocol: ProtocolModel,
+        others: Mapping[str, Topology] = MappingProxyType({}),
+        npu: Npu | None = None,
+    ) -> None:
+        self._workload, self._others, self._npu = load_workload(name), others, npu or Npu()
         self._protocol: ProtocolModel = protocol
         self._plans: dict[str, Plan] = {}
         self._times_s: dict[tuple[str, float], float] = {}
@@ -125,9 +136,10 @@ class Runs:
     def plan(self, fabric: str) -> Plan:
         """Return the tasks of an iteration on a fabric, made once."""
         if fabric not in self._plans:
-            topology, job = shared_topology(fabric, self._protocol), self._workload
+            job = self._workload
+            topology = self._others.get(fabric) or shared_topology(fabric, self._protocol)
             placed = default_placement(Request.of(topology, job))
-            self._plans[fabric] = Plan(topology, job, placed, Npu())
+            self._plans[fabric] = Plan(topology, job, placed, self._npu)
         return self._plans[fabric]
 
     def iteration(self, fabric: str, scale: float) -> Iteration:
@@ -137,6 +149,11 @@ class Runs:
     def speedup(self, scale: float, fabric: str = FABRIC) -> float:
         """Return the speed-up over the baseline."""
         return self._time_s(BASELINE, scale) / self._time_s(fabric, scale)
+
+    def solved_scale(self) -> float:
+        """Return the scale that gives the published speed-up of FRED-C, or the nearest to it."""
+        published = SPEEDUP_C[self._workload.name].value
+        return _crossing(lambda scale: log(self.speedup(scale) / published))
 
     def _time_s(self, fabric: str, scale: float) -> float:
         key = (fabric, scale)

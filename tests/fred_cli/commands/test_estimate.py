@@ -12,7 +12,7 @@ from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
 from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
-from perfmodel.training.parts import PARTS
+from perfmodel.training.parts import WAITS
 from testbench.collectives.iteration import IterationRun
 from tests.fred_cli.fred import Fred
 
@@ -22,14 +22,16 @@ def test_estimate_says_the_same_to_a_reader(fred: Fred, place: Path) -> None:
     said = fred.json(*arguments, "--timeline", "timeline.json")
     parts = said["compute_s"] + sum(said["exposed_s"].values())
     assert said["iteration_time_s"] == pytest.approx(parts, rel=1e-12)
-    assert set(said["exposed_s"]) == set(PARTS[1:])
+    assert set(said["exposed_s"]) == set(WAITS) and said["rank"] == 0
+    path_s = sum(said["critical_path_s"].values())
+    assert path_s == pytest.approx(said["iteration_time_s"], rel=1e-12)
     assert (said["strategy"], said["compute_model"]) == ("MP2-DP5-PP2", "first-principles")
     assert said["memory_verdict"] == "fits if recomputed"
     events = json.loads((place / "timeline.json").read_text())["traceEvents"]
     assert {event["pid"] for event in events} == set(range(20))
     out = fred.out(*arguments)
     assert f"{said['iteration_time_s'] * 1e3:,.3f} ms" in out
-    assert out.count("exposed ") == 5
+    assert out.count("exposed ") == 6 and "exposed on NPU 0: iteration - compute" in out
 
 
 def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Fred) -> None:

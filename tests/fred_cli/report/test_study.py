@@ -110,13 +110,13 @@ def test_given_strategy_of_few_npus_is_among_all_unless_more_are_asked_for(tmp_p
 
 
 def test_explorer_has_the_parts_that_occur(tmp_path: Path) -> None:
-    usual = ["compute", "mp", "dp", "pp", "weight_streaming", "input_load"]
+    usual = ["compute", "mp", "dp", "pp", "weight_streaming", "input_load", "bubble"]
     plain = explorer({"own": asked(tmp_path).swept})
     assert [part.name for part in plain["parts"]] == usual
     shared = explorer({"own": asked(tmp_path, EXPERTS).swept})
-    assert [part.name for part in shared["parts"]] == [*usual, "ep"]
+    assert [part.name for part in shared["parts"]] == [*usual[:-1], "ep", "bubble"]
     for row in shared["rows"]:
-        assert len(row["parts"]) == 7 and (row["parts"][6] > 0) == ("-EP2" in row["strategy"])
+        assert len(row["parts"]) == 8 and (row["parts"][6] > 0) == ("-EP2" in row["strategy"])
         assert sum(row["parts"]) == pytest.approx(row["ms"], rel=1e-3)
 
 

@@ -106,4 +106,4 @@ def test_streamed_from_a_pool_iterations_end_as_their_traces_do(joined: int) -> 
     stream_s = 3 * 2 * work.network.parameters * (1 if joined else 20) / 256e9
     assert iteration.communication_s["weight_streaming"] >= stream_s
     assert iteration.time_s >= max(stream_s, iteration.busy_s)
-    assert (iteration.parts_s["weight_streaming"] > 0.3 * stream_s) == (not joined)
+    assert (iteration.critical_path_s["weight_streaming"] > 0.3 * stream_s) == (not joined)

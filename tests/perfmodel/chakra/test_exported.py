@@ -18,7 +18,7 @@ from perfmodel.chakra.node import DURATION_NS, Attr, Metadata, Node
 from perfmodel.chakra.traces import trace_path
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
-from perfmodel.training.estimate import simulate
+from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.iteration import Iteration
 from perfmodel.training.request import Request
 from perfmodel.workloads.transformer import transformer
@@ -218,6 +218,50 @@ def test_files_run_as_the_iteration_on_fabrics_of_ours(prefix: Path) -> None:
     for one in found.ranks:
         assert one.overlap_ns <= min(one.compute_ns, one.communication_ns)
         assert one.exposed_communication_ns == one.total_ns - one.compute_ns
+
+
+def test_exposed_time_is_that_of_the_iteration(prefix: Path) -> None:
+    """The rank that ends last waits as long in the traces as in the iteration itself."""
+    fabric = shared_topology("fred-d")
+    found = estimate(Request.of(fabric, FEW_LAYERS, FEW))
+    (traced,) = estimate_traces(str(prefix), ["fred-d"], inputs(prefix))
+    last = max(traced.ranks, key=lambda one: one.total_ns)
+    assert last.rank == found.rank
+    assert last.exposed_communication_ns == pytest.approx(1e9 * found.exposed_s.total_s, abs=10)
+    assert last.compute_ns == pytest.approx(1e9 * found.compute_s, abs=10)
+
+
+def test_with_a_roofline_compute_takes_as_long_as_the_system_says(
+    prefix: Path, tmp_path: Path
+) -> None:
+    traces, iteration = small()
+    by_memory = "roofline-enabled: 1\npeak-perf: 1e9\nlocal-mem-bw: 3000\n"
+    (tmp_path / "system.yaml").write_text(by_memory)
+    (found,) = estimate_traces(str(prefix), ["fred-d"], inputs(prefix))
+    assert "traces that were exported from an iteration are run as its tasks" in (
+        found.provenance.assumptions
+    )
+    for rank in found.ranks:
+        moved = [
+            node.integer("tensor_size")
+            for node in traces.ranks[rank.rank]
+            if node.type == NodeType.COMP_NODE
+        ]
+        assert rank.compute_ns == pytest.approx(sum(moved) / 3000, abs=len(moved))
+    assert found.total_ns > 1e9 * (iteration.time_s - iteration.busy_s)
+
+
+def test_traces_without_operations_do_not_run_with_a_roofline() -> None:
+    def without(node: Node) -> Node:
+        return replace(node, attrs=tuple(one for one in node.attrs if one.name != "num_ops"))
+
+    traces, iteration = small()
+    older = changed(traces, without)
+    assert end_s(older, "fred-d") == iteration.run.time_s
+    files = [(older.metadata, nodes) for nodes in older.ranks]
+    found = exported_of(files, older.groups)
+    assert found
+    assert run_exported(found, shared_topology("fred-d"), roofline_ns=lambda *_: 1) is None
 
 
 def test_others_run_node_by_node(prefix: Path, tmp_path: Path) -> None:

@@ -109,6 +109,31 @@ def test_bytes_are_those_of_the_model() -> None:
         assert reduce.integer("comm_size") == 2 * parameters  # two bytes each
 
 
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize(("name", "strategy"), [STATIONARY, ("resnet-152", "MP1-DP20-PP1")])
+def test_compute_says_its_operations_and_bytes(name: str, strategy: str) -> None:
+    """A backward pass has twice the work of the forward pass; NPUs of a stage share it."""
+    workload = load_workload(name)
+    traces, iteration = made(name, strategy)
+    placement = iteration.placement
+    own = placement.strategy
+    nodes = [
+        node
+        for stage in range(own.pp)
+        for node in traces.ranks[placement.mp_groups(stage)[0][0]]
+        if node.type == NodeType.COMP_NODE
+    ]
+    samples = workload.samples_per_replica
+    operators = [one for layer in workload.network.layers for one in layer.operators]
+    flops = 3 * samples * sum(one.flops for one in operators) / own.mp
+    moved = sum(one.moved_numbers for one in operators) * samples
+    read = sum(one.read_parameters for one in operators) * workload.microbatches
+    found = sum(node.integer("num_ops") for node in nodes)
+    assert found == pytest.approx(flops, rel=1e-6)
+    found = sum(node.integer("tensor_size") for node in nodes)
+    assert found == pytest.approx(3 * 2 * (moved + read) / own.mp, rel=1e-6)
+
+
 def test_npu_that_takes_no_part_has_no_nodes() -> None:
     traces, iteration = made("transformer-17b", "MP2-DP3-PP2")
     assert {rank for rank, nodes in enumerate(traces.ranks) if nodes} == {*iteration.placement.npus}

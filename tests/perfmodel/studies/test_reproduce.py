@@ -120,13 +120,33 @@ def test_classes_are_counted_apart() -> None:
     assert counts["consistency"] == Count(1, 1)
 
 
+def test_readings_have_their_own_verdicts_and_a_band() -> None:
+    row = number(
+        "a", "a figure", FIGURE, 2.0, "made up", reading="this", readings={"low": 1.5, "that": 2.1}
+    )
+    assert [one.ok for one in row.every_reading] == [True, False, True]
+    assert row.every_reading[0].words == "chosen: this"
+    assert (row.band, row.within, row.others) == ((1.5, 2.1), (2, 3), "low 1.5; that 2.1")
+    alone = number("a", "a figure", FIGURE, 2.0, "made up")
+    assert (alone.band, alone.within, alone.others) == (None, (1, 1), "")
+    words = word("a", "a load", Statement("yes", "made up"), "no", "how", readings={"that": "yes"})
+    assert (words.ok, words.band, words.within) == (False, None, (1, 2))
+
+
+def test_rates_of_links_are_a_class_of_their_own() -> None:
+    """They fail only if the simulator is broken, so they count as no predictions."""
+    counts = count(rows_of("bandwidth"))
+    assert counts["link-rate"].ok == counts["link-rate"].rows == 15
+    assert counts["predicted"] == Count(1, 1)  # the two-level ring of FRED-A
+
+
 @pytest.mark.parametrize("kind", ["mp", "dp", "pp"])
 def test_other_placements_of_the_mesh_are_said(kind: str) -> None:
     rows = {row.id: row for row in rows_of("bandwidth")}
     others = rows[f"bandwidth/{kind}/mesh:5x4"].others
-    assert re.fullmatch(r"(\w+ [\d.]+, ){3}\w+ [\d.]+", others)
+    assert re.fullmatch(r"(workers in \w+ [\d.]+; ){3}workers in \w+ [\d.]+", others)
     worst = {"mp": "linear 375", "dp": "blocks 250", "pp": "blocks 375"}[kind]
-    assert worst in others
+    assert f"workers in {worst}" in others
 
 
 def test_equal_halves_on_the_mesh_are_said() -> None:

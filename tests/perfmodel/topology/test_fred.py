@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.collectives.streaming import build_stream
+from perfmodel.network.run import run_collectives
 from perfmodel.published import BISECTION
 from perfmodel.switch_timing.record import load_record
 from perfmodel.topology.fred import FredTopology
@@ -64,10 +66,59 @@ def test_provenance_names_the_record_of_each_switch() -> None:
     assert uses == {"l1-12": "l1_0, l1_1, l1_2", "l1-11": "l1_3, l1_4", "l2-10": "l2"}
 
 
-def test_what_circuits_share_is_assumed_where_switches_reduce() -> None:
+def routed(folder: Path) -> FredTopology:
+    """Return FRED-C with switches that only route."""
+    path = written(
+        folder / "routed.yaml",
+        "kind: fred\nl1:\n"
+        "  - {count: 3, npus: 4, io_controllers: 4, record: l1-12}\n"
+        "  - {count: 2, npus: 4, io_controllers: 3, record: l1-11}\n"
+        "l2_record: l2-10\nl1_l2_bytes_per_s: 12e12\nin_network: false\n",
+    )
+    wafer = parse_topology(str(path))
+    assert isinstance(wafer, FredTopology)
+    return wafer
+
+
+def test_what_circuits_share_is_assumed_where_switches_join_or_fork(tmp_path: Path) -> None:
     at_once = "a switch serves flows of different circuits at once if they share no link"
     assert at_once in fred("d").provenance.assumptions
-    assert at_once not in fred("c").provenance.assumptions
+    assert at_once in fred("c").provenance.assumptions
+    assert at_once not in routed(tmp_path).provenance.assumptions
+
+
+@pytest.mark.parametrize("variant", ["a", "b", "c", "d"])
+def test_switches_of_every_published_variant_fork_multicasts(variant: str) -> None:
+    """All receivers get 3 TB/s of one source, as section 8.1 of the paper has it."""
+    wafer = fred(variant)
+    found = wafer.hops((0,), (1, 2, 5))
+    ends = {wafer.links[link].target for link, _ in found}
+    assert {1, 2, 5} <= ends and len(found) == 6
+    slowest = wafer.links[wafer.link_index[0, wafer.switch_of[0]]].payload_bytes_per_s
+    sent = run_collectives(wafer, "broadcast", 2.0**30, [(0, 1, 2, 3)])
+    assert sent.time_s == pytest.approx(2.0**30 / slowest, rel=0.02)
+
+
+def test_switches_that_only_route_pass_a_multicast_on_between_npus(tmp_path: Path) -> None:
+    wafer = routed(tmp_path)
+    with pytest.raises(ValueError, match=r"has no in-network collectives$"):
+        wafer.hops((0,), (1, 2))
+    assert not wafer.multicast and fred("c").multicast
+    there, here = (
+        run_collectives(one, "broadcast", 2.0**20, [(0, 1, 2, 3)]).time_s
+        for one in (wafer, fred("c"))
+    )
+    assert there > 1.3 * here
+
+
+def test_gradients_are_added_up_by_npus_where_switches_only_fork() -> None:
+    names = {
+        (variant, pattern): build_stream(fred(variant), pattern, [(0, 1, 2, 3)], 1.0).algorithm
+        for variant in "cd"
+        for pattern in ("stream_in", "stream_out")
+    }
+    assert names["c", "stream_in"] == "trees" and names["c", "stream_out"] == "rings"
+    assert names["d", "stream_in"] == names["d", "stream_out"] == "in-network"
 
 
 def test_link_has_the_lesser_efficiency_of_its_ends(

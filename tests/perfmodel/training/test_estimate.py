@@ -145,11 +145,13 @@ def test_batch_without_samples_or_pieces_is_refused(
         with_batch(load_workload("gpt-3"), samples, microbatches)
 
 
-@pytest.mark.parametrize("strategy", ["MP1-DP20-PP1", "MP4-DP5-PP1"])
-def test_share_of_the_peak_is_that_of_the_operations_worked_by_hand(strategy: str) -> None:
-    # 20 NPUs share three passes' worth of operations of all samples.
+@pytest.mark.parametrize(("strategy", "passes"), [("MP1-DP20-PP1", 4), ("MP4-DP5-PP1", 3)])
+def test_share_of_the_peak_is_that_of_the_operations_worked_by_hand(
+    strategy: str, passes: int
+) -> None:
+    # 20 NPUs share three passes' worth of operations of all samples, four if recomputed.
     result = run("fred-d", "transformer-17b", strategy)
-    flops = 3 * load_workload("transformer-17b").network.forward_flops * result.minibatch / 20
+    flops = passes * load_workload("transformer-17b").network.forward_flops * result.minibatch / 20
     assert result.peak_share == pytest.approx(flops / result.busy_s / 989.4e12)
     assert result.peak_share is not None
     assert 0.6 < result.peak_share < EFFICIENCY["matmul"]

@@ -12,7 +12,7 @@ from fred_hw.compiler.placement import Strategy
 from perfmodel.network.fluid.task import Task
 from perfmodel.network.fluid.tasks import Run, Simulation
 from perfmodel.topology.parse import shared_topology
-from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
+from perfmodel.training.graph import PREFETCH, Job, Stage, Work, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import Operations
 from perfmodel.training.parts import PRIORITIES
 from perfmodel.training.placement.place import place
@@ -32,7 +32,7 @@ def layer(name: str = "layer", output: int = 1, parameters: int = 1, reductions:
 def job(strategy: Strategy, microbatches: int = 1, schedule: str = "1f1b") -> Job:
     return Job(
         operations=Operations(FABRIC, place(FABRIC, strategy)),
-        seconds=lambda _: (FORWARD_S, BACKWARD_S),
+        work=lambda _: (Work(FORWARD_S), Work(BACKWARD_S)),
         samples=1.0,
         microbatches=microbatches,
         schedule=schedule,
@@ -261,7 +261,7 @@ def test_stage_has_room_for_the_layer_at_work_and_the_next_one(stages: int) -> N
 def test_streaming_hides_behind_compute_and_compute_behind_streaming(
     seconds: float, bound: str
 ) -> None:
-    one = replace(job(Strategy(1, 20, 1)), seconds=lambda _: (seconds, 2 * seconds))
+    one = replace(job(Strategy(1, 20, 1)), work=lambda _: (Work(seconds), Work(2 * seconds)))
     tasks = streaming_tasks([layer(parameters=10**9)] * 12, 1, 1, one)
     (load,) = one.operations.weights(0, 10**9, 0)
     assert load is not None

@@ -10,6 +10,7 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.published import MESH_LINK_BYTES_PER_S
+from perfmodel.constants import HBM_BYTES
 from perfmodel.published import IO_BYTES_PER_S
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
@@ -18,7 +19,7 @@ from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
-from perfmodel.training.parts import PARTS
+from perfmodel.training.parts import PARTS, WAITS
 from perfmodel.training.placement.place import place
 from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
@@ -31,15 +32,41 @@ SMALL = replace(load_workload("transformer-17b"), network=transformer(10, 4256, 
 
 @cache
 def run(
-    topology: str, workload: str | Workload, strategy: str | None = None, **more: object
+    topology: str,
+    workload: str | Workload,
+    strategy: str | None = None,
+    hbm_bytes: float = HBM_BYTES,
+    **more: object,
 ) -> Iteration:
     job = load_workload(workload) if isinstance(workload, str) else workload
     job = replace(job, **more)
     wanted = Strategy.parse(strategy) if strategy else job.strategy
     fabric = shared_topology(topology, "ideal")
-    return simulate_iteration(
-        fabric, job, default_placement(Request.of(fabric, job, wanted)), Npu()
-    )
+    placed = default_placement(Request.of(fabric, job, wanted))
+    return simulate_iteration(fabric, job, placed, Npu(hbm_bytes=hbm_bytes))
+
+
+def test_activations_that_do_not_fit_are_computed_again_and_communicated_again() -> None:
+    """A backward pass then has three passes' work instead of two, and its messages twice."""
+    job = replace(SMALL, network=transformer(10, 4256, 28, 1024, 50257))
+    need = run("fred-d", job, "MP2-DP5-PP2").memory
+    little = (need.least_bytes + need.total_bytes) / 2
+    again, once = (run("fred-d", job, "MP2-DP5-PP2", size) for size in (little, 1e12))
+    assert again.memory.verdict == "fits if recomputed" and once.memory.verdict == "fits"
+    assert again.busy_s == pytest.approx(once.busy_s * 4 / 3)
+    assert again.communication_s["mp"] == pytest.approx(once.communication_s["mp"] * 3 / 2)
+    assert again.communication_s["pp"] == pytest.approx(once.communication_s["pp"])
+    assert again.time_s > once.time_s
+
+
+@pytest.mark.parametrize("strategy", ["MP1-DP5-PP4", "MP2-DP5-PP2", "MP4-DP5-PP1"])
+@pytest.mark.parametrize("mode", ["stationary", "streaming"])
+def test_less_memory_is_never_faster(mode: str, strategy: str) -> None:
+    times = [
+        run("fred-d", SMALL, strategy, size, mode=mode).time_s
+        for size in (1e13, 8e10, 2e10, 4e9, 1e9, 1e8)
+    ]
+    assert times == sorted(times) and times[0] < times[-1]
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -47,9 +74,11 @@ def run(
 def test_parts_add_up_to_the_iteration(topology: str, workload: str) -> None:
     found = run(topology, workload)
     assert found.time_s == pytest.approx(found.run.time_s, rel=1e-12)
-    assert tuple(found.parts_s) == PARTS and tuple(found.communication_s) == PARTS[1:]
-    assert all(seconds >= 0 for seconds in found.parts_s.values())
-    assert found.busy_s <= found.time_s * (1 + 1e-12)
+    assert tuple(found.critical_path_s) == PARTS and tuple(found.communication_s) == PARTS[1:]
+    assert sum(found.critical_path_s.values()) == pytest.approx(found.time_s, rel=1e-12)
+    assert all(seconds >= 0 for seconds in found.critical_path_s.values())
+    assert all(getattr(found.exposed_s, kind) >= 0 for kind in WAITS)
+    assert found.compute_s <= found.busy_s <= found.time_s * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("strategy", ["MP7-DP1-PP2", "MP1-DP3-PP5", "MP3-DP2-PP3", "MP1-DP1-PP1"])
@@ -74,7 +103,7 @@ def test_overlap_is_never_slower_with_the_compute_of_the_roofline(
 def test_overlap_hides_most_of_the_gradients() -> None:
     whole, hidden = (run("mesh:5x4", "transformer-17b", overlap=on) for on in (False, True))
     assert hidden.time_s < whole.time_s
-    assert hidden.parts_s["dp"] < 0.2 * whole.parts_s["dp"]
+    assert hidden.critical_path_s["dp"] < 0.2 * whole.critical_path_s["dp"]
 
 
 def test_messages_longer_than_compute_leave_less_of_it_on_the_critical_path() -> None:
@@ -82,11 +111,14 @@ def test_messages_longer_than_compute_leave_less_of_it_on_the_critical_path() ->
     found = simulate_iteration(
         fabric, job, default_placement(Request.of(fabric, job, job.strategy)), Npu(), scale=0.01
     )
-    assert found.parts_s["compute"] < found.busy_s < found.time_s
+    assert found.critical_path_s["compute"] < found.busy_s < found.time_s
 
 
 def test_gpipe_and_1f1b_take_about_the_same_time_and_not_the_same_memory() -> None:
-    one, other = (run("fred-d", "transformer-17b", schedule=name) for name in ("gpipe", "1f1b"))
+    ample = 1e12  # nothing is recomputed
+    one, other = (
+        run("fred-d", "transformer-17b", None, ample, schedule=name) for name in ("gpipe", "1f1b")
+    )
     assert one.time_s == pytest.approx(other.time_s, rel=0.02)
     assert one.memory.activations_bytes == pytest.approx(4 * other.memory.activations_bytes)
 
@@ -154,7 +186,7 @@ def test_operations_used_again_change_nothing() -> None:
 def test_one_npu_only_computes_and_loads_its_input() -> None:
     found = run("fred-d", "resnet-152", "MP1-DP1-PP1")
     assert {task.kind for task in found.tasks} == {"compute", "input_load"}
-    assert found.time_s == found.busy_s == pytest.approx(found.parts_s["compute"])
+    assert found.time_s == found.busy_s == pytest.approx(found.critical_path_s["compute"])
 
 
 @pytest.mark.parametrize("workload", ["resnet-152", "transformer-17b"])
@@ -168,8 +200,8 @@ def test_all_reduces_of_a_layer_are_waited_for() -> None:
     found = run("fred-c", "transformer-17b", "MP20-DP1-PP1", microbatches=1)
     layers = 78
     assert sum(task.kind == "mp" for task in found.tasks) == 4 * layers + 2 * 2
-    assert found.parts_s["mp"] == pytest.approx(found.communication_s["mp"])
-    assert found.parts_s["compute"] == pytest.approx(found.busy_s)
+    assert found.critical_path_s["mp"] == pytest.approx(found.communication_s["mp"])
+    assert found.critical_path_s["compute"] == pytest.approx(found.busy_s)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.iteration import Iteration, Plan
 from perfmodel.training.operations import Operations
-from perfmodel.training.parts import PARTS
+from perfmodel.training.parts import PARTS, WAITS
 from perfmodel.training.placement.place import place
 from perfmodel.training.request import Request
 from perfmodel.workloads.layers import Network
@@ -67,7 +67,14 @@ def check_same(few: Iteration, every: Iteration) -> None:
     assert few.busy_s == pytest.approx(every.busy_s, abs=rounding)
     assert few.memory == every.memory
     for part in PARTS:
-        assert few.parts_s[part] == pytest.approx(every.parts_s[part], abs=rounding), part
+        assert few.critical_path_s[part] == pytest.approx(
+            every.critical_path_s[part], abs=rounding
+        ), part
+    assert few.stage == every.stage
+    assert few.compute_s == pytest.approx(every.compute_s, abs=rounding)
+    for part in WAITS:
+        left_s, all_s = getattr(few.exposed_s, part), getattr(every.exposed_s, part)
+        assert left_s == pytest.approx(all_s, abs=rounding), part
     for kind, all_s in every.communication_s.items():
         assert few.communication_s[kind] == pytest.approx(all_s, abs=rounding), kind
 
@@ -104,7 +111,7 @@ def test_microbatches_of_a_stage_repeat(mode: str, strategy: str) -> None:
 def test_what_is_not_sure_is_simulated(changes: dict[str, Any]) -> None:
     """Without back pressure a quick stage gets ahead of a slow one, ever more."""
     few, every = iterations("fred-d", "MP1-DP5-PP4", 70, **changes)
-    assert few.run == every.run and few.parts_s == every.parts_s
+    assert few.run == every.run and few.critical_path_s == every.critical_path_s
 
 
 @pytest.mark.slow

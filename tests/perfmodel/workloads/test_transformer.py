@@ -66,6 +66,34 @@ def test_operators_of_a_layer_worked_by_hand() -> None:
     }
 
 
+def test_causal_attention_counts_all_pairs_of_tokens_or_those_that_are_not_masked() -> None:
+    # h = 2, s = 3: 9 pairs, of which each token sees itself and those before it: 1 + 2 + 3.
+    full, half = (
+        transformer(1, 2, 1, 3, 5, form=Form(causal_half=skips)) for skips in (False, True)
+    )
+    found = [
+        {one.name: one for one in network.layers[1].operators}["attention"]
+        for network in (full, half)
+    ]
+    assert [one.flops for one in found] == [4 * 9 * 2, 4 * 6 * 2]
+    assert found[0].moved_numbers == found[1].moved_numbers
+    assert full.parameters == half.parameters
+    assert full.forward_flops - half.forward_flops == 4 * 3 * 2
+
+
+@pytest.mark.parametrize(("causal", "pairs"), [("full", 64), ("half", 36)])
+def test_files_say_which_scores_are_computed(tmp_path: Path, causal: str, pairs: int) -> None:
+    path = tmp_path / "causal.yaml"
+    path.write_text(
+        "kind: transformer\nlayers: 1\nhidden: 2\nheads: 1\nsequence: 8\nvocabulary: 5\n"
+        "strategy: MP1-DP1-PP1\nmode: stationary\nmicrobatches: 1\nsamples_per_replica: 1\n"
+        f"causal: {causal}\n"
+    )
+    layer = load_workload(str(path)).network.layers[1]
+    (attention,) = (one for one in layer.operators if one.kind == "attention")
+    assert attention.flops == 4 * pairs * 2
+
+
 def test_grouped_queries_and_a_gate_worked_by_hand() -> None:
     # h = 4, two heads of queries and one of keys and values, so k = 2; s = 3, f = 5.
     tiny = transformer(1, 4, 2, 3, 7, key_value_heads=1, feed_forward=5, gated=True, tied=False)
