@@ -1,6 +1,6 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,12 +43,15 @@ class Level:
     fan_in : int
         Switches of the level below that hang on each, the last of which may have fewer.
     bytes_per_s : float
-        Bandwidth of each link from below, each direction [B/s].
+        Bandwidth from each switch below, each direction [B/s].
+    links : int
+        Parallel links that share this bandwidth equally.
     """
 
     switches: tuple[SwitchTiming, ...]
     fan_in: int
     bytes_per_s: float
+    links: int = 1
 
 
 class FredTopology(Topology):
@@ -72,6 +75,9 @@ class FredTopology(Topology):
     endpoint : EndpointTiming or None
         Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
         are free of cost.
+    links_of : callable
+        Returns for the ends of a unicast which of the parallel links it takes, from one switch to
+        the next; without it every unicast takes the first one.
     """
 
     def __init__(
@@ -85,8 +91,9 @@ class FredTopology(Topology):
         link_latency_s: float,
         in_network: bool,
         endpoint: EndpointTiming | None = None,
+        links_of: Callable[[int, int], Sequence[int]] = lambda *_: (),
     ) -> None:
-        self._in_network = in_network
+        self._in_network, self._links_of = in_network, links_of
         self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
         self.multicast = "in-network multicast" if in_network else ""
         self.switch_of = switch_of = dict[int, int]()
@@ -108,11 +115,13 @@ class FredTopology(Topology):
         nodes += [Node(f"io_{i}", "io") for i in range(sum(one.io_controllers for one in l1))]
         links: list[Link] = []
 
-        def connect(a: int, b: int, bytes_per_s: float) -> None:
+        def connect(a: int, b: int, bytes_per_s: float, count: int = 1) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
-            share = _share(ends, endpoint, link_latency_s, bytes_per_s / npu_l1_bytes_per_s)
-            links.append(Link(a, b, bytes_per_s, link_latency_s, share))
-            links.append(Link(b, a, bytes_per_s, link_latency_s, share))
+            each = bytes_per_s / count
+            share = _share(ends, endpoint, link_latency_s, each / npu_l1_bytes_per_s)
+            for _ in range(count):
+                links.append(Link(a, b, each, link_latency_s, share))
+                links.append(Link(b, a, each, link_latency_s, share))
 
         npu, io = 0, len(nodes) - sum(one.io_controllers for one in l1)
         for node, switch in zip(self.l1_nodes, l1, strict=True):
@@ -123,10 +132,10 @@ class FredTopology(Topology):
                 connect(end, node, io_bytes_per_s)
                 switch_of[end] = node
             npu, io = npu + switch.npus, io + switch.io_controllers
-            connect(node, above[node], levels[0].bytes_per_s)
+            connect(node, above[node], levels[0].bytes_per_s, levels[0].links)
         for row, level in zip(self.levels[1:-1], levels[1:], strict=True):
             for node in row:
-                connect(node, above[node], level.bytes_per_s)
+                connect(node, above[node], level.bytes_per_s, level.links)
         self._tree = SwitchTree(above)
         named = {nodes[node].name: timing for node, timing in timings.items()}
         provenance = _provenance(named, endpoint, in_network)
@@ -136,7 +145,7 @@ class FredTopology(Topology):
             self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
 
     def _take(self, timings: Iterable[SwitchTiming], widest_bytes_per_s: float) -> None:
-        """Take from timings, and the widest link between switches, what nodes have no place for."""
+        """Take from timings, and the widest of the levels, what nodes have no place for."""
         every, own = [*timings], next(one for one in self.links if one.source == 0)
         if self.endpoint and not self.in_network:
             # Links of a part of a port are no cycles of an endpoint.
@@ -226,8 +235,14 @@ class FredTopology(Topology):
         hops: list[tuple[int, tuple[int, ...]]] = []
 
         def add(here: int, there: int, before: Sequence[int]) -> int:
-            hops.append((self.link_index[here, there], tuple(before)))
+            index = self.link_index[here, there]
+            if self.nodes[here].kind == self.nodes[there].kind == "switch":
+                index += 2 * next(parallel, 0)  # links of both directions alternate
+            hops.append((index, tuple(before)))
             return len(hops) - 1
+
+        unicast = len(sources) == len(targets) == 1
+        parallel = iter(self._links_of(sources[0], targets[0]) if unicast else ())
 
         arrived: dict[int, list[int]] = {}
         for source in sources:
