@@ -125,7 +125,7 @@ def plane_topology(
         link_latency_s=record.link_cycles / hz,
         in_network=in_network,
         endpoint=endpoint.with_read_ports(wafer.endpoint.read_ports),
-        links_of=(lambda *_: ()) if strategy is None else _routed(wafer, strategy),
+        links_of=None if strategy is None else _routed(wafer, strategy),
     )
 
 

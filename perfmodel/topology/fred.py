@@ -75,9 +75,9 @@ class FredTopology(Topology):
     endpoint : EndpointTiming or None
         Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
         are free of cost.
-    links_of : callable
+    links_of : callable or None
         Returns for the ends of a unicast which of the parallel links it takes, from one switch to
-        the next; without it every unicast takes the first one.
+        the next; with None every unicast takes the first one.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class FredTopology(Topology):
         link_latency_s: float,
         in_network: bool,
         endpoint: EndpointTiming | None = None,
-        links_of: Callable[[int, int], Sequence[int]] = lambda *_: (),
+        links_of: Callable[[int, int], Sequence[int]] | None = None,
     ) -> None:
         self._in_network, self._links_of = in_network, links_of
         self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
@@ -241,8 +241,8 @@ class FredTopology(Topology):
             hops.append((index, tuple(before)))
             return len(hops) - 1
 
-        unicast = len(sources) == len(targets) == 1
-        parallel = iter(self._links_of(sources[0], targets[0]) if unicast else ())
+        chooses = self._links_of if len(sources) == len(targets) == 1 else None
+        parallel = iter(chooses(sources[0], targets[0]) if chooses else ())
 
         arrived: dict[int, list[int]] = {}
         for source in sources:
