@@ -117,11 +117,8 @@ class FredTopology(Topology):
 
         def connect(a: int, b: int, bytes_per_s: float, count: int = 1) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
-            each = bytes_per_s / count
-            share = _share(ends, endpoint, link_latency_s, each / npu_l1_bytes_per_s)
-            for _ in range(count):
-                links.append(Link(a, b, each, link_latency_s, share))
-                links.append(Link(b, a, each, link_latency_s, share))
+            share = _share(ends, endpoint, link_latency_s, bytes_per_s / count / npu_l1_bytes_per_s)
+            links.extend(_both_ways(a, b, bytes_per_s / count, link_latency_s, share) * count)
 
         npu, io = 0, len(nodes) - sum(one.io_controllers for one in l1)
         for node, switch in zip(self.l1_nodes, l1, strict=True):
@@ -292,6 +289,11 @@ def _share(
         return share
     slowest = max(one.record.latency_cycles for one in ends)
     return min(share, endpoint.link_share(link_s, slowest, min(1.0, rate)))
+
+
+def _both_ways(a: int, b: int, bytes_per_s: float, latency_s: float, share: float) -> list[Link]:
+    """Return a link in each direction."""
+    return [Link(*way, bytes_per_s, latency_s, share) for way in ((a, b), (b, a))]
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:
