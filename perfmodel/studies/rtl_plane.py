@@ -13,7 +13,7 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
-from fred_hw.wafer.program import ring_phases
+from fred_hw.wafer.program import compile_strategy, ring_phases
 from fred_hw.wafer.rounds import Round, Rounds
 from fred_hw.wafer.spec import WaferSpec
 from fred_hw.wafer.storage import storage_phases
@@ -83,11 +83,14 @@ def load_plane_cycles(path: Path = SHIPPED_PLANE_CYCLES) -> PlaneRecord:
     return load_model(PlaneRecord, path)
 
 
-def plane_topology(record: PlaneRecord, *, in_network: bool) -> FredTopology:
+def plane_topology(
+    record: PlaneRecord, *, in_network: bool, strategy: str | None = None
+) -> FredTopology:
     """Return one plane of a wafer as the model has it: a link carries a flit per cycle each way.
 
     An I/O controller with an endpoint is as an NPU, behind those of its L1, as the endpoint of both
-    is the same.
+    is the same. With a strategy, unicasts take the links that the compiler gives them, else they
+    share out all links between two switches.
 
     Raises
     ------
@@ -109,19 +112,47 @@ def plane_topology(record: PlaneRecord, *, in_network: bool) -> FredTopology:
         npus, controllers = len(wafer.switches[one].npus), wafer.switches[one].controllers
         counts = (npus + controllers, 0) if ends else (npus, controllers)
         l1.append(L1(*counts, _timing(record, wafer.chiplet(one))))
-    uplinks = {wafer.switches[one].uplinks / wafer.switches[one].uplink_cycles for one in below}
+    uplinks = {(wafer.switches[one].uplinks, wafer.switches[one].uplink_cycles) for one in below}
     if len(uplinks) > 1:
         raise InputError(record.name, "switches", "must have as many uplinks in all L1s")
+    ((links, cycles),) = uplinks
     return FredTopology(
         name=record.name,
         l1=l1,
-        levels=[Level((top,), len(l1), rate * uplinks.pop())],
+        levels=[Level((top,), len(l1), rate * links / cycles, 1 if strategy is None else links)],
         npu_l1_bytes_per_s=rate,
         io_bytes_per_s=rate,
         link_latency_s=record.link_cycles / hz,
         in_network=in_network,
         endpoint=endpoint.with_read_ports(wafer.endpoint.read_ports),
+        links_of=None if strategy is None else _routed(wafer, strategy),
     )
+
+
+def _routed(wafer: WaferSpec, strategy: str) -> Callable[[int, int], Sequence[int]]:
+    """Return what says of two nodes which uplinks a unicast takes from one to the other.
+
+    They are those that the compiler chooses, where endpoints do the phases of a strategy.
+    """
+    flit = wafer.link.data_width // 8
+    program = compile_strategy(wafer, Strategy.parse(strategy), flit, collectives="ring")
+    chiplets, homes = program.plane.chiplets, program.plane.homes
+    address_of = {node: address for address, node in _nodes(wafer).items()}
+
+    def links_of(source: int, target: int) -> list[int]:
+        found: list[int] = []
+        address = address_of[target]
+        chiplet = homes[address_of[source]][0]
+        while chiplet != homes[address][0]:
+            port = program.route(chiplet, address)
+            end = chiplets[chiplet].ends[port]
+            up = wafer.above(chiplets[chiplet].switch) == chiplets[end.number].switch
+            below, place = (chiplets[chiplet], port) if up else (chiplets[end.number], end.port)
+            found.append(place - below.spec.ports + wafer.switches[below.switch].uplinks)
+            chiplet = end.number
+        return found
+
+    return links_of
 
 
 def _timing(record: PlaneRecord, spec: SwitchSpec) -> SwitchTiming:
@@ -137,10 +168,12 @@ def _timing(record: PlaneRecord, spec: SwitchSpec) -> SwitchTiming:
 
 def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
     """Return the cycles of each phase of a record, and those of the model."""
-    topologies = {
-        how: plane_topology(record, in_network=how == "in-network")
-        for how in dict.fromkeys(row.collectives for row in record.rows)
-    }
+
+    @cache
+    def topology_of(collectives: str, strategy: str) -> FredTopology:
+        if collectives == "in-network":
+            return plane_topology(record, in_network=True)
+        return plane_topology(record, in_network=False, strategy=strategy)
 
     def algorithm(row: PlaneRow, pattern: str) -> str:
         does = _BY_ENDPOINTS if row.collectives == "ring" else {}
@@ -149,15 +182,15 @@ def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
     return beside_rtl(
         record,
         lambda row: row.collectives,
-        lambda row: topologies[row.collectives],
+        lambda row: topology_of(row.collectives, row.strategy),
         algorithm,
         groups_in(record.spec),
-        _times_in_rounds(record, topologies),
+        _times_in_rounds(record, topology_of),
     )
 
 
 def _times_in_rounds(
-    record: PlaneRecord, topologies: Mapping[str, FredTopology]
+    record: PlaneRecord, topology_of: Callable[[str, str], FredTopology]
 ) -> Callable[[PlaneRow], float | None]:
     """Return what says of a row its time [s] if the compiler makes its groups take rounds."""
     plane, nodes = Plane(record.spec), _nodes(record.spec)
@@ -184,7 +217,7 @@ def _times_in_rounds(
         reduces = all(len(flow.outputs) == 1 for flow in flows)
         groups = [nodes_first(flow) for flow in flows]
         return rounds_s(
-            topologies[row.collectives],
+            topology_of(row.collectives, row.strategy),
             "reduce" if reduces else "all_reduce",
             row.flits * record.spec.link.data_width / 8,
             groups,

@@ -1,6 +1,6 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,12 +43,15 @@ class Level:
     fan_in : int
         Switches of the level below that hang on each, the last of which may have fewer.
     bytes_per_s : float
-        Bandwidth of each link from below, each direction [B/s].
+        Bandwidth from each switch below, each direction [B/s].
+    links : int
+        Parallel links that share this bandwidth equally.
     """
 
     switches: tuple[SwitchTiming, ...]
     fan_in: int
     bytes_per_s: float
+    links: int = 1
 
 
 class FredTopology(Topology):
@@ -75,6 +78,9 @@ class FredTopology(Topology):
     endpoint : EndpointTiming or None
         Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
         are free of cost.
+    links_of : callable or None
+        Returns for the ends of a unicast which of the parallel links it takes, from one switch to
+        the next; with None every unicast takes the first one.
     """
 
     def __init__(
@@ -89,8 +95,10 @@ class FredTopology(Topology):
         in_network: bool,
         multicast: bool = False,
         endpoint: EndpointTiming | None = None,
+        links_of: Callable[[int, int], Sequence[int]] | None = None,
     ) -> None:
         self._in_network = self.adds = in_network
+        self._links_of = links_of
         forks = in_network or multicast
         self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
         self.multicast = "in-network multicast" if forks else ""
@@ -113,11 +121,10 @@ class FredTopology(Topology):
         nodes += [Node(f"io_{i}", "io") for i in range(sum(one.io_controllers for one in l1))]
         links: list[Link] = []
 
-        def connect(a: int, b: int, bytes_per_s: float) -> None:
+        def connect(a: int, b: int, bytes_per_s: float, count: int = 1) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
-            share = _share(ends, endpoint, link_latency_s, bytes_per_s / npu_l1_bytes_per_s)
-            links.append(Link(a, b, bytes_per_s, link_latency_s, share))
-            links.append(Link(b, a, bytes_per_s, link_latency_s, share))
+            share = _share(ends, endpoint, link_latency_s, bytes_per_s / count / npu_l1_bytes_per_s)
+            links.extend(_both_ways(a, b, bytes_per_s / count, link_latency_s, share) * count)
 
         npu, io = 0, len(nodes) - sum(one.io_controllers for one in l1)
         for node, switch in zip(self.l1_nodes, l1, strict=True):
@@ -128,10 +135,10 @@ class FredTopology(Topology):
                 connect(end, node, io_bytes_per_s)
                 switch_of[end] = node
             npu, io = npu + switch.npus, io + switch.io_controllers
-            connect(node, above[node], levels[0].bytes_per_s)
+            connect(node, above[node], levels[0].bytes_per_s, levels[0].links)
         for row, level in zip(self.levels[1:-1], levels[1:], strict=True):
             for node in row:
-                connect(node, above[node], level.bytes_per_s)
+                connect(node, above[node], level.bytes_per_s, level.links)
         self._tree = SwitchTree(above)
         named = {nodes[node].name: timing for node, timing in timings.items()}
         provenance = _provenance(named, endpoint, forks)
@@ -141,7 +148,7 @@ class FredTopology(Topology):
             self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
 
     def _take(self, timings: Iterable[SwitchTiming], widest_bytes_per_s: float) -> None:
-        """Take from timings, and the widest link between switches, what nodes have no place for."""
+        """Take from timings, and the widest of the levels, what nodes have no place for."""
         every, own = [*timings], next(one for one in self.links if one.source == 0)
         if self.endpoint and not self.in_network:
             # Links of a part of a port are no cycles of an endpoint.
@@ -232,8 +239,14 @@ class FredTopology(Topology):
         hops: list[tuple[int, tuple[int, ...]]] = []
 
         def add(here: int, there: int, before: Sequence[int]) -> int:
-            hops.append((self.link_index[here, there], tuple(before)))
+            index = self.link_index[here, there]
+            if self.nodes[here].kind == self.nodes[there].kind == "switch":
+                index += 2 * next(parallel, 0)  # links of both directions alternate
+            hops.append((index, tuple(before)))
             return len(hops) - 1
+
+        chooses = self._links_of if len(sources) == len(targets) == 1 else None
+        parallel = iter(chooses(sources[0], targets[0]) if chooses else ())
 
         arrived: dict[int, list[int]] = {}
         for source in sources:
@@ -283,6 +296,11 @@ def _share(
         return share
     slowest = max(one.record.latency_cycles for one in ends)
     return min(share, endpoint.link_share(link_s, slowest, min(1.0, rate)))
+
+
+def _both_ways(a: int, b: int, bytes_per_s: float, latency_s: float, share: float) -> list[Link]:
+    """Return a link in each direction."""
+    return [Link(*way, bytes_per_s, latency_s, share) for way in ((a, b), (b, a))]
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:

@@ -122,7 +122,7 @@ class Topology(ABC):
     nodes : sequence of Node
         NPUs first, so that NPU number i is node i.
     links : sequence of Link
-        At most one from a node to another.
+        Those from a node to another; several of them are parallel.
     provenance : Provenance
         Timing records and assumptions in the numbers.
     protocol : str
@@ -209,7 +209,7 @@ class Topology(ABC):
     """What a flit takes through the interconnect of a switch [cycles]."""
 
     single_ports: bool = False
-    """Whether each link is one port or less, so that unicasts alone may be followed by packets."""
+    """Whether nodes are linked by one port or less, so that unicasts alone may go by packets."""
 
     neighbours_matter: bool = False
     """Whether it matters for the time who is next to whom, so that placements are searched."""
@@ -306,8 +306,11 @@ class Topology(ABC):
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:
-        """Index of the link between two nodes."""
-        return {(link.source, link.target): i for i, link in enumerate(self.links)}
+        """Index of the link between two nodes, the first of several."""
+        found: dict[tuple[int, int], int] = {}
+        for index, link in enumerate(self.links):
+            found.setdefault((link.source, link.target), index)
+        return found
 
     @cached_property
     def node_index(self) -> dict[str, int]:

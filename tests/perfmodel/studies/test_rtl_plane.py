@@ -1,6 +1,7 @@
 """Tests of perfmodel.studies.rtl_plane: the model of a plane is held against cycles of the RTL."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.storage import storage_phases
-from perfmodel.studies.rtl import groups_of, summaries
+from perfmodel.studies.rtl import RtlRow, groups_of, summaries
 from perfmodel.studies.rtl_plane import (
     groups_in,
     load_plane_cycles,
@@ -178,11 +179,42 @@ def test_drawn_strategies_are_of_all_kinds() -> None:
     assert draw(1) == SAMPLE != draw(2)
 
 
-def test_rings_that_meet_on_a_switch_do_not_share_a_link() -> None:
-    """Rings of five took 6,032 cycles for 1,500 flits when two of them shared a link."""
-    rows = load_plane_cycles(RECORDS / "wafer-20-sampled.json").rows
-    cycles = {(row.strategy, row.phase, row.collectives, row.flits): row.cycles for row in rows}
-    assert cycles["MP5-DP1-PP4", "mp_all_reduce", "ring", 1500] < 4_200
+def measured(
+    folder: Path, strategy: str, cycles: Mapping[tuple[str, int], int]
+) -> tuple[RtlRow, ...]:
+    """Return cycles by phase and flits, by endpoints, compared with the model."""
+    data = shipped("wafer-20")
+    row = {"strategy": strategy, "collectives": "ring"}
+    data["rows"] = [
+        {**row, "phase": phase, "flits": flits, "cycles": found}
+        for (phase, flits), found in cycles.items()
+    ]
+    return plane_beside_rtl(load_plane_cycles(written(folder / "cycles.json", data)))
+
+
+RINGS_OF_FIVE = {1024: (3_776, 4_220), 1500: (4_016, 6_032), 2048: (6_272, 8_056)}
+"""Cycles in RTL by flits, with routes of the strategy and with default ones (decision 0081): two
+rings that meet on an L1 have a link each, or share one."""
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_the_model_has_the_links_that_rings_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
+) -> None:
+    """With all links for both rings it would take a third less than the RTL with default routes."""
+    if shares:
+        monkeypatch.setattr("fred_hw.wafer.program.shared_out", lambda *_: {})
+    cycles = {("mp_all_reduce", flits): rtl[shares] for flits, rtl in RINGS_OF_FIVE.items()}
+    rows = measured(tmp_path, "MP5-DP2-PP2", cycles)
+    assert [abs(row.error) < 0.02 for row in rows] == [True] * 3
+
+
+def test_the_model_knows_where_two_unicasts_share_a_link(tmp_path: Path) -> None:
+    """All-to-alls of five experts: in the last two of four turns two NPUs need the same link."""
+    rtl = {1: 9_948, 2: 9_952, 3: 19_732, 4: 19_724}
+    cycles = {(f"ep_all_to_all_{turn}", 8192): found for turn, found in rtl.items()}
+    rows = measured(tmp_path, "MP1-DP20-PP1-EP5", cycles)
+    assert all(row.ok for row in rows), rows
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from perfmodel.collectives.streaming import build_stream
 from perfmodel.network.run import run_collectives
 from perfmodel.published import BISECTION
 from perfmodel.switch_timing.record import load_record
-from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.fred import L1, FredTopology, Level
 from perfmodel.topology.parse import parse_topology
 from tests.records import shipped
 from tests.written import written
@@ -41,6 +42,39 @@ def test_published_variant(variant: str, uplink: float, in_network: bool) -> Non
     up = wafer.links[wafer.link_index[wafer.l1_nodes[4], wafer.top_node]]
     assert (up.bytes_per_s, up.latency_s) == (uplink, 20e-9)
     assert wafer.links[wafer.link_index[0, wafer.l1_nodes[0]]].bytes_per_s == 3e12
+
+
+def test_unicasts_choose_one_of_parallel_links() -> None:
+    """Two links up from each L1, of half the bandwidth each; NPUs 0 and 3 take the second one."""
+    l1 = [L1(2, 0, load_record("l1-12"))] * 2
+
+    def made(**how: Any) -> FredTopology:
+        return FredTopology(
+            name="own",
+            l1=l1,
+            levels=[Level((load_record("l2-10"),), 2, 6e12, links=2)],
+            npu_l1_bytes_per_s=3e12,
+            io_bytes_per_s=3e12,
+            link_latency_s=0.0,
+            in_network=False,
+            **how,
+        )
+
+    wafer = made(links_of=lambda source, target: (int(source in (0, 3)), int(target == 3)))
+    up, down = (4, 6), (6, 5)
+    first = [wafer.link_index[ends] for ends in (up, down)]
+    between = [one for one in wafer.links if (one.source, one.target) == up]
+    assert [one.bytes_per_s for one in between] == [3e12, 3e12]
+
+    def taken(wafer: FredTopology, source: int, target: int) -> list[int]:
+        (_, *found, _) = (link for link, _ in wafer.hops((source,), (target,)))
+        assert [(wafer.links[one].source, wafer.links[one].target) for one in found] == [up, down]
+        return [one - other for one, other in zip(found, first, strict=True)]
+
+    assert taken(wafer, 0, 2) == [2, 0] and taken(wafer, 1, 3) == [0, 2]
+    assert taken(wafer, 0, 3) == [2, 2] and taken(wafer, 1, 2) == [0, 0]
+    assert len(wafer.hops((0,), (1,))) == 2, "in one L1 there is nothing to choose"
+    assert taken(made(), 0, 3) == [0, 0]
 
 
 def test_npus_are_numbered_switch_by_switch() -> None:
