@@ -211,22 +211,23 @@ def run_exported(
                 tasks.append(_task("pp", marks.stage, waits, (last,)))
         places[number] = len(tasks)
         if not marks.role:
-            compute_s = marks.exact
-            if roofline_ns:
-                if marks.needs is None:
-                    return None
-                compute_s = 1e-9 * roofline_ns(*marks.needs)
-            profile, kind = Profile(compute_s), "compute"
+            profile, kind = _compute(marks, roofline_ns), "compute"
         else:
             what = (marks.role, marks.pattern, marks.stage, marks.exact, marks.to_stage)
-            found, kind = operations.communication(*what), ROLES[marks.role].kind
-            if found is None:
-                return None
-            profile = found
+            profile, kind = operations.communication(*what), ROLES[marks.role].kind
+        if profile is None:
+            return None
         tasks.append(_task(kind, marks.stage, profile, tuple(sorted(after)), marks.effort))
     run = Simulation(tasks, operations.capacities).run()
     spans = tuple(_spans(rank, places, run) for rank in exported.ranks)
     return ExportedRun(spans, (*operations.assumptions, operations.storage))
+
+
+def _compute(marks: _Marks, roofline_ns: Callable[[int, int], int] | None) -> Profile | None:
+    """Return compute of a task; None if a roofline needs what its nodes do not say."""
+    if roofline_ns is None:
+        return Profile(marks.exact)
+    return None if marks.needs is None else Profile(1e-9 * roofline_ns(*marks.needs))
 
 
 def _task(

@@ -220,13 +220,9 @@ def number(
         The figure by other readings.
     """
     shown = figure.value / unit
-    rule, tolerance = f"{TOLERANCE:.0%}", TOLERANCE
+    rule, tolerance = _tolerance(figure, exact=exact)
     if isinstance(figure, Derived):
         evidence = "derived"
-    elif exact and not figure.about:
-        rule, tolerance = "last digit", figure.last_digit / figure.value
-    elif figure.about:
-        rule, tolerance = f"about, {ABOUT:.0%}", ABOUT
     printed = None if evidence == "derived" else shown
 
     def ok(value: float) -> bool:
@@ -248,6 +244,16 @@ def number(
         readings=tuple(Reading(words, one, ok(one)) for words, one in readings.items()),
         source=figure.source,
     )
+
+
+def _tolerance(figure: Published | Derived, *, exact: bool) -> tuple[str, float]:
+    """Return the rule of tolerances that holds for a figure, and how far ours may be off."""
+    if not isinstance(figure, Derived):
+        if figure.about:
+            return f"about, {ABOUT:.0%}", ABOUT
+        if exact:
+            return "last digit", figure.last_digit / figure.value
+    return f"{TOLERANCE:.0%}", TOLERANCE
 
 
 def spread(

@@ -1,6 +1,6 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -99,9 +99,8 @@ class FredTopology(Topology):
     ) -> None:
         self._in_network = self.adds = in_network
         self._links_of = links_of
-        forks = in_network or multicast
         self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
-        self.multicast = "in-network multicast" if forks else ""
+        self.multicast = "in-network multicast" if in_network or multicast else ""
         self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
@@ -141,15 +140,15 @@ class FredTopology(Topology):
                 connect(node, above[node], level.bytes_per_s, level.links)
         self._tree = SwitchTree(above)
         named = {nodes[node].name: timing for node, timing in timings.items()}
-        provenance = _provenance(named, endpoint, forks)
+        provenance = _provenance(named, endpoint, bool(self.multicast))
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
-        self._take(timings.values(), max(one.bytes_per_s for one in levels))
-        if forks:
-            self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
+        self._take(timings, max(one.bytes_per_s for one in levels))
 
-    def _take(self, timings: Iterable[SwitchTiming], widest_bytes_per_s: float) -> None:
-        """Take from timings, and the widest of the levels, what nodes have no place for."""
-        every, own = [*timings], next(one for one in self.links if one.source == 0)
+    def _take(self, timings: Mapping[int, SwitchTiming], widest_bytes_per_s: float) -> None:
+        """Take from timings, and the widest link between switches, what nodes have no place for."""
+        every, own = [*timings.values()], next(one for one in self.links if one.source == 0)
+        if self.multicast:
+            self.interconnects = self._insides(timings, own.bytes_per_s)
         if self.endpoint and not self.in_network:
             # Links of a part of a port are no cycles of an endpoint.
             narrow = widest_bytes_per_s <= own.bytes_per_s

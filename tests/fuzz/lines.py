@@ -204,7 +204,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "sim": (("--test",), ("--set", "--level", "--seed", "--waves", "--output")),
-    "reproduce": (("--section",), ("--compute", "--algorithm", "--protocol")),
+    "reproduce": (("--section",), ("--compute", "--algorithm", "--protocol", "--readings")),
     "schema": ((), ("--output",)),
     "completion": ((), ()),
 }

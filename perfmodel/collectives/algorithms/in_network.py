@@ -1,4 +1,4 @@
-"""Collectives inside the switches, the algorithm of FRED-B and FRED-D, and multicast trees."""
+"""Collectives inside the switches, the algorithm of FRED-B and D, and multicast trees."""
 
 from collections.abc import Sequence
 
@@ -64,7 +64,7 @@ ALGORITHMS.add(
         lambda topology, _: topology.multicast,
         multicast,
         ("broadcast",),
-        needs="a mesh or switches with in-network collectives",
+        needs="a mesh or switches that fork multicasts",
         fits=lambda topology, _: bool(topology.multicast),
         preference={"broadcast": 5},
         assumptions=lambda topology: topology.fork_assumptions,

@@ -58,7 +58,8 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
             f"{how}, solved from this figure" if model.fitted else how,
             "calibrated" if FABRIC in model.chosen_by else "predicted",
         )
-        routed = _routed(name, setting) if name == "gpt-3" and model.fitted else None
+        reads = name == "gpt-3" and model.fitted and setting.algorithm == Setting().algorithm
+        routed = _routed(name, setting) if reads else None
         yield _fred_d(name, ratio["fred-d"], setting, how, routed)
         yield word(
             f"speedup/{name}/order",

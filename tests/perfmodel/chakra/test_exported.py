@@ -9,7 +9,7 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from perfmodel.astra.estimate import Inputs, JobRequest, estimate_jobs, estimate_traces
-from perfmodel.chakra.exported import exported_of, load_exported, run_exported
+from perfmodel.chakra.exported import ExportedRun, exported_of, load_exported, run_exported
 from perfmodel.chakra.files import write
 from perfmodel.chakra.iteration import Traces, iteration_traces
 from perfmodel.chakra.kinds import NodeType
@@ -49,12 +49,22 @@ def made(
 small = cache(lambda: made("fred-d", FEW_LAYERS, FEW))
 
 
-def end_s(traces: Traces, name: str, memory: MemoryFile | None = None) -> float | None:
-    """Return when the traces end as an iteration; None if they are of none."""
+def ran(traces: Traces, name: str, memory: MemoryFile | None = None) -> ExportedRun | None:
+    """Return the run of traces as an iteration; None if they are of none."""
     files = [(traces.metadata, nodes) for nodes in traces.ranks]
     found = exported_of(files, traces.groups)
-    run = found and run_exported(found, shared_topology(name), memory=memory)
-    return run and max(end for rank in run.spans for part in rank for _, end in part)
+    return found and run_exported(found, shared_topology(name), memory=memory)
+
+
+def ends_s(run: ExportedRun) -> list[float]:
+    """Return when each NPU ends."""
+    return [max((end for part in rank for _, end in part), default=0.0) for rank in run.spans]
+
+
+def end_s(traces: Traces, name: str, memory: MemoryFile | None = None) -> float | None:
+    """Return when the traces end as an iteration; None if they are of none."""
+    run = ran(traces, name, memory)
+    return run and max(ends_s(run))
 
 
 @pytest.mark.slow
@@ -77,8 +87,18 @@ def test_traces_end_where_the_iteration_does(
     name: str, workload: str, strategy: str, microbatches: int | None
 ) -> None:
     traces, iteration = made(name, workload, strategy, microbatches)
-    assert end_s(traces, name) == iteration.run.time_s
+    run = ran(traces, name)
+    assert run is not None and max(ends_s(run)) == iteration.run.time_s
     assert round(1e9 * iteration.time_s) == round(1e9 * iteration.run.time_s)
+    # The NPU of the estimate is the first that ends last, and is exposed for as long.
+    rank = ends_s(run).index(iteration.run.time_s)
+    assert rank == min(
+        npu for group in iteration.placement.mp_groups(iteration.stage) for npu in group
+    )
+    compute_s = sum(end - start for start, end in run.spans[rank][0])
+    assert iteration.compute_s == pytest.approx(compute_s, rel=1e-9)
+    exposed_s = iteration.run.time_s - compute_s
+    assert iteration.exposed_s.total_s == pytest.approx(exposed_s, rel=1e-9)
 
 
 def test_waits_for_acks_and_storage_are_marked() -> None:

@@ -130,7 +130,7 @@ def test_contribution_added_twice_is_noticed() -> None:
 
 
 def test_sending_nothing_is_noticed() -> None:
-    good = schedule(pattern="broadcast")
+    good = build_schedule(shared_topology("fred-a"), "broadcast", [range(20)], 1e6, "ring")
     broken = replace(good, messages=good.messages[1:])
     message = r"^transfer 0 must send complete data, but sends nothing at NPU 1, shard 0$"
     with pytest.raises(ValueError, match=message):

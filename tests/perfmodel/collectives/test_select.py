@@ -1,6 +1,7 @@
 """Tests of perfmodel.collectives.select."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_chunk_rule(size_bytes: float, piece: float) -> None:
         ("fred-c", "all_reduce", [[0, 1, 2, 3]], "ring"),
         ("fred-c", "all_reduce", [[0, 4, 8]], "ring"),
         ("fred-c", "all_reduce", [[0, 1, 4, 5], [2, 3]], "two-level ring and ring"),
-        ("fred-a", "broadcast", [range(20)], "chain"),
+        ("fred-a", "broadcast", [range(20)], "in-network multicast"),
         ("fred-b", "all_reduce", [range(20)], "in-network"),
         ("fred-d", "broadcast", [[3, 9]], "in-network multicast"),
         ("fred-d", "reduce", [range(20)], "in-network"),
@@ -140,16 +141,6 @@ def test_a_root_may_be_a_member_of_another_group(topology: str, pattern: str) ->
             ),
         ),
         (
-            "fred-c",
-            "broadcast",
-            "multicast",
-            20,
-            (
-                "algorithm: must have a mesh or switches with in-network collectives, "
-                "not multicast for 20 NPUs of fred-c"
-            ),
-        ),
-        (
             "mesh:32x32",
             "all_to_all",
             "direct",
@@ -166,3 +157,10 @@ def test_algorithm_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
         build_schedule(parse_topology(topology), pattern, [range(members)], 1.0, algorithm)
+
+
+def test_multicast_is_refused_where_nothing_forks() -> None:
+    torus = parse_topology(str(Path(__file__).parents[3] / "examples/torus-64.yaml"))
+    message = "must have a mesh or switches that fork multicasts, not multicast for 20 NPUs of"
+    with pytest.raises(InputError, match=message):
+        build_schedule(torus, "broadcast", [range(20)], 1.0, "multicast")

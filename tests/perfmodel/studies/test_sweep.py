@@ -117,8 +117,8 @@ def test_what_does_not_fit_the_memory_is_estimated_and_says_so(tmp_path: Path) -
         "weights do not fit",
         "fits",
     ]
-    times = {row.estimate.iteration_time_s for row in rows if row.estimate}
-    assert len(times) == 1
+    times = [row.estimate.iteration_time_s for row in rows if row.estimate]
+    assert times[0] > times[1]  # what does not fit is recomputed
 
 
 def test_all_strategies_are_those_of_the_smallest_topology(tmp_path: Path) -> None:
