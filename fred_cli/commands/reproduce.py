@@ -1,5 +1,6 @@
 """`fred reproduce`."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
     ListingOption,
+    OutputPath,
     algorithm_option,
     as_json_option,
     compute_option,
@@ -18,7 +20,7 @@ from fred_cli.options import (
     protocol_option,
     refuse_given,
 )
-from fred_cli.output import option_names, say_json
+from fred_cli.output import need_plotly, option_names, say_json, write_given
 from fred_cli.progress import progress
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -47,6 +49,12 @@ def _sections() -> str:
     is_flag=True,
     help="Instead: phases in RTL of switches and endpoints, and the model beside them.",
 )
+@click.option(
+    "--chart",
+    type=OutputPath(),
+    metavar="FILE.html",
+    help="Chart of the --section, of those that have one.",
+)
 @compute_option("calibrated")
 @algorithm_option
 @protocol_option
@@ -55,6 +63,7 @@ def _sections() -> str:
 def command(
     sections: tuple[str, ...],
     rtl: bool,
+    chart: Path | None,
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -73,14 +82,16 @@ def command(
     for name in sections:
         if name not in SECTIONS:
             raise InputError("--section", "", not_one_of(name, SECTIONS))
+    draw = _chart_of(sections) if chart else None
     moved = protocol != "ideal"
     with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):
         compute_model(compute)
         setting = Setting(protocol or "measured", compute, algorithm)
         chosen = sections or None
         rows = reproduce_both(chosen, setting) if moved else tuple(run(chosen, setting))
+        drawn = draw(setting) if draw else ""
     columns = columns_of(moved=moved)
-    columns.write(rows, csv_file)
+    write_given({csv_file: lambda: columns.csv(rows), chart: lambda: drawn})
     counts = count(rows)
     told = identified(rows, setting)
     if as_json:
@@ -103,13 +114,26 @@ def command(
         print(f"beside them, and no evidence: {rest}")
 
 
+def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
+    """Return what draws the page with the chart of the one section that was asked for."""
+    need_plotly()
+    from fred_cli.drawings.chart import page
+    from fred_cli.drawings.sections import CHARTS
+
+    if len(sections) != 1 or sections[0] not in CHARTS:
+        message = f"must be one of {', '.join(CHARTS)}, given once, with --chart"
+        raise InputError("--section", "", f"{message}, not {', '.join(sections) or 'all'}")
+    name = sections[0]
+    return lambda setting: page(f"fred reproduce --section {name}", CHARTS[name](setting))
+
+
 def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     """Print what the shipped records of wafers and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
     from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
 
-    names = ("sections", "compute", "algorithm", "protocol")
+    names = ("sections", "chart", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
     every = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]
     COLUMNS.write([row for one in every for row in one.rows], csv_file)

@@ -1,7 +1,9 @@
 """Tests of `fred reproduce`."""
 
 import csv
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,26 @@ def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Fred) -> None:
     found = {row["id"]: row for row in said["rows"]}
     assert found["speedup/resnet-152/fred-c"]["how"] == "simulated, compute weights"
     assert found["speedup/resnet-152/fred-c"]["ok"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("section", "panels"), [("libra", 6), ("wires", 1)])
+def test_section_with_a_chart(section: str, panels: int, fred: Fred, place: Path) -> None:
+    arguments = ("reproduce", "--section", section, "--protocol", "ideal", "--chart", "c.html")
+    fred.json(*arguments)
+    page = (place / "c.html").read_text()
+    found = [json.loads(one) for one in re.findall(r"application/json\">(.*?)</script>", page)]
+    assert len(found) == panels
+    assert all(len(trace["x"]) == len(trace["y"]) for one in found for trace in one["data"])
+
+
+@pytest.mark.parametrize("sections", [(), ("wafer",), ("libra", "wires")])
+def test_chart_needs_one_section_that_has_one(
+    sections: tuple[str, ...], refused: Callable[..., str]
+) -> None:
+    words = [word for name in sections for word in ("--section", name)]
+    said = refused("reproduce", *words, "--chart", "c.html")
+    given = ", ".join(sections) or "all"
+    assert said == (
+        f"error: --section: must be one of libra, wires, given once, with --chart, not {given}"
+    )
