@@ -196,8 +196,8 @@ def problem_of(
         A constraint is malformed, or the objective needs prices that are not there.
     """
     costs = cost_per_byte_per_s(dimensions) if priced else None
-    if objective == "time_x_cost" and costs is None:
-        message = "must be time without prices, not time_x_cost"
+    if objective == "time_x_cost" and (costs is None or min(costs) <= 0):
+        message = "must be time unless all dimensions have prices above 0, not time_x_cost"
         raise InputError(source, "objective", message)
     names = names_of(costs, len(dimensions))
     found: list[Constraint] = []

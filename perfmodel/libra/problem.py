@@ -118,32 +118,33 @@ class Problem:
         Raises
         ------
         InputError
-            The constraints conflict, or leave the bandwidths without a bound that an optimum needs.
+            The constraints conflict, or leave the bandwidths without a bound that an optimum needs;
+            or nothing takes time.
         """
+        if not any(one.compute_s or one.collectives for one in self.workloads):
+            message = "must have compute, or collectives of groups of 2 or more NPUs, not neither"
+            raise InputError(self.source, "workloads", message)
         assert self.centre
+        if self.objective == "time_x_cost":
+            if all(one.bound == 0 if one.equal else one.bound >= 0 for one in self.constraints):
+                message = "must keep the total from falling to 0 with time_x_cost, as total = 500"
+                raise InputError(self.source, self.field, message)
+            return  # the cost bounds all bandwidths
+        if free := [f"b{i}" for i, value in enumerate(self._ray()) if value > _SOME]:
+            message = f"must bound every bandwidth from above, not leave {', '.join(free)} free"
+            raise InputError(self.source, self.field, message)
+
+    def _ray(self) -> tuple[float, ...]:
+        """Return a direction in which bandwidths may grow for ever, of all that may do so."""
         ray = ConeProgram([-1.0] * self.dimensions)
         for i in range(self.dimensions):
             ray.bound(_unit(i, self.dimensions), 1.0)
             ray.bound(_unit(i, self.dimensions, -1.0), 0.0)
         for factors, _, equal in self.rows:
             ray.bound(factors, 0.0, equal=equal)
-        product = self.objective == "time_x_cost"
-        if product and self.costs is not None:
-            largest = max(self.costs) or 1.0
-            ray.bound([one / largest for one in self.costs], 0.0)
         found = ray.solve()
         assert found is not None  # 0 is a solution
-        if free := [f"b{i}" for i, value in enumerate(found.values) if value > _SOME]:
-            message = f"must bound every bandwidth from above, not leave {', '.join(free)} free"
-            raise InputError(self.source, self.field, message)
-        if product and all(
-            one.bound == 0 if one.equal else one.bound >= 0 for one in self.constraints
-        ):
-            message = (
-                "must keep the total from falling to 0, which time_x_cost would have it do; "
-                "such as total = 500"
-            )
-            raise InputError(self.source, self.field, message)
+        return found.values
 
     def _widest(self, places: Iterable[int]) -> tuple[float, ...] | None:
         """Return scaled bandwidths of which the least in use is largest, or None.

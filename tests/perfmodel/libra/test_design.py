@@ -92,8 +92,13 @@ def test_bad_constraint_is_refused(tmp_path: Path) -> None:
 
 def test_product_needs_prices(tmp_path: Path) -> None:
     free = [{"block": "ring", "npus": npus} for npus in (4, 8, 4, 32)]
+    unpaid = load_design(changed(tmp_path, "dimensions", 2, "link", to=0.0))
+    with pytest.raises(InputError, match=r"^d: objective: must be time unless all dimensions"):
+        unpaid.model_copy(update={"objective": "time_x_cost"}).problem("d")
     file = load_design(changed(tmp_path, "dimensions", to=free))
     with_product = file.model_copy(update={"objective": "time_x_cost"})
     assert file.problem("d").costs is None
-    with pytest.raises(InputError, match=r"^d: objective: must be time without prices, not "):
+    with pytest.raises(
+        InputError, match=r"^d: objective: must be time unless all dimensions have prices"
+    ):
         with_product.problem("d")

@@ -76,3 +76,10 @@ def test_unused_dimension_may_be_without_bandwidth() -> None:
     problem(["total = 10", "b2 = 0"]).check()
     with pytest.raises(InputError, match=r"conflict: 'b1 = 0'$"):
         problem(["total = 10", "b1 = 0"]).check()
+
+
+@pytest.mark.parametrize("objective", ["time", "time_x_cost"])
+def test_something_must_take_time(objective: str) -> None:
+    idle = (Workload("idle", 0.0, ()),)
+    with pytest.raises(InputError, match=r"^d\.yaml: workloads: must have compute, or collectives"):
+        problem(["total = 5"], objective, idle).check()
