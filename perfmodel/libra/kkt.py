@@ -27,8 +27,13 @@ class Multipliers:
     floors: tuple[float, ...]
 
 
-def kkt_residual(problem: Problem, bytes_per_s: Sequence[float], given: Multipliers) -> float:
+def kkt_residual(
+    problem: Problem, bytes_per_s: Sequence[float], given: Multipliers, per_cost: float = 0.0
+) -> float:
     """Return by how much the worst of the conditions is missed, as a share of the value.
+
+    The value is log(time) + ``per_cost`` x cost: the product of time and cost has the same slopes
+    with 1 / cost there.
 
     The conditions are worked out from the problem, whatever found the allocation: no small change
     of a bandwidth by a share of itself lowers the value (stationarity), only the slowest dimensions
@@ -40,9 +45,9 @@ def kkt_residual(problem: Problem, bytes_per_s: Sequence[float], given: Multipli
         scaled[i] * (sum(row * factors[i] for row, (factors, *_) in _pairs(problem, given)) - floor)
         for i, floor in enumerate(given.floors)
     ]
-    if problem.objective == "time_x_cost" and problem.costs and (cost := problem.cost(bytes_per_s)):
+    if problem.costs:
         slopes = [
-            slope + price * rate / cost
+            slope + per_cost * price * rate
             for slope, price, rate in zip(slopes, problem.costs, bytes_per_s, strict=True)
         ]
     missed = [abs(floor * rate) for floor, rate in zip(given.floors, scaled, strict=True)]

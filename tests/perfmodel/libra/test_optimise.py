@@ -1,6 +1,8 @@
 """Tests of perfmodel.libra.optimise."""
 
+import random
 from dataclasses import replace
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,31 @@ def test_more_bytes_or_less_bandwidth_scale_the_optimum(
     assert more.time_s == pytest.approx(base.time_s * factor, rel=1e-4)
     assert wide.time_s == pytest.approx(base.time_s / factor, rel=1e-4)
     assert more.value == pytest.approx(base.value * factor, rel=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(_SENT, _SENT, _SENT), min_size=1, max_size=4),
+    st.floats(0, 100),
+    st.sampled_from(OBJECTIVES),
+    st.integers(0, 1000),
+)
+def test_no_feasible_change_is_better(
+    sent: list[tuple[float, float, float]], compute_s: float, objective: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+    dimensions = tuple(Dimension("ring", 4, price * 1e-9) for price in (1, 2, 5))
+    work = Workload("w", compute_s, tuple(sent))
+    texts = ["total = 300", "b0 >= b1", "b2 <= 150"]
+    given_problem = problem_of(dimensions, [work], texts, objective, "t", priced=True)
+    found = optimise(given_problem)
+    assert found.kkt_residual is not None and found.kkt_residual < 1e-4
+    for _ in range(100):
+        size = 10 ** rng.uniform(-5, 0)
+        moved = [rate * exp(rng.gauss(0, size)) for rate in found.bytes_per_s]
+        moved = [rate * 300 * GB / sum(moved) for rate in moved]
+        if moved[0] >= moved[1] and moved[2] <= 150 * GB:
+            assert given_problem.value(moved) >= found.value * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("starts", [0, True])
