@@ -53,22 +53,26 @@ def _lines(title: str, values: Mapping[str, Sequence[float]]) -> Panel:
 
 
 def _wires(setting: Setting) -> str:
-    """Draw exposed communication of fabrics that have the same wires."""
-    found = {name: compared(name, setting.protocol) for name in WORKLOADS}
-    names = list(next(iter(found.values())))
-    shown = {kind: [1e3 * splits[kind].exposed_s() for splits in found.values()] for kind in names}
+    """Draw exposed communication of fabrics that have the same wires, FRED-D being 1."""
+    found: dict[str, dict[str, float]] = {}
+    for workload in WORKLOADS:
+        times = {
+            kind: one.exposed_s() for kind, one in compared(workload, setting.protocol).items()
+        }
+        first = next(iter(times.values()))
+        found[workload] = {kind: time_s / first for kind, time_s in times.items()}
+    kinds = list(found[WORKLOADS[0]])
     data = [
-        bars(kind, colour, WORKLOADS, values)
-        for (kind, values), colour in zip(shown.items(), _FABRICS, strict=True)
+        bars(kind, colour, WORKLOADS, [one[kind] for one in found.values()])
+        for kind, colour in zip(kinds, _FABRICS, strict=True)
     ]
     words = [
-        f"{name}: "
-        + ", ".join(f"{kind} {1e3 * one.exposed_s():.4g} ms" for kind, one in splits.items())
-        for name, splits in found.items()
+        f"{name}: " + ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items())
+        for name, shares in found.items()
     ]
-    layout = {"barmode": "group", "yaxis": {"title": {"text": "ms"}, "type": "log"}}
+    layout = {"barmode": "group", "yaxis": {"title": {"text": "of that on FRED-D"}}}
     panel = Panel("Exposed communication of an iteration", data, layout, "; ".join(words))
-    return chart("chart-wires", [panel], [*zip(names, _FABRICS, strict=True)])
+    return chart("chart-wires", [panel], [*zip(kinds, _FABRICS, strict=True)])
 
 
 CHARTS: Mapping[str, Callable[[Setting], str]] = {"libra": _budgets, "wires": _wires}
