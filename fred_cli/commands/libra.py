@@ -74,7 +74,7 @@ def command(
     if design is None:
         dimensions, problem = _of_files(*files, constraints, objective)
     elif any(files):
-        message = "must not be given beside --workload, --communicator, --network and --prices"
+        message = "must not be given with --workload, --communicator, --network and --prices"
         raise InputError("fred libra", "DESIGN", message)
     else:
         dimensions, problem = _of_design(design, constraints, objective)

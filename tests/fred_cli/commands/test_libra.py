@@ -87,7 +87,7 @@ def test_prices_may_be_left_out(fred: Fred) -> None:
             "--weight: must be given once for each --workload, 1 times, not 2",
         ),
         ((*GPT_3, "--weight", "-2"), "--weight: must be a number from 1e-09 to 1e+09, not -2.0"),
-        ((DESIGN, *GPT_3), "fred libra: DESIGN: must not be given beside --workload, "),
+        ((DESIGN, *GPT_3), "fred libra: DESIGN: must not be given with --workload, "),
         (GPT_3, "fred libra: --constraint: must bound every bandwidth from above, not leave b0, "),
         (
             (DESIGN, "--constraint", "b3 >= 501"),
