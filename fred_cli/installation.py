@@ -15,7 +15,9 @@ EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
     "synth": "area and clock: fred synth, fred characterize --liberty",
     "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
-    "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart",
+    "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "
+    "fred reproduce --chart",
+    "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "dev": "the tests and checks of the project",
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "CLUSTER",
+    "DESIGN",
     "MESH",
     "NETWORK",
     "REMOTE_MEMORY",
@@ -25,6 +26,7 @@ WORKLOAD = "a workload"
 SWEEP = "a sweep"
 TRACE_SWEEP = "a sweep of traces"
 CLUSTER = "a cluster"
+DESIGN = "a bandwidth design"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
@@ -36,6 +38,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     SWEEP: ("topologies",),
     TRACE_SWEEP: ("traces",),
     CLUSTER: ("training",),
+    DESIGN: ("dimensions",),
     NETWORK: ("npus_count",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
@@ -43,7 +46,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 """Keys by which a kind is known; one of them is enough."""
 
 _OF_KIND = {
-    TOPOLOGY: ("fred", "mesh", "blocks"),
+    TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch"),
     WORKLOAD: ("transformer", "resnet", "dlrm"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""

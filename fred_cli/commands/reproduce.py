@@ -1,6 +1,6 @@
 """`fred reproduce`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
     ListingOption,
+    OutputPath,
     as_json_option,
     csv_option,
     protocol_option,
     refuse_given,
     request_option,
 )
-from fred_cli.output import option_names, say_json
+from fred_cli.output import need_plotly, option_names, say_json, write_given
 from fred_cli.progress import progress
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -49,6 +50,12 @@ def _sections() -> str:
     help="Instead: phases in RTL of switches and endpoints, compared with the model.",
 )
 @click.option(
+    "--chart",
+    type=OutputPath(),
+    metavar="FILE.html",
+    help="Chart of the --section, of those that have one.",
+)
+@click.option(
     "--record",
     "records",
     multiple=True,
@@ -72,6 +79,7 @@ def command(
     rtl: bool,
     records: tuple[Path, ...],
     readings: bool,
+    chart: Path | None,
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -91,14 +99,16 @@ def command(
     for name in sections:
         if name not in SECTIONS:
             raise InputError("--section", "", not_one_of(name, SECTIONS))
+    draw = _chart_of(sections) if chart else None
     moved = protocol != "ideal"
     with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):
         compute_model(compute)
         setting = Setting(protocol or "measured", compute, algorithm)
         chosen = sections or None
         rows = reproduce_both(chosen, setting) if moved else tuple(run(chosen, setting))
+        drawn = draw(setting) if draw else ""
     columns = columns_of(moved=moved)
-    columns.write(rows, csv_file)
+    write_given({csv_file: lambda: columns.csv(rows), chart: lambda: drawn})
     counts = count(rows)
     told = identified(rows, setting)
     if as_json:
@@ -127,6 +137,19 @@ def command(
         print(f"beside them, and no evidence: {rest}")
 
 
+def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
+    """Return what draws the page with the chart of the one section that was asked for."""
+    need_plotly()
+    from fred_cli.drawings.chart import page
+    from fred_cli.drawings.sections import CHARTS
+
+    if len(sections) != 1 or sections[0] not in CHARTS:
+        message = f"must be one of {', '.join(CHARTS)}, given once, with --chart"
+        raise InputError("--section", "", f"{message}, not {', '.join(sections) or 'all'}")
+    name = sections[0]
+    return lambda setting: page(f"fred reproduce --section {name}", CHARTS[name](setting))
+
+
 def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
     """Print the shipped records of wafers and of a mesh, and others, compared with the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
@@ -137,7 +160,7 @@ def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool)
         shipped_beside_rtl,
     )
 
-    names = ("sections", "readings", "compute", "algorithm", "protocol")
+    names = ("sections", "readings", "chart", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
     own = {path: record_beside_rtl(path) for path in records}
     shipped = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]

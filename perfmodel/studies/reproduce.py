@@ -2,11 +2,13 @@
 
 import gc
 import signal
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
 from multiprocessing import get_context
 
+from fred_hw.errors import InputWarning
 from fred_hw.progress import track
 from perfmodel.published import SPEEDUP_C
 from perfmodel.training.compute_model import compute_model
@@ -58,8 +60,15 @@ def count(rows: Iterable[ReproduceRow]) -> dict[Evidence, Count]:
 def reproduce(
     sections: Sequence[str] | None = None, setting: Setting | None = None
 ) -> Iterator[ReproduceRow]:
-    """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found."""
+    """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found.
+
+    Of all sections, those are left out with a warning that need a package that is missing.
+    """
     chosen = [name for name in SECTIONS if sections is None or name in sections]
+    for name in [one for one in chosen if sections is None and not SECTIONS[one].available]:
+        wanted = f"pip install 'fred-hw[{SECTIONS[name].extra}]'"
+        warnings.warn(f"section {name} is left out; it needs {wanted}", InputWarning, stacklevel=2)
+        chosen.remove(name)
     for name in track(chosen, "sections"):
         yield from SECTIONS[name].rows(setting or Setting())
 

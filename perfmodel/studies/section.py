@@ -18,6 +18,7 @@ one unit of the last digit that is printed; a bound is to hold; words are to be 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -177,10 +178,21 @@ class Section:
     subjects : mapping of str to str
         What the first part of its rows' ids may be, and the title that the report puts such rows
         under, which several may share.
+    needs : str
+        Module of an optional package without which there are no rows; empty if there is none.
+    extra : str
+        Extra of this package that brings the module.
     """
 
     rows: Callable[[Setting], Iterator[ReproduceRow]]
     subjects: Mapping[str, str]
+    needs: str = ""
+    extra: str = ""
+
+    @property
+    def available(self) -> bool:
+        """Whether what the section needs is installed."""
+        return not self.needs or find_spec(self.needs) is not None
 
 
 SECTIONS: Registry[Section] = Registry("perfmodel.studies.sections", "section of published figures")

@@ -20,7 +20,15 @@ from .placement.policy import fitting
 from .request import Request
 from .share import share_out
 
-__all__ = ["ALIKE", "anneal", "busiest_link_s", "communication_s", "default_placement"]
+__all__ = [
+    "ALIKE",
+    "Round",
+    "anneal",
+    "busiest_link_s",
+    "communication_s",
+    "default_placement",
+    "rounds",
+]
 
 
 ALIKE = 1e-3
@@ -28,8 +36,18 @@ ALIKE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
-    """Collectives that run so often: at once, each by itself, or one after the other."""
+class Round:
+    """Collectives that run ``times`` times: all at once, or one after the other.
+
+    Parameters
+    ----------
+    times : float
+        How often they run in an iteration.
+    profiles : tuple of Profile
+        The collectives.
+    at_once : bool
+        Whether they run at the same time.
+    """
 
     times: float
     profiles: tuple[Profile, ...]
@@ -48,13 +66,13 @@ def communication_s(operations: Operations, workload: Workload) -> float:
     MP run in all stages at once. This is what placements are searched by: it needs no compute
     times.
     """
-    return sum(one.time_s for one in _rounds(operations, workload))
+    return sum(one.time_s for one in rounds(operations, workload))
 
 
 def busiest_link_s(operations: Operations, workload: Workload) -> float:
     """Return how long all communication of an iteration occupies the busiest link [s]."""
     busy: dict[int, float] = {}
-    for one in _rounds(operations, workload):
+    for one in rounds(operations, workload):
         for profile in one.profiles:
             for link, carried in profile.loads:
                 busy[link] = busy.get(link, 0.0) + one.times * carried
@@ -62,29 +80,30 @@ def busiest_link_s(operations: Operations, workload: Workload) -> float:
     return max((carried / capacities[link] for link, carried in busy.items()), default=0.0)
 
 
-def _rounds(operations: Operations, workload: Workload) -> Iterator[_Round]:
+def rounds(operations: Operations, workload: Workload) -> Iterator[Round]:
+    """Yield the collectives of an iteration, none of which waits for compute or another."""
     strategy = operations.placement.strategy
     network = share_out(workload.network, strategy)
     layers = network.layers
     samples = workload.samples_per_replica / workload.microbatches
     stages = range(strategy.pp)
 
-    def some(times: float, found: Iterable[Profile | None], *, at_once: bool = True) -> _Round:
-        return _Round(times, tuple(one for one in found if one), at_once)
+    def some(times: float, found: Iterable[Profile | None], *, at_once: bool = True) -> Round:
+        return Round(times, tuple(one for one in found if one), at_once)
 
     widest = max(layers, key=lambda layer: layer.mp_reductions)
     numbers = widest.mp_reduced_numbers * samples
-    rounds = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
-    yield some(rounds, [one for _, one in operations.mp_reductions(-1, numbers)], at_once=False)
+    times = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
+    yield some(times, [one for _, one in operations.mp_reductions(-1, numbers)], at_once=False)
     widest = max(layers, key=lambda layer: layer.all_to_alls)
     numbers = widest.all_to_all_numbers * samples / strategy.mp
-    rounds = 2 * sum(layer.all_to_alls for layer in layers) * workload.microbatches / strategy.pp
-    yield some(rounds, [operations.ep_all_to_all(s, numbers) for s in stages])
+    times = 2 * sum(layer.all_to_alls for layer in layers) * workload.microbatches / strategy.pp
+    yield some(times, [operations.ep_all_to_all(s, numbers) for s in stages])
     numbers = max(layer.cp_numbers for layer in layers) * samples / strategy.mp
-    rounds = sum(layer.cp_numbers > 0 for layer in layers) * workload.microbatches / strategy.pp
-    for times, pattern in ((2, "all_gather"), (1, "reduce_scatter")):
+    times = sum(layer.cp_numbers > 0 for layer in layers) * workload.microbatches / strategy.pp
+    for passes, pattern in ((2, "all_gather"), (1, "reduce_scatter")):
         exchanges = [operations.cp_exchange(pattern, s, numbers) for s in stages]
-        yield some(times * rounds, exchanges)
+        yield some(passes * times, exchanges)
     handed_on = layers[len(layers) // 2].output_numbers * samples
     streaming = workload.mode == "streaming"
     hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])

@@ -36,6 +36,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "chakra groups": (("trace.json",),),
     "chakra convert": (("trace.json", "et.json", "layers.txt", "ring.goal"),),
     "cluster": (("racks.yaml",),),
+    "libra": (("design.yaml",),),
     "schema": (("topology", "astra-groups", "no-kind"),),
     "completion": (("bash", "tcsh"),),
 }
@@ -44,6 +45,9 @@ _SMALL = ("mesh:2x2", "mesh:3x2", "mesh:5x1", "fred-d")
 _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--topology": ("wafer.yaml", *_SMALL),
     "--workload": ("work.yaml", "resnet-152", "gpt-3"),
+    "--constraint": ("total = 500", "b0 >= b1", "b0 <="),
+    "--objective": ("time", "time_x_cost"),
+    "--weight": ("1", "nan", "-2"),
     "--set": ("lanes=2", "ports=4", "protocol.phases=2"),
     "--draw": ("x.svg", "folder", "", "/dev/null", "a/b/x.svg", "/dev/full"),
     "--timeline": ("t.json", "folder", "/dev/full"),
@@ -72,6 +76,8 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--no-sizing": (),
     "--help": (),
     "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
+    "--communicator": (str(ROOT / "examples/libra/communicator.yml"), "net.yaml"),
+    "--prices": (str(ROOT / "examples/libra/prices.yml"), "net.yaml"),
     "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
     "--memory": (
         str(ROOT / "examples/astra-memory.yaml"),
@@ -176,6 +182,13 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--network-model", "--memory", "--groups", "--npu", "--no-symmetry"),
     ),
     "cluster": (("--workload",), ("--batch", "--published", "--csv")),
+    "libra": (
+        (),
+        (
+            *("--workload", "--communicator", "--network", "--prices", "--weight"),
+            *("--constraint", "--objective", "--csv"),
+        ),
+    ),
     "compare": (
         ("--topology", "--workload"),
         (

@@ -36,6 +36,8 @@ from perfmodel.chakra.pytorch import from_pytorch
 from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import from_text
 from perfmodel.cluster.file import load_cluster
+from perfmodel.libra.authors import load_workload as load_layers
+from perfmodel.libra.design import load_design
 from perfmodel.memory.file import load_memory
 from perfmodel.studies.rtl_shipped import record_beside_rtl
 from perfmodel.studies.sweep_points import load_sweep
@@ -170,6 +172,7 @@ _LAYERS = (ROOT / "examples/three-layers.txt").read_bytes()
 _HEAD = b"HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 checkpoints: 1 0 "
 _TRANSFORMER = _LAYERS.replace(b"DATA", _HEAD + b"checkpoint_initiates: 1 2", 1)
 _GRAPH = {"workload_graph": [{"Id": 1, "Name": "k", "NodeType": 4, "data_deps": [], "runtime": 2}]}
+_LIBRA = (ROOT / "examples/libra/gpt-3.txt").read_bytes()
 _GOAL = (ROOT / "examples/ring-2.goal").read_bytes()
 
 
@@ -233,6 +236,7 @@ _FILES = {
     "layers.txt": broken(_LAYERS),
     "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
+    "design.yaml": documents([*bases("libra").values()]),
     "plane.yaml": documents([*bases("wafer").values()]),
     "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
     "sweep.yaml": documents(_SWEEPS[1:]),
@@ -251,6 +255,10 @@ def _with_pytorch(broken_name: str) -> Callable[[bytes, Path], None]:
         return from_pytorch(path.with_name("et.json"), path.with_name("kineto.json"))
 
     return refusing(convert, broken_name)
+
+
+def _libra_workload(path: Path) -> object:
+    return load_layers(path, dict.fromkeys(("Forward", "InputGrad", "WeightGrad"), (4, 2)))
 
 
 def _measured(path: Path) -> object:
@@ -282,6 +290,10 @@ TARGETS: Mapping[str, Target] = {
     "cluster": Target(
         documents([*bases("cluster").values()]), refusing(load_cluster, "f.yaml"), 10
     ),
+    "design": Target(
+        _FILES["design.yaml"], refusing(lambda p: load_design(p).problem("f.yaml"), "f.yaml"), 10
+    ),
+    "LIBRA workload": Target(broken(_LIBRA), refusing(_libra_workload, "f.txt"), 10),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
     "phases in RTL": Target(documents(_PHASES), refusing(record_beside_rtl, "f.json"), 5),
     "routers": Target(

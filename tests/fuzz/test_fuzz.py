@@ -16,7 +16,7 @@ LEFT_OUT = {
     "compare": {"--hardware"},
     "cluster": {"--chart"},
     "strategies": {"--chart"},
-    "reproduce": {"--csv", "--rtl", "--record"},
+    "reproduce": {"--csv", "--rtl", "--record", "--chart"},
     "collective": {"--protocol"},
     "sim": {"--sim"},
     "gen": {"--output"},

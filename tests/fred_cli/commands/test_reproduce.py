@@ -1,7 +1,9 @@
 """Tests of `fred reproduce`."""
 
 import csv
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +181,26 @@ def test_planes_that_no_timing_is_shipped_of_are_refused(fred: Fred, place: Path
     status, _, err = fred("reproduce", "--rtl", "--record", "mine.json")
     assert status == 2 and err.count("\n") == 1
     assert err.startswith("error: mine.json: switches: must be of chiplets that a record is ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("section", "panels"), [("libra", 6), ("wires", 1)])
+def test_section_with_a_chart(section: str, panels: int, fred: Fred, place: Path) -> None:
+    arguments = ("reproduce", "--section", section, "--protocol", "ideal", "--chart", "c.html")
+    fred.json(*arguments)
+    page = (place / "c.html").read_text()
+    found = [json.loads(one) for one in re.findall(r"application/json\">(.*?)</script>", page)]
+    assert len(found) == panels
+    assert all(len(trace["x"]) == len(trace["y"]) for one in found for trace in one["data"])
+
+
+@pytest.mark.parametrize("sections", [(), ("wafer",), ("libra", "wires")])
+def test_chart_needs_one_section_that_has_one(
+    sections: tuple[str, ...], refused: Callable[..., str]
+) -> None:
+    words = [word for name in sections for word in ("--section", name)]
+    said = refused("reproduce", *words, "--chart", "c.html")
+    given = ", ".join(sections) or "all"
+    assert said == (
+        f"error: --section: must be one of libra, wires, given once, with --chart, not {given}"
+    )

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from fred_hw.errors import InputWarning
 from perfmodel.derived import Derived
 from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published, Statement
 from perfmodel.studies.reproduce import Count, count, reproduce, reproduce_both
@@ -16,6 +17,7 @@ from perfmodel.studies.section import (
     SECTIONS,
     Evidence,
     ReproduceRow,
+    Section,
     Setting,
     bound,
     number,
@@ -38,6 +40,7 @@ MISSES: dict[str, set[str]] = {
     "bandwidth": set(),
     "wafer": {"line-rate/gpt-3", "area/dense-io-1000"},
     "link": {"link/buffer"},
+    "libra": set(),
 }
 
 
@@ -298,3 +301,12 @@ def test_rows_of_both_are_those_of_each() -> None:
         assert isinstance(without.model, float)
         assert row.moved_percent == 100 * (row.model / without.model - 1)
     assert reproduce_both([]) == ()
+
+
+def test_sections_without_their_package_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    section = Section(lambda _: iter(()), {"none": "Nothing"}, "no_such_package", "libra")
+    assert not section.available
+    monkeypatch.setattr(SECTIONS, "_find", lambda: {"none": (0.0, section)})
+    with pytest.warns(InputWarning, match=r"^section none is left out; it needs pip install "):
+        assert list(reproduce(setting=IDEAL)) == []
+    assert list(reproduce(["none"], IDEAL)) == []

@@ -1,0 +1,53 @@
+"""Networks as LIBRA sees them: dimensions of blocks, and what their bandwidth costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+__all__ = ["BLOCKS", "Dimension", "cost_per_byte_per_s"]
+
+BLOCKS = ("ring", "fully_connected", "switch")
+"""What joins the NPUs of a dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension of a network.
+
+    Parameters
+    ----------
+    block : str
+        One of ``BLOCKS``.
+    npus : int
+        NPUs in a line along the dimension.
+    link, switch, nic : float
+        Prices of a link, of a port of a switch and of a network interface [$ per B/s]. Those of
+        switches and network interfaces count in dimensions with switches alone.
+    """
+
+    block: str
+    npus: int
+    link: float = 0.0
+    switch: float = 0.0
+    nic: float = 0.0
+
+
+def cost_per_byte_per_s(dimensions: Sequence[Dimension]) -> tuple[float, ...]:
+    """Return what each dimension costs per bandwidth of one NPU [$ per B/s].
+
+    A ring of n has 2 n links of half the bandwidth of an NPU, n fully connected NPUs have n (n - 1)
+    links of 1 / (n - 1) of it, and a switch has a link of all of it to every NPU below.
+    """
+    npus = prod(one.npus for one in dimensions)
+    found: list[float] = []
+    for place, one in enumerate(dimensions):
+        n = one.npus
+        if one.block == "ring":
+            bandwidth, price = npus // n * 2 * n * 0.5, one.link
+        elif one.block == "fully_connected":
+            bandwidth, price = npus // n * n, one.link
+        else:
+            below = prod(other.npus for other in dimensions[: place + 1])
+            bandwidth, price = npus // below * below, one.link + one.switch + one.nic
+        found.append(bandwidth * price)
+    return tuple(found)

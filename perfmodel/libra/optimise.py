@@ -1,0 +1,239 @@
+"""The optimal bandwidth of each dimension.
+
+The time of a workload is convex in the bandwidths: a sum of maxima of terms c / b. A cone solver
+finds its minimum. The product of time and cost is not convex. However, its minimum lies on the
+frontier between time and cost, which is convex, so that every point of it minimises time + w cost
+for some weight w. While w grows, the product falls where time / cost is above w, and rises where it
+is below. So the minima are roots of log(time / cost) - log(w), which is looked at along the whole
+frontier and solved wherever it changes its sign.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+from typing import NamedTuple
+
+from fred_hw.checks import check_int
+
+from .cone import ConeProgram
+from .kkt import Multipliers, kkt_residual
+from .problem import Problem
+
+__all__ = ["Allocation", "equal_split", "optimise"]
+
+_STARTS = 9
+"""Parts of the frontier in which minima of the product are searched."""
+
+_SPAN = 12.0
+"""Logarithm of the weight of the cost at the outer starts, in scaled units."""
+
+_STEPS = 100
+_CONVERGED = 1e-9
+"""Of the logarithm of a weight, and of the slope there."""
+
+_EXACT, _AGAIN = 1e-6, 2
+"""Residual that is good enough, and how often a minimum is found again for a smaller one."""
+
+_LEAST_SHARE = 1e-12
+"""Least bandwidth of a dimension in use, as a share of that in the centre."""
+
+_TIE = 1e-7
+"""Weight of the cost where time alone counts: of allocations as fast, it picks the cheapest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Bandwidths, and what they give.
+
+    Parameters
+    ----------
+    bytes_per_s : tuple of float
+        Of an NPU in each dimension, the innermost first [B/s].
+    time_s : float
+        Weighted sum of the times of the workloads [s].
+    cost : float or None
+        Of the network [$]; None without prices.
+    value : float
+        What was minimised: the time [s], or time times cost [s $].
+    kkt_residual : float or None
+        How far the conditions of Karush, Kuhn and Tucker are from being met, as a share of
+        ``value``; None of an allocation that was not optimised.
+    """
+
+    bytes_per_s: tuple[float, ...]
+    time_s: float
+    cost: float | None
+    value: float
+    kkt_residual: float | None = None
+
+
+def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
+    """Return the optimal bandwidths.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to optimise.
+    starts : int
+        In how many parts of the frontier the least product of time and cost is searched, 1 or
+        more.
+
+    Raises
+    ------
+    InputError
+        The constraints conflict or leave no optimum, or the solver is not installed.
+    """
+    check_int("starts", starts, minimum=1)
+    problem.check()
+    if problem.objective == "time" or problem.costs is None:
+        return _Search(problem).fastest()
+    return _Search(problem).least_product(starts)
+
+
+def equal_split(problem: Problem, bytes_per_s: Sequence[float]) -> Allocation:
+    """Return the same total bandwidth in equal parts, whatever the constraints."""
+    share = sum(bytes_per_s) / len(bytes_per_s)
+    return _allocation(problem, (share,) * len(bytes_per_s))
+
+
+def _allocation(
+    problem: Problem, bytes_per_s: tuple[float, ...], kkt_residual: float | None = None
+) -> Allocation:
+    time_s, cost = problem.time_s(bytes_per_s), problem.cost(bytes_per_s)
+    return Allocation(bytes_per_s, time_s, cost, problem.value(bytes_per_s), kkt_residual)
+
+
+class _Minimum(NamedTuple):
+    """Bandwidths that minimise a weighted sum [B/s], the multipliers there, and how exact it is."""
+
+    bytes_per_s: tuple[float, ...]
+    multipliers: Multipliers
+    residual: float
+
+
+class _Search:
+    """Weighted sums of time and cost, in numbers scaled to those of the problem's centre."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.terms = [
+            [one.weight * sent for sent in bytes_sent]
+            for one in problem.workloads
+            for bytes_sent in one.collectives
+        ]
+        middle = [one * problem.unit for one in problem.centre]
+        # A dimension that no collective uses may have no bandwidth in the centre.
+        pairs = zip(middle, problem.used, strict=True)
+        self.units = [one if used else problem.unit for one, used in pairs]
+        compute_s = sum(one.weight * one.compute_s for one in problem.workloads)
+        self.sent_s = problem.time_s(middle) - compute_s or 1.0
+        self.cost = problem.cost(middle) or 1.0
+
+    def fastest(self) -> Allocation:
+        """Return the least time."""
+        return self._optimum(self._minimum(1.0, _TIE if self.problem.costs else 0.0))
+
+    def least_product(self, starts: int) -> Allocation:
+        """Return the least of all minima of the product between starting points."""
+        places = [_SPAN * (2 * i / starts - 1) for i in range(starts + 1)]
+        slopes = [self._slope(place) for place in places]
+        while slopes[0] < 0:
+            places.insert(0, places[0] - _SPAN)
+            slopes.insert(0, self._slope(places[0]))
+        while slopes[-1] > 0:
+            places.append(places[-1] + _SPAN)
+            slopes.append(self._slope(places[-1]))
+        pairs = pairwise(zip(places, slopes, strict=True))
+        found = [self._root(*low, *high) for low, high in pairs if low[1] >= 0 >= high[1]]
+        minima = (self._optimum(self._minimum(*_weights(place))) for place in found)
+        return min(minima, key=lambda one: one.value)
+
+    def _root(self, low: float, above: float, high: float, below: float) -> float:
+        """Return where the slope is 0 between two places, by secants and bisections in turn."""
+        for step in range(_STEPS):
+            place = (low + high) / 2
+            if step % 2 == 0 and above > below:
+                place = (high * above - low * below) / (above - below)
+            slope = self._slope(place)
+            if abs(slope) <= _CONVERGED or high - low <= _CONVERGED:
+                return place
+            if slope > 0:
+                low, above = place, slope
+            else:
+                high, below = place, slope
+        return (low + high) / 2
+
+    def _slope(self, place: float) -> float:
+        """Return log(time / cost) - log(w), scaled, at a logarithm of w."""
+        found = self._minimum(*_weights(place)).bytes_per_s
+        cost = self.problem.cost(found)
+        assert cost
+        return log(self.problem.time_s(found) / self.sent_s) - log(cost / self.cost) - place
+
+    def _minimum(self, time: float, cost: float) -> _Minimum:
+        """Return the minimum of a weighted sum of scaled time and cost.
+
+        Where it is not exact, as far from the centre, it is found again in units of the result.
+        """
+        found = self._solved(self.units, time, cost)
+        for _ in range(_AGAIN):
+            if found.residual <= _EXACT:
+                break
+            again = self._solved(found.bytes_per_s, time, cost)
+            found = min(found, again, key=lambda one: one.residual)
+        return found
+
+    def _solved(self, units: Sequence[float], time: float, cost: float) -> _Minimum:
+        """Return the same as the solver finds it in units of some bandwidths.
+
+        The variables are the bandwidths, then the time of each collective.
+        """
+        problem, dimensions = self.problem, self.problem.dimensions
+        pairs = zip(units, self.units, problem.used, strict=True)
+        units = [one if used else usual for one, usual, used in pairs]
+        times = [max(a / b for a, b in zip(one, units, strict=True)) for one in self.terms]
+        weights = [time * one / self.sent_s for one in times]
+        costs = problem.costs or (0.0,) * dimensions
+        prices = [one * unit / self.cost * cost for one, unit in zip(costs, units, strict=True)]
+        program = ConeProgram([*prices, *weights])
+        for factors, bound, equal in problem.rows:
+            own = [one * unit / problem.unit for one, unit in zip(factors, units, strict=True)]
+            program.bound(own, bound, equal=equal)
+        for i in range(dimensions):
+            program.bound([-1.0 * (i == j) for j in range(dimensions)], 0.0)
+        for number, (sent, longest) in enumerate(zip(self.terms, times, strict=True)):
+            for i, one in enumerate(sent):
+                if one:
+                    program.hyperbola(dimensions + number, i, one / units[i] / longest)
+        point = program.solve()
+        assert point is not None  # the centre is a solution
+        values = zip(point.values, units, problem.used, strict=False)
+        found = tuple(max(one, _LEAST_SHARE * used) * unit for one, unit, used in values)
+        hyperbolic = iter(point.hyperbolic)
+        shares = tuple(
+            tuple(next(hyperbolic) / weight if one else 0.0 for one in sent)
+            for sent, weight in zip(self.terms, weights, strict=True)
+        )
+        # From the scaled sum to shares of the value.
+        linear = [one * self.sent_s / time / problem.time_s(found) for one in point.linear]
+        rows = len(problem.rows)
+        floors = zip(linear[rows:], units, strict=True)
+        floor = tuple(one / unit * problem.unit for one, unit in floors)
+        multipliers = Multipliers(shares, tuple(linear[:rows]), floor)
+        per_cost = cost / self.cost * self.sent_s / time / problem.time_s(found)
+        residual = kkt_residual(problem, found, multipliers, per_cost)
+        return _Minimum(found, multipliers, residual)
+
+    def _optimum(self, found: _Minimum) -> Allocation:
+        bandwidths, product = found.bytes_per_s, self.problem.objective == "time_x_cost"
+        cost = self.problem.cost(bandwidths) if product else None
+        residual = kkt_residual(
+            self.problem, bandwidths, found.multipliers, 1 / cost if cost else 0.0
+        )
+        return _allocation(self.problem, bandwidths, residual)
+
+
+def _weights(place: float) -> tuple[float, float]:
+    """Return the weights of time and cost at a logarithm of their ratio, the larger being 1."""
+    return (exp(-max(place, 0.0)), exp(min(place, 0.0)))
