@@ -17,6 +17,9 @@ from fred_hw.wafer.load import load_wafer
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_shipped import record_beside_rtl
 from testbench.characterize_wafer import PlanePhasesMeasurement
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from tests.perfmodel.studies.sampled import draw
 from tests.written import written
 
