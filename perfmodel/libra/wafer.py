@@ -6,7 +6,7 @@ switches, those between switches or, on a mesh, between NPUs, and those of I/O c
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.fluid.task import Profile
+from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import Placement

@@ -27,6 +27,7 @@ from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
 from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -222,7 +223,8 @@ class Split:
 @cache
 def _exposed_s(split: Split) -> float:
     topology = split.fabric.topology(split.rates, split.protocol)
-    return estimate(topology, load_workload(split.workload)).exposed_s.total_s
+    found = estimate(Request.of(topology, load_workload(split.workload)))
+    return found.iteration_time_s - found.critical_path_s["compute"]
 
 
 def given_split(fabric: Fabric, workload: str, protocol: ProtocolModel, rates: Rates) -> Split:
@@ -284,7 +286,7 @@ def _asked(
 ) -> tuple[Workload, tuple[int, ...]]:
     """Return the communication of a workload on a fabric, and the links of each class."""
     training, topology = load_workload(workload), fabric.topology(FRED_D_RATES, protocol)
-    placed = default_placement(topology, training, training.strategy)
+    placed = default_placement(Request.of(topology, training))
     return communication(topology, training, placed), wires(topology)
 
 

@@ -31,8 +31,8 @@ def libra(_setting: Setting) -> Iterator[ReproduceRow]:
             f"{workload} on {network} at {_BUDGET} GB/s of an NPU, fastest split over equal one",
             figure,
             round(point.speedup, 6),  # as far as the solver's tolerance goes on any machine
-            f"optimised: {split} GB/s",
-            others=f"least time x cost: {point.gain:.3g} times less than with equal bandwidths",
+            f"optimised: {split} GB/s; the least time x cost is {point.gain:.3g} times less "
+            "than with equal bandwidths",
         )
 
 

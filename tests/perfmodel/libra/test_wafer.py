@@ -5,13 +5,14 @@ import pytest
 from perfmodel.libra.wafer import communication, wires
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
+from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
 from perfmodel.workloads.workload import Workload, load_workload
 
 
 def asked(topology: Topology, training: Workload) -> list[tuple[float, ...]]:
     """Return what the collectives of a workload send, those with most bytes on NPUs first."""
-    placed = default_placement(topology, training, training.strategy)
+    placed = default_placement(Request.of(topology, training))
     return sorted(communication(topology, training, placed).collectives, reverse=True)
 
 

@@ -4,10 +4,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from perfmodel.collectives.run import run_collective
 
 from docs.generate.reference import EXAMPLES
 from fred_hw.errors import InputError
+from perfmodel.network.run import run_collective
 from perfmodel.topology.files import build_topology, load_topology
 from perfmodel.topology.graph import Topology
 
