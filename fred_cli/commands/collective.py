@@ -5,22 +5,28 @@ from typing import Any
 
 import click
 
-from fred_cli.names import algorithm_name, pattern_name
+from fred_cli.names import algorithm_name, names_in, pattern_name
 from fred_cli.options import (
     ListingOption,
+    NameChoice,
     OutputPath,
     as_json_option,
     protocol_option,
+    refuse_given,
     size_option,
     topology_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
 from fred_cli.progress import progress
+from fred_cli.queued import say_queued
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
 
-_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
+_OPTIONS = (
+    *("topology", "pattern", "size", "group", "chunks", "algorithm"),
+    *("intra", "latency", "protocol"),
+)
 
 
 def _algorithms() -> str:
@@ -55,10 +61,32 @@ def _algorithms() -> str:
     cls=ListingOption,
     listing=_algorithms,
 )
+@click.option(
+    "--intra",
+    type=NameChoice(names_in("perfmodel.collectives.themis.queues", "INTRA")),
+    help="Order of chunks within a dimension, first come first served or smallest chunk first, "
+    "for orders of dimensions such as themis.  [default: scf for themis, fifo for fixed orders]",
+)
+@click.option(
+    "--latency",
+    type=NameChoice(names_in("perfmodel.collectives.themis.queues", "LATENCY_MODES")),
+    default="occupancy",
+    show_default=True,
+    help="Whether the latency of a phase holds up its dimension, or its chunk alone.",
+)
+@click.option(
+    "--compatible",
+    is_flag=True,
+    help="All-gathers and rounding to whole bytes as in the code of Themis's authors.",
+)
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
 @click.option(
-    "--draw", type=OutputPath(), metavar="FILE.svg", help="Draw the schedule of one chunk."
+    "--draw",
+    type=OutputPath(),
+    metavar="FILE.svg",
+    help="Draw the schedule of one chunk; for orders of dimensions, which chunk is in which "
+    "dimension when, below the same for dimension_order.",
 )
 @as_json_option
 def command(
@@ -68,18 +96,30 @@ def command(
     group: str | None,
     chunks: int | None,
     algorithm: str,
+    intra: str | None,
+    latency: str,
+    compatible: bool,
     protocol: Any,
     check: bool,
     draw: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
+    from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.run import run_collective
-    from perfmodel.topology.parse import parse_topology
+    from perfmodel.collectives.themis.plan import POLICIES
+    from perfmodel.collectives.themis.run import CHUNKS, Queuing
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
-        fabric = parse_topology(topology, protocol)
+        fabric = load_fabric(topology, protocol)
         members = parse_group(group)
+        if algorithm in POLICIES:
+            count = CHUNKS if chunks is None else chunks
+            how = Queuing(algorithm, count, intra, latency, compatible=compatible)
+            given = (fabric, pattern, (size, parse_size(size)), members, how)
+            say_queued(*given, check=check, draw=draw, as_json=as_json)
+            return
+        _refuse_queuing(algorithm, [*POLICIES])
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -109,6 +149,13 @@ def command(
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
     say_provenance(result.provenance)
+
+
+def _refuse_queuing(algorithm: str, policies: list[str]) -> None:
+    """Refuse options that are for orders of dimensions alone."""
+    *names, last = policies
+    message = f"must be with algorithm {', '.join(names)} or {last}, not {algorithm}"
+    refuse_given("intra", "latency", "compatible", message=message)
 
 
 def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:

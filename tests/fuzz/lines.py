@@ -66,6 +66,9 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--mode": ("stationary", "streaming"),
     "--json": (),
     "--check": (),
+    "--intra": ("fifo", "scf"),
+    "--latency": ("occupancy", "pipelined"),
+    "--compatible": (),
     "--overlap": (),
     "--waves": (),
     "--sizing": (),
@@ -125,7 +128,10 @@ _WILD = ("--test", "--section")
 COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (
         ("--topology",),
-        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+        (
+            *("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+            *("--intra", "--latency", "--compatible"),
+        ),
     ),
     "estimate": (
         ("--topology", "--workload"),

@@ -10,6 +10,7 @@ from math import isfinite, prod
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import SCATTERED
+from perfmodel.collectives.select import check_groups
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
@@ -94,8 +95,8 @@ class QueuedResult:
         What ran where, and how, as in ``run.CollectiveResult``.
     intra, latency : str
         As in :class:`Queuing`.
-    group : tuple of int
-        NPUs that took part.
+    groups : tuple of tuple of int
+        The NPUs that took part, in one group.
     size_bytes : float
         The whole vector [B].
     chunks : int
@@ -107,6 +108,8 @@ class QueuedResult:
         The ideal time divided by the time.
     npu_bandwidth_bytes_per_s : float
         As in ``run.CollectiveResult`` [B/s].
+    bytes_per_npu : float
+        Sent by each NPU [B].
     dimensions : tuple of DimensionLoad
         The innermost first.
     chunk_orders : tuple of tuple of int
@@ -123,13 +126,14 @@ class QueuedResult:
     algorithm_name: str
     intra: str
     latency: str
-    group: tuple[int, ...]
+    groups: tuple[tuple[int, ...]]
     size_bytes: float
     chunks: int
     time_s: float
     ideal_s: float
     utilization: float
     npu_bandwidth_bytes_per_s: float
+    bytes_per_npu: float
     dimensions: tuple[DimensionLoad, ...]
     chunk_orders: tuple[tuple[int, ...], ...]
     chunk_bytes: tuple[int, ...]
@@ -204,18 +208,14 @@ def run_queued(
     """
     how = how or Queuing()
     members = tuple(range(topology.npus) if group is None else group)
+    check_groups(topology, pattern, [members])
     dimensions = queue_dimensions(topology, members)
     plans, services = run_chunks(dimensions, size_bytes, pattern, how)
     time_s = max(one.done_s for one in services)
     least_s = ideal_s(dimensions, size_bytes, pattern)
     npus = prod(one.npus for one in dimensions)
     halves = 2 if pattern == "all_reduce" else 1
-    loads: list[DimensionLoad] = []
-    for number, own in enumerate(dimensions):
-        served = [one for one in services if one.phase.dimension == number]
-        sent = float(sum(one.phase.sent_bytes for one in served))
-        busy = sum(one.end_s - one.begin_s for one in served) / time_s
-        loads.append(DimensionLoad(own.kind, own.npus, own.bytes_per_s, sent, busy))
+    loads = _loads(dimensions, services, time_s)
     return QueuedResult(
         topology=topology.name,
         pattern=pattern,
@@ -223,15 +223,28 @@ def run_queued(
         algorithm_name=how.policy,
         intra=how.intra_name,
         latency=how.latency,
-        group=members,
+        groups=(members,),
         size_bytes=size_bytes,
         chunks=len(plans),
         time_s=time_s,
         ideal_s=least_s,
         utilization=least_s / time_s,
         npu_bandwidth_bytes_per_s=halves * size_bytes * (npus - 1) / npus / time_s,
-        dimensions=tuple(loads),
+        bytes_per_npu=sum(one.bytes for one in loads),
+        dimensions=loads,
         chunk_orders=tuple(one.order for one in plans),
         chunk_bytes=tuple(one.size_bytes for one in plans),
         provenance=topology.provenance.plus(*([SHARED] if share_links(topology, members) else [])),
     )
+
+
+def _loads(
+    dimensions: Sequence[QueueDimension], services: Sequence[Service], time_s: float
+) -> tuple[DimensionLoad, ...]:
+    found: list[DimensionLoad] = []
+    for number, own in enumerate(dimensions):
+        served = [one for one in services if one.phase.dimension == number]
+        sent = float(sum(one.phase.sent_bytes for one in served))
+        busy = sum(one.end_s - one.begin_s for one in served) / time_s
+        found.append(DimensionLoad(own.kind, own.npus, own.bytes_per_s, sent, busy))
+    return tuple(found)
