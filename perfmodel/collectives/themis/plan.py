@@ -15,7 +15,16 @@ from typing import Protocol
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
-__all__ = ["GAP_DENOMINATOR", "MAX_CHUNKS", "POLICIES", "ChunkPlan", "Loaded", "Policy", "plan"]
+__all__ = [
+    "GAP_DENOMINATOR",
+    "MAX_CHUNKS",
+    "POLICIES",
+    "ChunkPlan",
+    "Loaded",
+    "Policy",
+    "plan",
+    "plan_sizes",
+]
 
 MAX_CHUNKS = 1 << 14
 """Chunks of a collective at most."""
@@ -101,16 +110,43 @@ def plan(
     InputError
         An argument is not allowed, or there are more chunks than bytes.
     """
+    npus = prod(one.npus for one in dimensions)
+    sizes = _even(size_bytes // npus if pattern == "all_gather" else size_bytes, chunks)
+    return plan_sizes(dimensions, sizes, pattern, policy, gap_denominator, compatible=compatible)
+
+
+def plan_sizes(
+    dimensions: Sequence[Loaded],
+    sizes: Sequence[int],
+    pattern: str,
+    policy: str,
+    gap_denominator: int = GAP_DENOMINATOR,
+    *,
+    compatible: bool = False,
+) -> list[ChunkPlan]:
+    """Return the order in which chunks of given sizes take the dimensions.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Of each chunk, what an NPU has before the collective [B].
+    dimensions, pattern, policy, gap_denominator, compatible
+        As for :func:`plan`.
+
+    Raises
+    ------
+    InputError
+        There is no such policy.
+    """
     if policy not in POLICIES:
         raise InputError("algorithm", "", not_one_of(policy, POLICIES))
     gathers = pattern == "all_gather"
-    npus = prod(one.npus for one in dimensions)
-    sizes = _even(size_bytes // npus if gathers else size_bytes, chunks)
     merged = pattern == "all_reduce" and POLICIES[policy].merges
     if gathers and compatible:
         tracker = _AuthorsGather(dimensions, gap_denominator)
     else:
-        tracker = _Tracker(dimensions, gap_denominator, npus if gathers else 1)
+        unit = prod(one.npus for one in dimensions) if gathers else 1
+        tracker = _Tracker(dimensions, gap_denominator, unit)
     found = POLICIES[policy].orders(tracker, sizes)
     turned = gathers and not compatible
     return [ChunkPlan(size, order[::-1] if turned else order, merged) for size, order in found]

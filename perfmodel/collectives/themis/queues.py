@@ -19,16 +19,19 @@ from fred_hw.errors import InputError
 from .network import QueueDimension
 from .phases import Phase
 
-__all__ = ["INTRA", "LATENCY_MODES", "Service", "serve"]
+__all__ = ["INTRA", "LATENCY_MODES", "Key", "Service", "serve"]
 
 LATENCY_MODES = ("occupancy", "pipelined")
 """What the latency of a phase holds up: the dimension too, or only the chunk itself."""
 
-INTRA: dict[str, Callable[[Phase, int], tuple[Fraction, int]]] = {
-    "fifo": lambda _phase, arrival: (Fraction(0), arrival),
-    "scf": lambda phase, arrival: (phase.before_bytes, -arrival),
+Key = Callable[[Fraction | int, int], tuple[Fraction | int, int]]
+
+INTRA: dict[str, Key] = {
+    "fifo": lambda _before_bytes, arrival: (0, arrival),
+    "scf": lambda before_bytes, arrival: (before_bytes, -arrival),
 }
-"""Orders within a queue by name, as keys of which the least is served next.
+"""Orders within a queue by name, as keys of which the least is served next: of the bytes that an
+NPU has of a chunk before its phase, and the number of its arrival.
 
 ``fifo``: first come, first served. ``scf``: the smallest chunk first, of equal ones the last that
 came, as in the code of Themis's authors.
@@ -71,7 +74,7 @@ class _Queues:
     dimensions : int
         How many there are.
     key : callable
-        Of a phase and the number of its arrival; one of ``INTRA``.
+        One of ``INTRA``.
     """
 
     def __init__(
@@ -79,10 +82,10 @@ class _Queues:
         chunks: Sequence[Sequence[Phase]],
         takes: Sequence[Sequence[tuple[int, int]]],
         dimensions: int,
-        key: Callable[[Phase, int], tuple[Fraction, int]],
+        key: Key,
     ) -> None:
         self._chunks, self._takes, self._key = chunks, takes, key
-        self._waiting: list[list[tuple[tuple[Fraction, int], int, int]]] = [
+        self._waiting: list[list[tuple[tuple[Fraction | int, int], int, int]]] = [
             [] for _ in range(dimensions)
         ]
         self._free = [True] * dimensions
@@ -107,7 +110,8 @@ class _Queues:
         if number == len(self._chunks[chunk]):
             return
         phase = self._chunks[chunk][number]
-        heappush(self._waiting[phase.dimension], (self._key(phase, self._arrivals), chunk, number))
+        key = self._key(phase.before_bytes, self._arrivals)
+        heappush(self._waiting[phase.dimension], (key, chunk, number))
         self._arrivals += 1
         self._take(now, phase.dimension)
 
