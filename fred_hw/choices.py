@@ -1,4 +1,4 @@
-"""Names that a user chooses from: found whatever their case, suggested where one is close."""
+"""Names that a user chooses from: found in any case, suggested where one is close."""
 
 import re
 from collections.abc import Iterable
@@ -11,11 +11,18 @@ _LIST = 100
 
 
 def find_choice(value: object, choices: Iterable[str]) -> str | None:
-    """Return the choice that ``value`` names, whatever the case of its letters, or None."""
+    """Return the choice that ``value`` names, or None.
+
+    The case of letters does not matter, and hyphens may stand for underscores.
+    """
     if not isinstance(value, str):
         return None
-    wanted = value.casefold()
-    return next((choice for choice in choices if choice.casefold() == wanted), None)
+    wanted = _plain(value)
+    return next((choice for choice in choices if _plain(choice) == wanted), None)
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
 def did_you_mean(value: object, choices: Iterable[str]) -> str:

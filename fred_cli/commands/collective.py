@@ -11,17 +11,22 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     protocol_option,
+    refuse_given,
     request_option,
     size_option,
     topology_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
 from fred_cli.progress import progress
+from fred_cli.queued import say_queued
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
 
-_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm", "network_model")
+_OPTIONS = (
+    *("topology", "pattern", "size", "group", "chunks", "algorithm", "network_model"),
+    *("intra", "latency", "protocol"),
+)
 
 
 def _algorithms() -> str:
@@ -56,10 +61,32 @@ def _algorithms() -> str:
     help="Shares of links; packets of endpoints as in RTL; or ASTRA-sim's models of messages "
     "without and with congestion. loggops is for schedules that `fred estimate` takes.",
 )
+@click.option(
+    "--intra",
+    type=NameChoice(names_in("perfmodel.collectives.themis.queues", "INTRA")),
+    help="Order of chunks within a dimension, first come first served or smallest chunk first, "
+    "for orders of dimensions such as themis.  [default: scf for themis, fifo for fixed orders]",
+)
+@click.option(
+    "--latency",
+    type=NameChoice(names_in("perfmodel.collectives.themis.queues", "LATENCY_MODES")),
+    default="occupancy",
+    show_default=True,
+    help="Whether the latency of a phase holds up its dimension, or its chunk alone.",
+)
+@click.option(
+    "--compatible",
+    is_flag=True,
+    help="All-gathers and rounding to whole bytes as in the code of Themis's authors.",
+)
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
 @click.option(
-    "--draw", type=OutputPath(), metavar="FILE.svg", help="Draw the schedule of one chunk."
+    "--draw",
+    type=OutputPath(),
+    metavar="FILE.svg",
+    help="Draw the schedule of one chunk; for orders of dimensions, which chunk is in which "
+    "dimension when, below the same for dimension_order.",
 )
 @as_json_option
 def command(
@@ -70,18 +97,30 @@ def command(
     chunks: int | None,
     algorithm: str,
     network_model: str,
+    intra: str | None,
+    latency: str,
+    compatible: bool,
     protocol: Any,
     check: bool,
     draw: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
+    from perfmodel.astra.as_topology import load_fabric
+    from perfmodel.collectives.themis.plan import POLICIES
+    from perfmodel.collectives.themis.run import CHUNKS, Queuing
     from perfmodel.network.run import run_collective
-    from perfmodel.topology.parse import parse_topology
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
-        fabric = parse_topology(topology, protocol)
+        fabric = load_fabric(topology, protocol)
         members = parse_group(group)
+        if algorithm in POLICIES:
+            count = CHUNKS if chunks is None else chunks
+            how = Queuing(algorithm, count, intra, latency, compatible=compatible)
+            given = (fabric, pattern, (size, parse_size(size)), members, how)
+            say_queued(*given, check=check, draw=draw, as_json=as_json)
+            return
+        _refuse_queuing(algorithm, [*POLICIES])
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -114,6 +153,13 @@ def command(
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
     say_provenance(result.provenance)
+
+
+def _refuse_queuing(algorithm: str, policies: list[str]) -> None:
+    """Refuse options that are for orders of dimensions alone."""
+    *names, last = policies
+    message = f"must be with algorithm {', '.join(names)} or {last}, not {algorithm}"
+    refuse_given("intra", "latency", "compatible", message=message)
 
 
 def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:

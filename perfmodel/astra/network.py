@@ -102,6 +102,10 @@ class Shape:
         """The fabric of ours, if the network is one and nothing else."""
         return self.fabrics[0] if self.fabrics and len(self.sizes) == 1 else None
 
+    def joins(self, dimension: int) -> Dimension | None:
+        """Return what joins the NPUs of a line along a dimension; None if it is a fabric."""
+        return None
+
     def place(self, npu: int, dimension: int) -> int:
         """Return the place of an NPU along a dimension."""
         return npu // self.strides[dimension] % self.sizes[dimension]
@@ -141,6 +145,9 @@ class Network(Shape):
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         super().__init__([one.npus for one in dimensions])
         self.dimensions = tuple(dimensions)
+
+    def joins(self, dimension: int) -> Dimension | None:
+        return self.dimensions[dimension]
 
     def crossing(self, source: int, target: int) -> tuple[Dimension, int]:
         """Return the first dimension in which two NPUs differ, and the links between them there.

@@ -16,6 +16,7 @@ __all__ = [
     "PUBLISHED",
     "build_schedule",
     "candidates",
+    "check_groups",
     "chosen",
     "chunk_bytes",
 ]
@@ -86,7 +87,7 @@ def build_schedule(
         The pattern or the algorithm is not one of the supported, they do not go together or with
         the topology, or a group is not valid.
     """
-    _check(topology, pattern, groups)
+    check_groups(topology, pattern, groups)
     builder = ScheduleBuilder(topology, lockstep)
     parts: list[Part] = []
     names: dict[str, None] = {}
@@ -111,17 +112,19 @@ def candidates(
     groups: Sequence[Sequence[int]],
     beside: Sequence[Sequence[int]] = (),
 ) -> list[str]:
-    """Return the algorithms that fit all groups, ``published`` first.
+    """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
 
     Those ``beside`` may share members with the groups, and are to run the same. The errors are
     those of :func:`build_schedule`.
     """
-    _check(topology, pattern, groups)
+    check_groups(topology, pattern, groups)
     every = [*groups, *beside]
     fit = [
         name
         for name, one in ALGORITHMS.items()
-        if pattern in one.patterns and all(one.fits(topology, group) for group in every)
+        if one.tried
+        and pattern in one.patterns
+        and all(one.fits(topology, group) for group in every)
     ]
     return [PUBLISHED, *fit]
 
@@ -143,7 +146,7 @@ def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: st
     InputError
         As :func:`build_schedule` does.
     """
-    _check(topology, pattern, [group])
+    check_groups(topology, pattern, [group])
     if algorithm != PUBLISHED:
         _named(topology, pattern, group, algorithm)
         return algorithm
@@ -181,7 +184,14 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
     return found
 
 
-def _check(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> None:
+def check_groups(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> None:
+    """Fail unless a pattern is one of ``PATTERNS`` and groups are valid on a topology.
+
+    Raises
+    ------
+    InputError
+        They are not.
+    """
     if pattern not in PATTERNS:
         raise InputError("pattern", "", not_one_of(pattern, PATTERNS))
     # A root of a broadcast or a reduce may be another member of another group.

@@ -60,14 +60,14 @@ class BlocksTopology(Topology):
     ) -> None:
         self.blocks = tuple(blocks)
         self.strides = [prod(one.npus for one in blocks[:i]) for i in range(len(blocks))]
+        share = payload_share(link_timing)
         self.dimensions = tuple(
-            Dimension(one.npus, stride, ring=one.kind == "ring")
+            Dimension(one.npus, stride, one.kind, one.bytes_per_s * share)
             for one, stride in zip(blocks, self.strides, strict=True)
         )
         count = prod(one.npus for one in blocks)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         links: list[Link] = []
-        share = payload_share(link_timing)
 
         def connect(a: int, b: int, bytes_per_s: float, latency_s: float) -> None:
             links.append(Link(a, b, bytes_per_s, latency_s, share))

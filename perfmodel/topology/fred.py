@@ -9,7 +9,7 @@ from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
 
 from . import cuts
-from .graph import Hops, Interconnect, Link, Node, Topology
+from .graph import Dimension, Hops, Interconnect, Link, Node, Topology
 from .switch_tree import SwitchTree
 
 __all__ = ["L1", "FredTopology", "Level"]
@@ -199,6 +199,27 @@ class FredTopology(Topology):
     def top_node(self) -> int:
         """Node of the switch above all others."""
         return self.levels[-1][0]
+
+    @property
+    def scheduling_dimensions(self) -> tuple[Dimension, ...]:
+        """NPUs on an L1, then the switches on each of the level above, a dimension per level.
+
+        An NPU has an equal share of the links above its switch. There are none if switches of a
+        level differ in what hangs on them.
+        """
+        found: list[Dimension] = []
+        stride, below = 1, tuple(range(self.npus))
+        for row in self.levels:
+            fan_in, rest = divmod(len(below), len(row))
+            hung = [sum((one, switch) in self.link_index for one in below) for switch in row]
+            if rest or {*hung} != {fan_in}:
+                return ()
+            link = self.links[self.link_index[below[0], row[0]]]
+            if fan_in > 1:
+                rate = link.payload_bytes_per_s / stride
+                found.append(Dimension(fan_in, stride, "switch", rate))
+            stride, below = stride * fan_in, row
+        return tuple(found)
 
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return each level above those below it, and NPUs and I/O controllers last, in pixels."""

@@ -14,6 +14,7 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
+from .block import BlockKind
 
 __all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "Topology"]
 
@@ -103,13 +104,27 @@ class Dimension:
     ----------
     npus, stride : int
         NPUs in a line along it, and how far apart their numbers are.
-    ring : bool
-        Whether each has links to its neighbours alone, the last and the first being neighbours.
+    kind : str
+        What joins the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
+        neighbours without the link that closes a ring.
+    bytes_per_s : float
+        Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
+        that are fully connected, or from an NPU to its switch.
     """
 
     npus: int
     stride: int
-    ring: bool
+    kind: BlockKind | Literal["line"]
+    bytes_per_s: float
+
+    def npu_bytes_per_s(self, members: int) -> float:
+        """Return the bandwidth of an NPU along it for a collective of some in a line [B/s].
+
+        That is the sum over its links, except in a line without wrap-around: the one link of the
+        NPU at the end bounds all.
+        """
+        links = {"ring": min(2, members - 1), "fully_connected": members - 1}
+        return self.bytes_per_s * links.get(self.kind, 1)
 
 
 class Topology(ABC):
@@ -175,6 +190,15 @@ class Topology(ABC):
 
     dimensions: tuple[Dimension, ...] = ()
     """Dimensions whose lines have links of their own, the innermost first; empty if it has none."""
+
+    @property
+    def scheduling_dimensions(self) -> tuple[Dimension, ...]:
+        """Dimensions that chunks of a collective may take in any order, the innermost first.
+
+        Those of ``dimensions``, or where these are none levels that share links of NPUs; empty if
+        the topology has neither.
+        """
+        return self.dimensions
 
     npu_rates: Mapping[str, Any] = MappingProxyType({})
     """Rates and memory of an NPU by their names in ``training.compute.Npu``; others by default."""

@@ -25,7 +25,7 @@ from . import cuts
 from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
-from .graph import Hops, Link, Node, Topology
+from .graph import Dimension, Hops, Link, Node, Topology
 
 __all__ = ["MeshFile", "MeshTopology"]
 
@@ -143,6 +143,20 @@ class MeshTopology(Topology):
     def in_network(self) -> bool:
         """False: a mesh router neither reduces nor changes data."""
         return False
+
+    @property
+    def scheduling_dimensions(self) -> tuple[Dimension, ...]:
+        """Rows and columns; a row or a column of one NPU is none."""
+        first = self._routers
+        sizes = ((self.columns, 1), (self.rows, self.columns))
+        return tuple(
+            Dimension(count, stride, "line", self._payload_bytes_per_s(first, first + stride))
+            for count, stride in sizes
+            if count > 1
+        )
+
+    def _payload_bytes_per_s(self, source: int, target: int) -> float:
+        return self.links[self.link_index[source, target]].payload_bytes_per_s
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.

@@ -70,6 +70,9 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--mode": ("stationary", "streaming"),
     "--json": (),
     "--check": (),
+    "--intra": ("fifo", "scf"),
+    "--latency": ("occupancy", "pipelined"),
+    "--compatible": (),
     "--overlap": (),
     "--waves": (),
     "--sizing": (),
@@ -135,7 +138,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology",),
         (
             *("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
-            "--network-model",
+            *("--network-model", "--intra", "--latency", "--compatible"),
         ),
     ),
     "estimate": (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.ace.load_tracker import LoadTracker
 from fred_hw.control.unit import ControlUnit
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.load import load_spec
@@ -28,6 +29,9 @@ ODD = SwitchSpec(
 UNITS: dict[str, Callable[[], Unit]] = {
     "router that may block": lambda: OnlineRouter(ports=5, middle=2),
     "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
+    "load tracker": lambda: LoadTracker(
+        npus=(4, 8, 2), reciprocals=(1, 3, 5), load_width=20, chunk_width=16
+    ),
     "control unit of one phase": lambda: ControlUnit(
         spec=SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=1))
     ),

@@ -187,7 +187,7 @@ class Ends:
             length_ns = self._phase_ns(chunks[chunk][number], plan)
             clock.at(clock.now + length_ns, queues.ended, chunk, number)
 
-        queues = Queues(chunks, plan.active_in_queue, begin, lambda: None)
+        queues = Queues(chunks, plan.active_in_queue, begin, lambda: None, plan.order.intra)
         queues.start()
         clock.run()
         return clock.now

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from perfmodel.astra.files.system import SystemFile
+from fred_hw.errors import InputError
+from perfmodel.astra.files.system import ORDERS, SystemFile
 from perfmodel.astra.network import Shape
+from perfmodel.collectives.algorithm import SCATTERED
 from perfmodel.collectives.schedule import ROOTED, Pattern
+from perfmodel.collectives.themis.plan import GAP_DENOMINATOR, ChunkPlan, plan_sizes
 
-__all__ = ["GROUP_ENDPOINT_NS", "Axis", "Phase", "Plan", "chunk_bytes", "plan_of"]
+__all__ = ["GROUP_ENDPOINT_NS", "Axis", "Load", "Order", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
 GROUP_ENDPOINT_NS = 10
 """Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""
@@ -88,6 +92,35 @@ class Phase:
         return self.data_bytes // (self.axis.count if self.kind == "reduce_scatter" else 1)
 
 
+class Load(NamedTuple):
+    """An axis as the order of dimensions looks at it: NPUs of a line, and bandwidth of an NPU."""
+
+    npus: int
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """In which order chunks take dimensions, and dimensions take chunks.
+
+    Parameters
+    ----------
+    policy : str
+        Of the dimensions of a chunk, one of ``perfmodel.collectives.themis.plan.POLICIES``.
+    intra : str
+        Of the chunks that wait for a dimension, one of ``themis.queues.INTRA``.
+    gap_denominator : int
+        As for ``themis.plan.plan``.
+    loads : tuple of Load
+        Size and bandwidth of the axes of a plan.
+    """
+
+    policy: str = "dimension_order"
+    intra: str = "fifo"
+    gap_denominator: int = GAP_DENOMINATOR
+    loads: tuple[Load, ...] = ()
+
+
 @dataclass(frozen=True)
 class Plan:
     """How a collective is done, whatever its size.
@@ -113,6 +146,8 @@ class Plan:
         algorithm does.
     queues : int
         Queues of each dimension, which phases take in turn.
+    order : Order
+        Of dimensions and chunks.
     """
 
     kind: Pattern
@@ -125,6 +160,7 @@ class Plan:
     npus: int
     traces: str = ""
     queues: int = 1
+    order: Order = Order()
 
     @property
     def active_in_queue(self) -> int:
@@ -149,20 +185,21 @@ class Plan:
             found = [axis.member(one, place) for one in found for place in range(axis.count)]
         return tuple(found)
 
-    def phases(self, data_bytes: int) -> list[Phase]:
-        """Return the phases of a chunk of some bytes."""
-        return list(self._phases(data_bytes))
+    def phases(self, chunk: ChunkPlan) -> list[Phase]:
+        """Return the phases of a chunk."""
+        return list(self._phases(chunk))
 
-    def _phases(self, left: int) -> Iterator[Phase]:
-        outermost_first = self.kind in ("all_gather", "broadcast")
-        axes = self.axes[::-1] if outermost_first else self.axes
-        order: list[tuple[Axis, Pattern]] = [(axis, self.kind) for axis in axes]
-        if self.kind == "all_reduce" and not self.baseline and axes:
+    def _phases(self, chunk: ChunkPlan) -> Iterator[Phase]:
+        axes = [self.axes[number] for number in chunk.order]
+        steps: list[tuple[Axis, Pattern]] = [(axis, self.kind) for axis in axes]
+        if self.kind == "all_reduce" and not self.baseline:
             scatter: Pattern = "reduce_scatter"
             gather: Pattern = "all_gather"
-            order[:-1] = [(axis, scatter) for axis in axes[:-1]]
-            order.extend((axis, gather) for axis in reversed(axes[:-1]))
-        for axis, kind in order:
+            inner = axes[:-1] if chunk.merged else axes
+            steps[: len(inner)] = [(axis, scatter) for axis in inner]
+            steps.extend((axis, gather) for axis in reversed(inner))
+        left = chunk.size_bytes
+        for axis, kind in steps:
             phase = Phase(axis, kind, left)
             left = phase.result_bytes
             yield phase
@@ -171,8 +208,19 @@ class Plan:
         """Return the phases of each chunk of a collective."""
         if not self.axes:
             return []
-        found = [self.phases(one) for one in chunk_bytes(self, data_bytes)]
+        found = [self.phases(one) for one in self._ordered(chunk_bytes(self, data_bytes))]
         return found if self.queues == 1 else [*self._queued(found)]
+
+    def _ordered(self, sizes: Sequence[int]) -> list[ChunkPlan]:
+        """Return chunks of some sizes with their order of axes."""
+        if self.kind in SCATTERED and self.order.policy != Order.policy:
+            order = self.order
+            how = order.policy, order.gap_denominator
+            return plan_sizes(order.loads, sizes, self.kind, *how, compatible=True)
+        numbers = tuple(range(len(self.axes)))
+        if self.kind in ("all_gather", "broadcast"):
+            numbers = numbers[::-1]
+        return [ChunkPlan(size, numbers, merged=True) for size in sizes]
 
     def _queued(self, chunks: Sequence[Sequence[Phase]]) -> Iterator[list[Phase]]:
         """Yield chunks whose phases have taken the queues of each dimension in turn."""
@@ -257,7 +305,31 @@ def plan_of(
         memory_bytes_per_ns=system.local_mem_bw,
         npus=network.npus,
         queues=queues,
+        order=_order(axes, network, system, source, queues),
     )
+
+
+def _order(
+    axes: Sequence[Axis], network: Shape, system: SystemFile, source: str, queues: int
+) -> Order:
+    """Return the order of a system, with the bandwidth that the algorithm of each axis uses."""
+    policy, intra = ORDERS[system.inter_dimension_scheduling], system.intra_dimension_scheduling
+    if policy == Order.policy or len(axes) < 2:
+        return Order(intra=intra.lower())
+    loads: list[Load] = []
+    for axis in axes:
+        joins = network.joins(axis.queue)
+        if joins is None:
+            message = "must be baseline where a dimension is a fabric, not "
+            message += repr(system.inter_dimension_scheduling)
+            raise InputError(source, "inter-dimension-scheduling", message)
+        links = 1
+        if axis.algorithm == "direct" and joins.kind == "fully_connected":
+            links = axis.count - 1
+        elif axis.algorithm == "ring" and queues > 1:  # half of the queues go backwards
+            links = min(2, axis.count - 1)
+        loads.append(Load(axis.count, links * joins.bandwidth))
+    return Order(policy, intra.lower(), system.gap_denominator, tuple(loads))
 
 
 def _axes(

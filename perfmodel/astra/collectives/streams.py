@@ -1,11 +1,14 @@
 """The chunks of a collective at one NPU, each through its phases, a few at a time per dimension."""
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
+from heapq import heappop, heappush
 
 from perfmodel.astra.transport import Exchange
 from perfmodel.clock import Clock
+from perfmodel.collectives.themis.queues import INTRA
 
 from .plan import Phase, Plan
 from .program import program_of
@@ -18,9 +21,12 @@ __all__ = ["Queues", "Streams"]
 _Queue = tuple[int, int]
 """A dimension and a queue of it."""
 
+_Waiting = tuple[tuple[Fraction | int, int], int, int]
+"""What the order in a queue goes by, a chunk and its phase."""
+
 
 class Queues:
-    """Lets so many chunks at a time into each queue of a dimension, first come, first served.
+    """Lets so many chunks at a time into each queue of a dimension.
 
     Parameters
     ----------
@@ -32,6 +38,8 @@ class Queues:
         Begins a phase of a chunk: number of the chunk, number of the phase; calls ``ended`` after.
     done : callable
         Called when all chunks are through.
+    intra : str
+        Which of those that wait goes first, one of ``themis.queues.INTRA``.
     """
 
     def __init__(
@@ -40,11 +48,13 @@ class Queues:
         active: int,
         begin: Callable[[int, int], object],
         done: Callable[[], object],
+        intra: str = "fifo",
     ) -> None:
         self._chunks, self._active, self._begin, self._done = chunks, active, begin, done
+        self._key, self._arrivals = INTRA[intra], 0
         self._left = len(chunks)
         self._running: dict[_Queue, int] = defaultdict(int)
-        self._waiting: dict[_Queue, deque[tuple[int, int]]] = defaultdict(deque)
+        self._waiting: dict[_Queue, list[_Waiting]] = defaultdict(list)
 
     def start(self) -> None:
         """Put all chunks into the queue of their first phase."""
@@ -57,23 +67,27 @@ class Queues:
         """Go on after the end of a phase of a chunk."""
         queue = _queue(self._chunks[chunk][phase])
         self._running[queue] -= 1
-        self._go_on(queue)
         if phase + 1 < len(self._chunks[chunk]):
             self._put(chunk, phase + 1)
-            return
-        self._left -= 1
+        else:
+            self._left -= 1
+        self._go_on(queue)
         if not self._left:
             self._done()
 
     def _put(self, chunk: int, phase: int) -> None:
-        queue = _queue(self._chunks[chunk][phase])
-        self._waiting[queue].append((chunk, phase))
+        one = self._chunks[chunk][phase]
+        queue = _queue(one)
+        key = self._key(one.data_bytes, self._arrivals)
+        self._arrivals += 1
+        heappush(self._waiting[queue], (key, chunk, phase))
         self._go_on(queue)
 
     def _go_on(self, queue: _Queue) -> None:
         while self._waiting[queue] and self._running[queue] < self._active:
             self._running[queue] += 1
-            self._begin(*self._waiting[queue].popleft())
+            _, chunk, phase = heappop(self._waiting[queue])
+            self._begin(chunk, phase)
 
 
 def _queue(phase: Phase) -> _Queue:
@@ -129,7 +143,7 @@ class Streams:
     ) -> None:
         self._plan, self._chunks, self._npu, self._tag = plan, chunks, npu, tag
         self._trees, self._exchange, self._clock = trees, exchange, clock
-        self._queues = Queues(chunks, plan.active_in_queue, self._begin, done)
+        self._queues = Queues(chunks, plan.active_in_queue, self._begin, done, plan.order.intra)
 
     def start(self) -> None:
         """Begin now."""

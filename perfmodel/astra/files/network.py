@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perfmodel.switch_timing.record import ProtocolModel
     from perfmodel.topology.graph import Topology
 
-__all__ = ["MAX_NPUS", "NetworkFile", "load_network", "read_network"]
+__all__ = ["MAX_NPUS", "NetworkFile", "is_network", "load_network", "read_network"]
 
 MAX_NPUS = 1 << 16
 
@@ -179,6 +179,11 @@ def _has(data: Any, key: str) -> bool:
     return isinstance(data, Mapping) and key in data
 
 
+def is_network(data: object) -> bool:
+    """Return whether what was read of a file is a network of ASTRA-sim, not a topology of ours."""
+    return _has(data, "npus_count")
+
+
 def load_network(
     name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
 ) -> Network | FluidNetwork:
@@ -206,7 +211,7 @@ def load_network(
         raise InputError(text, "", f"must be an existing file or one of {known}")
     path = Path(text)
     data: Any = read_data(path)
-    if _has(data, "kind") and not _has(data, "npus_count"):
+    if _has(data, "kind") and not is_network(data):
         from perfmodel.topology.files import load_topology
 
         return FluidNetwork([_line(load_topology(path, protocol), algorithm)])

@@ -15,11 +15,20 @@ from fred_hw.file_kinds import SYSTEM
 from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of, refused
 from fred_hw.reading import read_data
 from perfmodel.chakra.traces import find_traces
+from perfmodel.collectives.themis.plan import GAP_DENOMINATOR
 
-__all__ = ["COLLECTIVES", "SystemFile", "load_system"]
+__all__ = ["COLLECTIVES", "ORDERS", "SystemFile", "load_system"]
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 """Collectives that a file has an implementation for."""
+
+ORDERS = {
+    "baseline": "dimension_order",
+    "roundRobin": "round_robin",
+    "themis": "themis",
+    "themisFlex": "themis_flex",
+}
+"""Orders of the dimensions of a chunk, and what ``perfmodel.collectives.themis`` calls them."""
 
 _IMPLEMENTATION = (
     r"ring|oneRing|halvingDoubling|oneHalvingDoubling|doubleBinaryTree|"
@@ -83,6 +92,17 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     collective-optimization : str
         An all-reduce over several dimensions at full size in each (`baseline`), or as
         reduce-scatters inwards and all-gathers back (`localBWAware`).
+    inter-dimension-scheduling : str
+        Order in which each chunk of an all-reduce, a reduce-scatter or an all-gather goes through
+        the dimensions: the innermost first (`baseline`), each in turn first (`roundRobin`), or the
+        one with the least load so far (`themis`, and `themisFlex` with chunks as large as the gap
+        between loads).
+    intra-dimension-scheduling : str
+        Order of chunks that wait for a dimension: first come, first served (`FIFO`), or the
+        smallest first (`SCF`).
+    gap-denominator : int
+        `themis` goes the innermost first if a chunk of one part in so many of the usual size would
+        fill the gap between loads.
     all-reduce-implementation : list of str
         Algorithm in each dimension; one that begins with `one` is for all NPUs at once and stands
         alone. `direct4` has 4 messages on their way at a time.
@@ -146,6 +166,9 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
 
     scheduling_policy: Annotated[str, one_of("LIFO", "FIFO", "EXPLICIT")] = "LIFO"
     collective_optimization: Annotated[str, one_of("baseline", "localBWAware")] = "baseline"
+    inter_dimension_scheduling: Annotated[str, one_of(*ORDERS)] = "baseline"
+    intra_dimension_scheduling: Annotated[str, one_of("FIFO", "SCF")] = "FIFO"
+    gap_denominator: Annotated[int, int_range(1, 1 << 30)] = GAP_DENOMINATOR
     all_reduce: Annotated[_Implementations, Field(alias="all-reduce-implementation")] = None
     all_gather: Annotated[_Implementations, Field(alias="all-gather-implementation")] = None
     reduce_scatter: Annotated[_Implementations, Field(alias="reduce-scatter-implementation")] = None

@@ -139,7 +139,7 @@ class Flows:
             total[queue] = _sum(total.get(queue), costs[key])
             sharing.begin(known[key], partial(queues.ended, chunk, number))
 
-        queues = Queues(chunks, plan.active_in_queue, begin, lambda: None)
+        queues = Queues(chunks, plan.active_in_queue, begin, lambda: None, plan.order.intra)
         queues.start()
         clock.run()
         return float(clock.now), total

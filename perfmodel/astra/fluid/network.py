@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import cast
 
-from perfmodel.astra.network import Network, Shape
+from perfmodel.astra.network import Dimension, Network, Shape
 
 from .lines import BlockLine, Line, Link, Way
 
@@ -34,6 +34,10 @@ class FluidNetwork(Shape):
         self.lines = tuple(lines)
         self.fabrics = [one.fabric for one in lines if one.fabric]
         self.way = lru_cache(_WAYS)(self._way)
+
+    def joins(self, dimension: int) -> Dimension | None:
+        line = self.lines[dimension]
+        return line.dimension if isinstance(line, BlockLine) else None
 
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two NPUs, through each dimension in which they differ."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 
-__all__ = ["halving_doubling"]
+__all__ = ["double", "halve", "halving_doubling"]
 
 
 def halving_doubling(
@@ -49,13 +49,13 @@ def halving_doubling(
     owned = [[shard[m], *([shard[guests[m]]] if m in guests else [])] for m in core]
     if pattern != "all_gather":
         builder.exchange(((guest, host, everything) for host, guest in pairs), "reduce")
-        _halve(builder, core, owned)
+        halve(builder, core, owned)
     else:
         builder.exchange(((guest, host, [shard[guest]]) for host, guest in pairs), "copy")
     if pattern == "reduce_scatter":
         builder.exchange(((host, guest, [shard[guest]]) for host, guest in pairs), "copy")
         return
-    _double(builder, core, owned)
+    double(builder, core, owned)
     builder.exchange(((host, guest, everything) for host, guest in pairs), "copy")
 
 
@@ -74,11 +74,11 @@ def _rooted(
         for distance in reversed(distances):
             halves = _halves(core, owned, distance)
             builder.exchange(((first, second, block) for first, second, block in halves), "copy")
-        _double(builder, core, owned)
+        double(builder, core, owned)
         builder.exchange(((host, guest, everything) for host, guest in pairs), "copy")
         return
     builder.exchange(((guest, host, everything) for host, guest in pairs), "reduce")
-    _halve(builder, core, owned)
+    halve(builder, core, owned)
     for distance in distances:
         halves = _halves(core, owned, distance)
         builder.exchange(((second, first, block) for first, second, block in halves), "copy")
@@ -119,7 +119,8 @@ def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> No
             builder.send((members[here],), (members[(here + distance) % count],), carried, "copy")
 
 
-def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+def halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+    """Reduce ``owned[i]`` at member i of a power of two of members, by halves."""
     distance = len(core) // 2
     while distance:
         blocks = _blocks(owned, distance)
@@ -133,7 +134,8 @@ def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequen
         distance //= 2
 
 
-def _double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+def double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+    """Pass ``owned[i]`` of member i of a power of two of members on to all, by doubling."""
     distance = 1
     while distance < len(core):
         blocks = _blocks(owned, distance)

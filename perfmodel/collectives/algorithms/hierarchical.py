@@ -5,7 +5,7 @@ so the inner ones carry most. In turns, where parts of the data begin with a dim
 dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, this has equal parts).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from math import prod
@@ -15,20 +15,24 @@ from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Dimension, Topology
 
+from .halving import double, halve
 from .ring import all_gather_ring, reduce_scatter_ring
 
-__all__ = ["hierarchical", "lines"]
+__all__ = ["Axis", "Level", "add_level", "add_order", "hierarchical", "levels_of", "lines"]
+
+Axis = tuple[Dimension, list[int]]
+"""A dimension and the places on it that a group has."""
+
+Level = list[tuple[list[int], list[tuple[int, ...]]]]
+"""NPUs of each line along a dimension, and the shards of each of them."""
 
 
-def lines(topology: Topology, members: Sequence[int]) -> list[tuple[Dimension, list[int]]] | None:
+def lines(dimensions: Sequence[Dimension], members: Sequence[int]) -> list[Axis] | None:
     """Return the dimensions along which a group lies, and its places on each.
 
-    None if it is not at all crossings of them, or the topology has none.
+    None if it is not at all crossings of them, or there are none.
     """
-    found = [
-        (one, sorted({npu // one.stride % one.npus for npu in members}))
-        for one in topology.dimensions
-    ]
+    found = [(one, sorted({npu // one.stride % one.npus for npu in members})) for one in dimensions]
     if not found or prod(len(places) for _, places in found) != len(members):
         return None
     return [(one, places) for one, places in found if len(places) > 1]
@@ -46,33 +50,53 @@ def hierarchical(
     Rings go both ways, half of the data in each; on other blocks each member sends to each other.
     With ``turns`` an equal part of the data begins with each dimension.
     """
-    axes = lines(builder.topology, members)
+    axes = lines(builder.topology.dimensions, members)
     assert axes
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
-    ways = (False, True) if any(one.ring for one, _ in axes) else (False,)
-    first = builder.lane
-    for lane, (order, back) in enumerate(product(orders, ways)):
-        builder.lane = first + lane
-        part = chunk_bytes / len(orders) / len(ways)
-        _one_order(builder, members, order, part, pattern, back=back)
-    builder.lane = first
+    for order in orders:
+        add_order(builder, members, order, chunk_bytes / len(orders), pattern)
 
 
-def _one_order(
+def add_order(
     builder: ScheduleBuilder,
     members: Sequence[int],
-    order: Sequence[tuple[Dimension, list[int]]],
+    order: Sequence[Axis],
     part_bytes: float,
     pattern: str,
-    *,
-    back: bool,
 ) -> None:
-    """Add it in one order of the dimensions, around rings in one direction."""
+    """Add a collective of a part of the data in one order of the dimensions, in lanes of its own.
+
+    An all-gather goes through the dimensions backwards.
+    """
+    ways = (False, True) if any(_circular(one) for one, _ in order) else (False,)
+    for back in ways:
+        steps = levels_of(builder, members, order, part_bytes / len(ways), back=back)
+        if pattern != "all_gather":
+            for own, level in steps:
+                add_level(builder, own, level, "reduce")
+        if pattern != "reduce_scatter":
+            for own, level in reversed(steps):
+                add_level(builder, own, level, "copy")
+        builder.lane += 1
+
+
+def levels_of(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    order: Sequence[Axis],
+    part_bytes: float,
+    *,
+    back: bool = False,
+) -> list[tuple[Dimension, Level]]:
+    """Return the lines of each dimension of an order, with new shards for a part of the data.
+
+    With ``back`` lines are listed backwards, for rings in the other direction.
+    """
     share = part_bytes / len(members)
     shard = {npu: builder.add_shard(npu, share) for npu in members}
     dimensions = [one for one, _ in order]
-    steps: list[tuple[bool, list[tuple[list[int], list[tuple[int, ...]]]]]] = []
-    for depth, (own, _) in enumerate(order):
+    steps: list[tuple[Dimension, Level]] = []
+    for depth, own in enumerate(dimensions):
         # Who differs along this dimension alone is in one line; what one is to have of a line is
         # what lies at its place, and at that of the line along the dimensions before.
         found: dict[tuple[int, ...], list[int]] = {}
@@ -81,7 +105,7 @@ def _one_order(
             place = tuple(npu // one.stride % one.npus for one in dimensions)
             found.setdefault((*place[:depth], *place[depth + 1 :]), []).append(npu)
             held.setdefault(place[: depth + 1], []).append(shard[npu])
-        level: list[tuple[list[int], list[tuple[int, ...]]]] = []
+        level: Level = []
         for line in found.values():
             ring = sorted(line, reverse=back)
             places = [
@@ -89,37 +113,48 @@ def _one_order(
                 for npu in ring
             ]
             level.append((ring, [tuple(held[place]) for place in places]))
-        steps.append((own.ring, level))
-    if pattern != "all_gather":
-        for ring, level in steps:
-            _on_lines(builder, level, "reduce", ring=ring)
-    if pattern != "reduce_scatter":
-        for ring, level in reversed(steps):
-            _on_lines(builder, level, "copy", ring=ring)
+        steps.append((own, level))
+    return steps
 
 
-def _on_lines(
+def add_level(
     builder: ScheduleBuilder,
-    level: Sequence[tuple[list[int], list[tuple[int, ...]]]],
+    dimension: Dimension,
+    level: Level,
     action: Literal["reduce", "copy"],
     *,
-    ring: bool,
+    halving: bool = False,
 ) -> None:
-    """Add a reduce-scatter or an all-gather on all lines of a dimension."""
+    """Add a reduce-scatter or an all-gather on all lines of a dimension.
+
+    With ``halving`` a power of two of NPUs on a switch go by recursive halving and doubling instead
+    of sending to each other at once.
+    """
     for line, parts in level:
-        if ring:
+        if _circular(dimension):
             step = reduce_scatter_ring if action == "reduce" else all_gather_ring
             step(builder, line, parts)
-            continue
-        count = len(line)
-        pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
-        builder.exchange(
-            ((line[i], line[j], parts[j if action == "reduce" else i]) for i, j in pairs), action
-        )
+        elif halving and dimension.kind == "switch" and len(line) & (len(line) - 1) == 0:
+            (halve if action == "reduce" else double)(builder, line, parts)
+        else:
+            builder.exchange(_each_other(line, parts, action), action)
+
+
+def _each_other(
+    line: Sequence[int], parts: Sequence[tuple[int, ...]], action: str
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    count = len(line)
+    for away, i in product(range(1, count), range(count)):
+        j = (i + away) % count
+        yield line[i], line[j], parts[j if action == "reduce" else i]
+
+
+def _circular(dimension: Dimension) -> bool:
+    return dimension.kind in ("ring", "line")
 
 
 def _crossings(topology: Topology, group: Sequence[int]) -> bool:
-    return lines(topology, group) is not None
+    return lines(topology.dimensions, group) is not None
 
 
 _NEEDS = "all NPUs at which some lines of stacked blocks cross"

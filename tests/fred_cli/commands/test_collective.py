@@ -5,9 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from perfmodel.collectives.themis.network import NEEDS
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH
 from perfmodel.published import WAFER_BANDWIDTH
 from tests.fred_cli.fred import Fred
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("topology", ALL_REDUCE_BANDWIDTH)
@@ -98,3 +101,87 @@ def test_a_crowd_is_refused_before_the_collective_is_simulated(
         assert (status, out) == (2, "")
         assert err == f"error: --draw: must show at most 64 NPUs, not {count}\n"
     assert not (place / "drawn.svg").exists()
+
+
+TUTORIAL = str(ROOT / "examples/switches-8x8x8.yaml")
+ORDERS = "dimension_order, round_robin, themis or themis_flex"
+
+
+@pytest.mark.parametrize(
+    ("options", "time_us", "utilization"),
+    [
+        (("themis", "--intra", "scf"), 13_635.871, 0.9759),
+        (("themis", "--intra", "fifo"), 16_984.252, 0.78351),
+        (("dimension-order",), 35_008.129, 0.38012),
+        (("Round-Robin",), 14_404.621, 0.92382),
+        (("themis_flex", "--compatible"), 13_803.793, 0.96403),
+    ],
+    ids=["scf", "fifo", "fixed", "turns", "flex"],
+)
+def test_orders_of_dimensions(
+    fred: Fred, options: tuple[str, ...], time_us: float, utilization: float
+) -> None:
+    arguments = ("--topology", TUTORIAL, "--size", "1GiB", "--chunks", "64", "--algorithm")
+    said = fred.json("collective", *arguments, *options)
+    assert said["time_s"] * 1e6 == pytest.approx(time_us, rel=0.001)
+    assert said["utilization"] == pytest.approx(utilization, rel=0.001)
+    assert len(said["chunk_orders"]) == said["chunks"]
+    assert sum(one["bytes"] for one in said["dimensions"]) == pytest.approx(2044 * 2**20, rel=1e-5)
+    assert all(0 < one["busy_share"] <= 1 for one in said["dimensions"])
+    assert said["npu_bandwidth"] == said["npu_bandwidth_bytes_per_s"]
+
+
+def test_orders_of_dimensions_say_the_same_to_a_reader(fred: Fred) -> None:
+    out = fred.out("collective", "--topology", "mesh:4x4", "--algorithm", "themis", "--check")
+    assert out.startswith("all_reduce of 1GiB on mesh:4x4")
+    assert "chunks in order 0, 1" in out and "% busy" in out
+    assert "every NPU ends with what it should" in out
+
+
+def test_a_network_of_astra_sim_has_dimensions(fred: Fred) -> None:
+    name = str(ROOT / "examples/astra-network.yaml")
+    said = fred.json("collective", "--topology", name, "--algorithm", "themis")
+    rates = [one["bytes_per_s"] / 2**30 for one in said["dimensions"]]
+    assert (said["topology"], rates) == (name, [400.0, 50.0])
+    assert fred.json("collective", "--topology", name, "--algorithm", "ring")["time_s"] > 0
+
+
+def test_chunks_are_drawn_in_their_dimensions(fred: Fred, place: Path) -> None:
+    arguments = ("--topology", "mesh:5x4", "--chunks", "5", "--draw", "drawn.svg")
+    fred.json("collective", *arguments, "--algorithm", "themis")
+    root = ElementTree.parse(place / "drawn.svg").getroot()
+    titles = [str(one.text) for one in root.iter() if one.tag.endswith("title")]
+    # Three phases of the fixed order, whose last two are one, and four of Themis.
+    assert len(titles) == 5 * 3 + 5 * 4
+    texts = [str(one.text) for one in root.iter() if one.tag.endswith("text")]
+    panels = [one for one in texts if "utilization" in one]
+    assert [one.split(",")[0] for one in panels] == ["dimension_order", "themis"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("themis --intra sfc", "--intra: must be one of fifo, scf, not 'sfc'; did you mean 'scf'?"),
+        ("themis --size 10B", "--chunks: must be at most 10, one for each byte of an NPU, not 64"),
+        (
+            "ring --intra scf",
+            f"collective: --intra: must be with algorithm {ORDERS}, not ring",
+        ),
+        (
+            "themis --group 0,1,4",
+            f"--group: must be {NEEDS}, not 3 NPUs of fred-d",
+        ),
+        ("themis --chunks 257 --draw d.svg", "--draw: must show at most 256 chunks, not 257"),
+    ],
+    ids=["intra", "bytes", "other", "group", "crowd"],
+)
+def test_what_orders_of_dimensions_refuse(fred: Fred, options: str, message: str) -> None:
+    arguments = ("--topology", "fred-d", "--algorithm", *options.split())
+    assert fred("collective", *arguments) == (2, "", f"error: {message}\n")
+
+
+def test_a_misspelt_order_of_dimensions_is_suggested(fred: Fred) -> None:
+    status, out, err = fred("collective", "--topology", "fred-d", "--algorithm", "themiss")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --algorithm: must be one of ")
+    assert err.endswith(", not 'themiss'; did you mean 'themis'?\n")

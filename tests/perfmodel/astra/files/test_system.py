@@ -23,6 +23,12 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
         ({"splits": 4}, "splits: unknown key; allowed are scheduling-policy, collective-.*"),
         ({"scheduling-policy": "SJF"}, "scheduling-policy: must be one of LIFO, .*, not 'SJF'"),
         (
+            {"inter-dimension-scheduling": "Themes"},
+            "inter-dimension-scheduling: must be one of baseline, .*; did you mean 'themis'[?]",
+        ),
+        ({"intra-dimension-scheduling": "LCF"}, "intra-.*: must be one of FIFO, SCF, not 'LCF'.*"),
+        ({"gap-denominator": 0}, "gap-denominator: must be an integer from 1 .*, not 0"),
+        (
             {"all-reduce-implementation": ["ring", "tree"]},
             "all-reduce-implementation.1: must be one of ring, .* direct4, not 'tree'",
         ),
