@@ -278,6 +278,15 @@ class Topology(ABC):
         nodes = range(len(self.nodes))
         return (*links, *(inside[i].bytes_per_s if i in inside else inf for i in nodes))
 
+    @cached_property
+    def sent_bytes_per_s(self) -> tuple[float, ...]:
+        """Payload bandwidth of all links that leave each NPU, together [B/s]."""
+        found = [0.0] * self.npus
+        for link in self.links:
+            if link.source < self.npus:
+                found[link.source] += link.payload_bytes_per_s
+        return tuple(found)
+
     def turns_index(self, node: int) -> int:
         """Return the place in ``capacities`` of the turns of flows in a switch."""
         return len(self.links) + node

@@ -12,15 +12,18 @@ from math import prod
 from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
+from perfmodel.collectives.bounds import sent_s
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Dimension, Topology
 
 from .ring import all_gather_ring, reduce_scatter_ring
 
-__all__ = ["hierarchical", "lines"]
+__all__ = ["hierarchical", "least_s", "lines"]
+
+_Axes = list[tuple[Dimension, list[int]]]
 
 
-def lines(topology: Topology, members: Sequence[int]) -> list[tuple[Dimension, list[int]]] | None:
+def lines(topology: Topology, members: Sequence[int]) -> _Axes | None:
     """Return the dimensions along which a group lies, and its places on each.
 
     None if it is not at all crossings of them, or the topology has none.
@@ -48,14 +51,54 @@ def hierarchical(
     """
     axes = lines(builder.topology, members)
     assert axes
+    first, orders = builder.lane, _orders(axes, turns)
+    for lane, (order, back) in enumerate(orders):
+        builder.lane = first + lane
+        _one_order(builder, members, order, chunk_bytes / len(orders), pattern, back=back)
+    builder.lane = first
+
+
+def _orders(axes: _Axes, turns: bool) -> list[tuple[_Axes, bool]]:
+    """Return the orders of dimensions of equal parts of the data, and whether rings go back."""
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
     ways = (False, True) if any(one.ring for one, _ in axes) else (False,)
-    first = builder.lane
-    for lane, (order, back) in enumerate(product(orders, ways)):
-        builder.lane = first + lane
-        part = chunk_bytes / len(orders) / len(ways)
-        _one_order(builder, members, order, part, pattern, back=back)
-    builder.lane = first
+    return list(product(orders, ways))
+
+
+def least_s(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    size_bytes: float,
+    turns: bool = False,
+) -> float:
+    """Return a time that it takes at least [s]: of what the first member of a group sends.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for ``bounds.volume_s``.
+    turns : bool
+        As for :func:`hierarchical`.
+    """
+    times, longest_s = 2 if pattern == "all_reduce" else 1, 0.0
+    for group in groups:
+        axes = lines(topology, group)
+        assert axes
+        npu, orders = group[0], _orders(axes, turns)
+        sent: list[tuple[int, float]] = []
+        for order, back in orders:
+            held = times * size_bytes / len(orders)
+            for axis, places in order:
+                own, held = npu // axis.stride % axis.npus, held / len(places)
+                line = [npu + (place - own) * axis.stride for place in places]
+                at, count = places.index(own), len(places)
+                if axis.ring:
+                    sent.append((line[(at + (-1 if back else 1)) % count], (count - 1) * held))
+                else:
+                    sent += [(other, held) for other in line if other != npu]
+        longest_s = max(longest_s, sent_s(topology, npu, sent))
+    return longest_s
 
 
 def _one_order(
@@ -71,6 +114,8 @@ def _one_order(
     share = part_bytes / len(members)
     shard = {npu: builder.add_shard(npu, share) for npu in members}
     dimensions = [one for one, _ in order]
+    # In lockstep all members send as much as the first; endpoints send message by message.
+    each = not builder.lockstep or builder.topology.endpoint is not None
     steps: list[tuple[bool, list[tuple[list[int], list[tuple[int, ...]]]]]] = []
     for depth, (own, _) in enumerate(order):
         # Who differs along this dimension alone is in one line; what one is to have of a line is
@@ -86,7 +131,7 @@ def _one_order(
             ring = sorted(line, reverse=back)
             places = [
                 tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
-                for npu in ring
+                for npu in (ring if each else ring[:1])
             ]
             level.append((ring, [tuple(held[place]) for place in places]))
         steps.append((own.ring, level))
@@ -111,11 +156,7 @@ def _on_lines(
             step = reduce_scatter_ring if action == "reduce" else all_gather_ring
             step(builder, line, parts)
             continue
-        count = len(line)
-        pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
-        builder.exchange(
-            ((line[i], line[j], parts[j if action == "reduce" else i]) for i, j in pairs), action
-        )
+        builder.exchange_all(line, parts, action)
 
 
 def _crossings(topology: Topology, group: Sequence[int]) -> bool:
@@ -133,6 +174,7 @@ ALGORITHMS.add(
         needs=_NEEDS,
         fits=_crossings,
         preference=dict.fromkeys(SCATTERED, 5),
+        least_s=least_s,
     ),
     rank=5.6,
 )
@@ -144,6 +186,7 @@ ALGORITHMS.add(
         SCATTERED,
         needs=_NEEDS,
         fits=_crossings,
+        least_s=partial(least_s, turns=True),
     ),
     rank=5.7,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from fred_hw.progress import track
-from perfmodel.collectives.transfer import RingPass, Transfer
+from perfmodel.collectives.transfer import Loads, RingPass, Transfer
 from perfmodel.topology.graph import Hops, Topology
 
 from .flow import FluidFlow
@@ -32,18 +32,28 @@ def as_flows(
     urgent : bool
         Whether they go before others that are under way.
     """
-    latencies: dict[Hops, float] = {}
+    # Routes are the same objects wherever they are used, and larger than their addresses.
+    latencies: dict[int, float] = {}
+    known: dict[int, tuple[Loads, float]] = {}
     taken: dict[int, list[tuple[int, float]]] = {}
     for turn in turns:
         taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
 
     def latency_s(hops: Hops) -> float:
-        if hops not in latencies:
-            latencies[hops] = topology.latency_s(hops, urgent=urgent)
-        return latencies[hops]
+        if id(hops) not in latencies:
+            latencies[id(hops)] = topology.latency_s(hops, urgent=urgent)
+        return latencies[id(hops)]
+
+    def asks(item: Transfer | RingPass) -> tuple[Loads, float]:
+        way = item.edges if isinstance(item, RingPass) else item.hops
+        if id(way) not in known:
+            known[id(way)] = item.loads(), item.late_s(latency_s)
+        return known[id(way)]
 
     flows: list[FluidFlow] = []
     for number, item in enumerate(track(messages, "messages")):
-        loads, late_s = (*item.loads(), *taken.get(number, ())), item.late_s(latency_s)
+        loads, late_s = asks(item)
+        if number in taken:
+            loads = (*loads, *taken[number])
         flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after))
     return tuple(flows)
