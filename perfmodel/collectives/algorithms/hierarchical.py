@@ -111,29 +111,35 @@ def _one_order(
     back: bool,
 ) -> None:
     """Add it in one order of the dimensions, around rings in one direction."""
-    share = part_bytes / len(members)
-    shard = {npu: builder.add_shard(npu, share) for npu in members}
-    dimensions = [one for one, _ in order]
     # In lockstep all members send as much as the first; endpoints send message by message.
-    each = not builder.lockstep or builder.topology.endpoint is not None
+    alike = builder.lockstep and builder.topology.endpoint is None
+    share, held_bytes = part_bytes / len(members), part_bytes
+    shard = {} if alike else {npu: builder.add_shard(npu, share) for npu in members}
+    dimensions = [one for one, _ in order]
     steps: list[tuple[bool, list[tuple[list[int], list[tuple[int, ...]]]]]] = []
-    for depth, (own, _) in enumerate(order):
+    for depth, (own, places) in enumerate(order):
         # Who differs along this dimension alone is in one line; what one is to have of a line is
         # what lies at its place, and at that of the line along the dimensions before.
-        found: dict[tuple[int, ...], list[int]] = {}
+        found: dict[int, list[int]] = {}
+        for npu in members:
+            found.setdefault(npu - npu // own.stride % own.npus * own.stride, []).append(npu)
+        lines_of = [sorted(line, reverse=back) for line in found.values()]
+        if alike:
+            held_bytes /= len(places)
+            part = (builder.add_shard(members[0], held_bytes),)
+            steps.append((own.ring, [(ring, [part]) for ring in lines_of]))
+            continue
         held: dict[tuple[int, ...], list[int]] = {}
         for npu in members:
-            place = tuple(npu // one.stride % one.npus for one in dimensions)
-            found.setdefault((*place[:depth], *place[depth + 1 :]), []).append(npu)
-            held.setdefault(place[: depth + 1], []).append(shard[npu])
+            place = tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
+            held.setdefault(place, []).append(shard[npu])
         level: list[tuple[list[int], list[tuple[int, ...]]]] = []
-        for line in found.values():
-            ring = sorted(line, reverse=back)
-            places = [
+        for ring in lines_of:
+            ends = (
                 tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
-                for npu in (ring if each else ring[:1])
-            ]
-            level.append((ring, [tuple(held[place]) for place in places]))
+                for npu in ring
+            )
+            level.append((ring, [tuple(held[place]) for place in ends]))
         steps.append((own.ring, level))
     if pattern != "all_gather":
         for ring, level in steps:

@@ -44,8 +44,10 @@ def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
         ("aware", "must be fluid or packet for messages that join or fork in switches"),
         (
             "loggops",
-            "must be fluid, packet, unaware, aware for a topology, not loggops, "
-            "which takes GOAL schedules and traces",
+            (
+                "must be fluid, packet, unaware, aware for a topology, not loggops, "
+                "which takes GOAL schedules and traces"
+            ),
         ),
     ],
 )
