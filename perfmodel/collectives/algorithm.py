@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fred_hw.registry import Registry
 from perfmodel.topology.graph import Topology
 
+from .bounds import volume_s
 from .schedule import PATTERNS, ScheduleBuilder
 
 __all__ = ["ALGORITHMS", "SCATTERED", "Algorithm"]
@@ -54,9 +55,7 @@ class Algorithm:
     fits: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
     published: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
-    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = (
-        lambda _topology, _pattern, _groups, _bytes: 0.0
-    )
+    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = volume_s
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     tried: bool = True
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Literal, get_args
 
 from perfmodel.topology.graph import Hops, Topology
 
-from .transfer import RingPass, Transfer
+from .transfer import Exchange, RingPass, Transfer
 
 __all__ = ["PATTERNS", "ROOTED", "Part", "Pattern", "Schedule", "ScheduleBuilder"]
 
@@ -114,6 +115,9 @@ class ScheduleBuilder:
     _passes: dict[tuple[int, int], tuple[int, ...]] = field(
         default_factory=dict[tuple[int, int], tuple[int, ...]]
     )
+    _edges: dict[tuple[type[RingPass], tuple[int, ...]], tuple[Hops, ...]] = field(
+        default_factory=dict[tuple[type[RingPass], tuple[int, ...]], tuple[Hops, ...]]
+    )
     _routes: dict[tuple[tuple[int, ...], tuple[int, ...]], Hops] = field(
         default_factory=dict[tuple[tuple[int, ...], tuple[int, ...]], Hops]
     )
@@ -205,17 +209,51 @@ class ScheduleBuilder:
 
     def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
         """Add a pass around a ring as one item, after all that came to a member in this lane."""
-        edges = tuple(
-            self._route((member,), (members[(i + 1) % len(members)],))
-            for i, member in enumerate(members)
+        nexts = zip(members, (*members[1:], members[0]), strict=True)
+        self._pass(RingPass, members, nexts, payload_bytes)
+
+    def exchange_all(
+        self,
+        members: Sequence[int],
+        parts: Sequence[Sequence[int]],
+        action: Literal["reduce", "copy"],
+    ) -> None:
+        """Add a step in which every member sends to each other, none of which follows.
+
+        With ``reduce`` a member gets its own part of all others, with ``copy`` it sends its own
+        part to all of them. In lockstep it is one item, except with endpoints, which send one
+        message after the other.
+        """
+        count = len(members)
+        if self.lockstep and self.topology.endpoint is None:
+            payload_bytes = (count - 1) * self.shard_bytes(parts[0])
+            ordered = sorted(members)  # in any order it is the same, and its routes are known
+            self._pass(Exchange, ordered, permutations(ordered, 2), payload_bytes)
+            return
+        pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
+        self.exchange(
+            ((members[i], members[j], parts[j if action == "reduce" else i]) for i, j in pairs),
+            action,
         )
+
+    def _pass(
+        self,
+        kind: type[RingPass],
+        members: Sequence[int],
+        ends: Iterable[tuple[int, int]],
+        payload_bytes: float,
+    ) -> None:
+        """Add an item of all members, after all that came to one of them in this lane."""
+        key = kind, tuple(members)
+        if key not in self._edges:
+            self._edges[key] = tuple(self._route((one,), (other,)) for one, other in ends)
         after = {
             earlier for member in members for earlier in self._passes.get((member, self.lane), ())
         }
         number = len(self.messages)
         for member in members:
             self._passes[member, self.lane] = (number,)
-        self.messages.append(RingPass(tuple(members), edges, payload_bytes, tuple(sorted(after))))
+        self.messages.append(kind(key[1], self._edges[key], payload_bytes, tuple(sorted(after))))
 
     def exchange(
         self, step: Iterable[tuple[int, int, Sequence[int]]], action: Literal["reduce", "copy"]

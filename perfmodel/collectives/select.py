@@ -114,16 +114,19 @@ def candidates(
 ) -> list[str]:
     """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
 
-    Those ``beside`` may share members with the groups, and are to run the same. The errors are
-    those of :func:`build_schedule`.
+    An algorithm that ``published`` takes for all groups is not listed again. Those ``beside`` may
+    share members with the groups, and are to run the same. The errors are those of
+    :func:`build_schedule`.
     """
     check_groups(topology, pattern, groups)
     every = [*groups, *beside]
+    taken = {id(_choose(topology, pattern, group)) for group in every}
     fit = [
         name
         for name, one in ALGORITHMS.items()
         if one.tried
         and pattern in one.patterns
+        and taken != {id(one)}
         and all(one.fits(topology, group) for group in every)
     ]
     return [PUBLISHED, *fit]

@@ -1,12 +1,13 @@
 """Transfers: what a schedule moves over the links."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from perfmodel.topology.graph import Hops
 
-__all__ = ["Loads", "RingPass", "Sent", "Transfer"]
+__all__ = ["Exchange", "Loads", "RingPass", "Sent", "Transfer"]
 
 Loads = tuple[tuple[int, float], ...]
 """Links, each with how many times the bytes cross it."""
@@ -120,3 +121,28 @@ class RingPass:
         """
         edges_s = [latency_s(hops) for hops in self.edges]
         return sum(edges_s) - min(edges_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(RingPass):
+    """A step in which every member sends to each other, all of its messages as one.
+
+    No member starts before all are ready. ``edges`` are the links from each member to each other;
+    ``payload_bytes`` are all that a member sends.
+    """
+
+    def sends(self) -> Iterator[Sent]:
+        """Yield what each member sends to each other."""
+        pairs = ((a, b) for a in self.members for b in self.members if a != b)
+        for (source, target), hops in zip(pairs, self.edges, strict=True):
+            yield (source,), (target,), hops
+
+    def loads(self) -> Loads:
+        """Return what it puts on links."""
+        others = len(self.members) - 1
+        carried = Counter(link for hops in self.edges for link, _ in hops)
+        return tuple((link, count / others) for link, count in carried.items())
+
+    def late_s(self, latency_s: Callable[[Hops], float]) -> float:
+        """Return the latency of its longest way [s]."""
+        return max(map(latency_s, self.edges))

@@ -125,14 +125,17 @@ class BlocksTopology(Topology):
         here, end = self._npu_of.get(source, source), self._npu_of.get(target, target)
         path = [source] if here == source else [source, here]
         for number, (block, stride) in enumerate(zip(self.blocks, self.strides, strict=True)):
-            places = [npu // stride % block.npus for npu in (here, end)]
-            if places[0] == places[1]:
+            source_place, place = here // stride % block.npus, end // stride % block.npus
+            if source_place == place:
                 continue
-            first = here - places[0] * stride
-            if block.kind == "switch":
-                path.append(self._switches[number, first])
-            here = first + places[1] * stride
-            path += [first + place * stride for place in block.way(*places)[1:]]
+            first = here - source_place * stride
+            here = first + place * stride
+            if block.kind == "ring":
+                path += [first + one * stride for one in block.way(source_place, place)[1:]]
+            elif block.kind == "switch":
+                path += (self._switches[number, first], here)
+            else:
+                path.append(here)
         return path if end == target else [*path, target]
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:

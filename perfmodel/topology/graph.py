@@ -305,6 +305,15 @@ class Topology(ABC):
         nodes = range(len(self.nodes))
         return (*links, *(inside[i].bytes_per_s if i in inside else inf for i in nodes))
 
+    @cached_property
+    def sent_bytes_per_s(self) -> tuple[float, ...]:
+        """Payload bandwidth of all links that leave each NPU, together [B/s]."""
+        found = [0.0] * self.npus
+        for link in self.links:
+            if link.source < self.npus:
+                found[link.source] += link.payload_bytes_per_s
+        return tuple(found)
+
     def turns_index(self, node: int) -> int:
         """Return the place in ``capacities`` of the turns of flows in a switch."""
         return len(self.links) + node
@@ -314,19 +323,24 @@ class Topology(ABC):
 
         One that is ``urgent`` waits in each until others give way.
         """
-
-        def cross_s(node: Node) -> float:
-            return node.latency_s + node.preemption_s if urgent else node.latency_s
-
+        nodes, links, last_s = self.nodes, self.links, 0.0
         heads: list[float] = []
-        ends: list[float] = []
         for index, before in hops:
-            link = self.links[index]
-            node, end = self.nodes[link.source], self.nodes[link.target]
-            start_s = max([heads[hop] for hop in before]) if before else 0.0
-            heads.append(start_s + cross_s(node) + link.latency_s)
-            ends.append(heads[-1] + cross_s(end) if end.kind == "npu" else heads[-1])
-        return max(ends, default=0.0)
+            link = links[index]
+            node, end = nodes[link.source], nodes[link.target]
+            head_s = 0.0
+            if len(before) == 1:
+                head_s = heads[before[0]]
+            elif before:
+                head_s = max([heads[hop] for hop in before])
+            head_s += node.latency_s + node.preemption_s if urgent else node.latency_s
+            head_s += link.latency_s
+            heads.append(head_s)
+            if end.kind == "npu":
+                head_s += end.latency_s + end.preemption_s if urgent else end.latency_s
+            if head_s > last_s:
+                last_s = head_s
+        return last_s
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:

@@ -16,6 +16,8 @@ from typing import TypeVar
 from perfmodel.network import run
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SPEEDUP_C
+from perfmodel.topology.block import Block
+from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -31,6 +33,8 @@ PUBLISHED_S = {20: (1.3e-3, 1.3e-3), 1024: (65e-3, 45e-3), 4096: (310e-3, 45e-3)
 """By NPUs: with the schedule to be built, and at hand, of the algorithm ``published``."""
 
 HALVING_S, DIRECT_S, AUTO_S, ESTIMATE_S = 0.4, 2.9, 5.0, 0.5
+AUTO_FRED_S, AUTO_BLOCKS_S, PACKETS_S = 0.2, 2.5, 7.0
+"""Of ``auto`` on 4,096 NPUs, and of packets of rings, whatever the bytes."""
 T = TypeVar("T")
 missed: list[str] = []
 """What took longer than it may."""
@@ -66,6 +70,18 @@ def fred(switches: int, npus: int, *, in_network: bool) -> Topology:
         in_network=in_network,
         interpolate=True,
     ).build(f"fred {switches}x{npus}")
+
+
+def stacked(rings: int, pairs: int, switches: int) -> Topology:
+    """Return stacked blocks: a ring, NPUs that are fully connected, and a switch."""
+    return BlocksTopology(
+        name="blocks",
+        blocks=[
+            Block("ring", rings, 200e9, 50e-9),
+            Block("fully_connected", pairs, 100e9, 500e-9),
+            Block("switch", switches, 50e9, 2e-6),
+        ],
+    )
 
 
 def collectives(
@@ -132,6 +148,8 @@ def fabrics() -> None:
     for name in (*FABRICS, "mesh:32x32", "mesh:64x64"):
         collectives(parse_topology(name), "auto", said_s=AUTO_S)
     collectives(fred(32, 32, in_network=True), "auto")
+    collectives(fred(64, 64, in_network=True), "auto", said_s=AUTO_FRED_S)
+    collectives(stacked(16, 16, 16), "auto", said_s=AUTO_BLOCKS_S)
     say("Most messages: halving-doubling; direct all-to-all; auto, all-gather of 1 kB")
     collectives(parse_topology("mesh:32x32"), "halving_doubling", said_s=HALVING_S)
     collectives(parse_topology("mesh:16x16"), "direct", "all_to_all", said_s=DIRECT_S)
@@ -142,6 +160,17 @@ def fabrics() -> None:
             topology = parse_topology("fred-d")
             result, seconds = timed(lambda t=topology, n=count, j=join: run_wafers(t, n, GIB, j))
             say(f"{count:5} wafers, {join:6}: {result.time_s * 1e6:10.1f} us in {seconds:.4f} s")
+
+
+def packets() -> None:
+    """Print the time that packets of rings of 20 endpoints take to simulate, by bytes."""
+    say("Packets of a ring of 20 endpoints, by size")
+    for size in (1, 16, 64, 256):
+        topology = parse_topology("examples/mesh-5x4-endpoints.yaml")
+        how = ("all_reduce", size * 2.0**20, None, None, "ring", "packet")
+        found, seconds = timed(lambda t=topology, h=how: run_collective(t, *h))
+        verdict = hold(f"packets of {size} MiB", seconds, PACKETS_S)
+        say(f"{size:4} MiB: {found.time_s * 1e6:10.1f} us in {seconds:.2f} s{verdict}")
 
 
 def iterations() -> None:
@@ -177,6 +206,7 @@ def profiled() -> None:
 def main() -> int:
     """Print all measurements; return 1 if one is too slow."""
     fabrics()
+    packets()
     iterations()
     profiled()
     say(f"times: {'MISSED by ' + '; '.join(missed) if missed else 'met'}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.bounds import volume_s
 from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Topology
 
@@ -52,10 +53,10 @@ def direct(
 def least_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return a time that any routes take at least, 0 for groups that are quick to try [s].
+    """Return a time that any routes take at least [s].
 
     What all messages bring, each over the fewest links that lead there, takes this long if it loads
-    all links alike.
+    all links alike. Groups that are quick to try have the bound of ``volume_s``.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def least_s(
         The whole vector of each group [B].
     """
     if all(len(group) <= _QUICK for group in groups):
-        return 0.0
+        return volume_s(topology, pattern, groups, size_bytes)
     carried = 0.0
     for group in groups:
         count = len(group)

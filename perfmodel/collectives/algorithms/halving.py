@@ -9,10 +9,12 @@ Parallel and Distributed Systems 8, 1997, which takes any number of members.
 
 from collections.abc import Iterator, Sequence
 
-from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
+from perfmodel.collectives.bounds import sent_s, volume_s
 from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.topology.graph import Topology
 
-__all__ = ["double", "halve", "halving_doubling"]
+__all__ = ["double", "halve", "halving_doubling", "least_s"]
 
 
 def halving_doubling(
@@ -154,4 +156,29 @@ def _blocks(owned: Sequence[Sequence[int]], distance: int) -> list[list[int]]:
     ]
 
 
-ALGORITHMS.add("halving_doubling", Algorithm("halving-doubling", halving_doubling), rank=2)
+def least_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
+) -> float:
+    """Return a time that it takes at least [s]: of what the first member of a group sends.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for ``bounds.volume_s``.
+    """
+    longest_s = volume_s(topology, pattern, groups, size_bytes)
+    if pattern not in SCATTERED:
+        return longest_s
+    times = 2 if pattern == "all_reduce" else 1
+    for group in groups:
+        share, steps = times * size_bytes / len(group), len(group).bit_length() - 1
+        sent = [(group[1 << step], (1 << step) * share) for step in range(steps)]
+        longest_s = max(longest_s, sent_s(topology, group[0], sent))
+    return longest_s
+
+
+ALGORITHMS.add(
+    "halving_doubling",
+    Algorithm("halving-doubling", halving_doubling, least_s=least_s),
+    rank=2,
+)

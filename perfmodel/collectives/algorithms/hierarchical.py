@@ -5,20 +5,30 @@ so the inner ones carry most. In turns, where parts of the data begin with a dim
 dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, this has equal parts).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
+from perfmodel.collectives.bounds import sent_s
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Dimension, Topology
 
 from .halving import double, halve
 from .ring import all_gather_ring, reduce_scatter_ring
 
-__all__ = ["Axis", "Level", "add_level", "add_order", "hierarchical", "levels_of", "lines"]
+__all__ = [
+    "Axis",
+    "Level",
+    "add_level",
+    "add_order",
+    "hierarchical",
+    "least_s",
+    "levels_of",
+    "lines",
+]
 
 Axis = tuple[Dimension, list[int]]
 """A dimension and the places on it that a group has."""
@@ -52,9 +62,53 @@ def hierarchical(
     """
     axes = lines(builder.topology.dimensions, members)
     assert axes
+    first, orders = builder.lane, _orders(axes, turns)
+    for lane, (order, back) in enumerate(orders):
+        builder.lane = first + lane
+        _one_order(builder, members, order, chunk_bytes / len(orders), pattern, back=back)
+    builder.lane = first
+
+
+def _orders(axes: list[Axis], turns: bool) -> list[tuple[list[Axis], bool]]:
+    """Return the orders of dimensions of equal parts of the data, and whether rings go back."""
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
-    for order in orders:
-        add_order(builder, members, order, chunk_bytes / len(orders), pattern)
+    return list(product(orders, _ways(axes)))
+
+
+def least_s(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    size_bytes: float,
+    turns: bool = False,
+) -> float:
+    """Return a time that it takes at least [s]: of what the first member of a group sends.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for ``bounds.volume_s``.
+    turns : bool
+        As for :func:`hierarchical`.
+    """
+    times, longest_s = 2 if pattern == "all_reduce" else 1, 0.0
+    for group in groups:
+        axes = lines(topology.dimensions, group)
+        assert axes
+        npu, orders = group[0], _orders(axes, turns)
+        sent: list[tuple[int, float]] = []
+        for order, back in orders:
+            held = times * size_bytes / len(orders)
+            for axis, places in order:
+                own, held = npu // axis.stride % axis.npus, held / len(places)
+                line = [npu + (place - own) * axis.stride for place in places]
+                at, count = places.index(own), len(places)
+                if _circular(axis):
+                    sent.append((line[(at + (-1 if back else 1)) % count], (count - 1) * held))
+                else:
+                    sent += [(other, held) for other in line if other != npu]
+        longest_s = max(longest_s, sent_s(topology, npu, sent))
+    return longest_s
 
 
 def add_order(
@@ -68,16 +122,34 @@ def add_order(
 
     An all-gather goes through the dimensions backwards.
     """
-    ways = (False, True) if any(_circular(one) for one, _ in order) else (False,)
+    ways = _ways(order)
     for back in ways:
-        steps = levels_of(builder, members, order, part_bytes / len(ways), back=back)
-        if pattern != "all_gather":
-            for own, level in steps:
-                add_level(builder, own, level, "reduce")
-        if pattern != "reduce_scatter":
-            for own, level in reversed(steps):
-                add_level(builder, own, level, "copy")
+        _one_order(builder, members, order, part_bytes / len(ways), pattern, back=back)
         builder.lane += 1
+
+
+def _ways(axes: Sequence[Axis]) -> tuple[bool, ...]:
+    """Return whether rings go back, for each part of the data."""
+    return (False, True) if any(_circular(one) for one, _ in axes) else (False,)
+
+
+def _one_order(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    order: Sequence[Axis],
+    part_bytes: float,
+    pattern: str,
+    *,
+    back: bool,
+) -> None:
+    """Add it in one order of the dimensions, around rings in one direction."""
+    steps = levels_of(builder, members, order, part_bytes, back=back)
+    if pattern != "all_gather":
+        for own, level in steps:
+            add_level(builder, own, level, "reduce")
+    if pattern != "reduce_scatter":
+        for own, level in reversed(steps):
+            add_level(builder, own, level, "copy")
 
 
 def levels_of(
@@ -92,27 +164,35 @@ def levels_of(
 
     With ``back`` lines are listed backwards, for rings in the other direction.
     """
-    share = part_bytes / len(members)
-    shard = {npu: builder.add_shard(npu, share) for npu in members}
+    # In lockstep all members send as much as the first; endpoints send message by message.
+    alike = builder.lockstep and builder.topology.endpoint is None
+    share, held_bytes = part_bytes / len(members), part_bytes
+    shard = {} if alike else {npu: builder.add_shard(npu, share) for npu in members}
     dimensions = [one for one, _ in order]
     steps: list[tuple[Dimension, Level]] = []
-    for depth, own in enumerate(dimensions):
+    for depth, (own, places) in enumerate(order):
         # Who differs along this dimension alone is in one line; what one is to have of a line is
         # what lies at its place, and at that of the line along the dimensions before.
-        found: dict[tuple[int, ...], list[int]] = {}
+        found: dict[int, list[int]] = {}
+        for npu in members:
+            found.setdefault(npu - npu // own.stride % own.npus * own.stride, []).append(npu)
+        lines_of = [sorted(line, reverse=back) for line in found.values()]
+        if alike:
+            held_bytes /= len(places)
+            part = (builder.add_shard(members[0], held_bytes),)
+            steps.append((own, [(ring, [part]) for ring in lines_of]))
+            continue
         held: dict[tuple[int, ...], list[int]] = {}
         for npu in members:
-            place = tuple(npu // one.stride % one.npus for one in dimensions)
-            found.setdefault((*place[:depth], *place[depth + 1 :]), []).append(npu)
-            held.setdefault(place[: depth + 1], []).append(shard[npu])
+            place = tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
+            held.setdefault(place, []).append(shard[npu])
         level: Level = []
-        for line in found.values():
-            ring = sorted(line, reverse=back)
-            places = [
+        for ring in lines_of:
+            ends = (
                 tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
                 for npu in ring
-            ]
-            level.append((ring, [tuple(held[place]) for place in places]))
+            )
+            level.append((ring, [tuple(held[place]) for place in ends]))
         steps.append((own, level))
     return steps
 
@@ -137,16 +217,7 @@ def add_level(
         elif halving and dimension.kind == "switch" and len(line) & (len(line) - 1) == 0:
             (halve if action == "reduce" else double)(builder, line, parts)
         else:
-            builder.exchange(_each_other(line, parts, action), action)
-
-
-def _each_other(
-    line: Sequence[int], parts: Sequence[tuple[int, ...]], action: str
-) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    count = len(line)
-    for away, i in product(range(1, count), range(count)):
-        j = (i + away) % count
-        yield line[i], line[j], parts[j if action == "reduce" else i]
+            builder.exchange_all(line, parts, action)
 
 
 def _circular(dimension: Dimension) -> bool:
@@ -168,6 +239,7 @@ ALGORITHMS.add(
         needs=_NEEDS,
         fits=_crossings,
         preference=dict.fromkeys(SCATTERED, 5),
+        least_s=least_s,
     ),
     rank=5.6,
 )
@@ -179,6 +251,7 @@ ALGORITHMS.add(
         SCATTERED,
         needs=_NEEDS,
         fits=_crossings,
+        least_s=partial(least_s, turns=True),
     ),
     rank=5.7,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.bounds import free
 from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
 
 from .direct import direct
@@ -55,6 +56,7 @@ ALGORITHMS.add(
         needs="switches with in-network collectives",
         fits=lambda topology, _: topology.in_network,
         preference={pattern: 4 for pattern in PATTERNS if pattern != "all_to_all"},
+        least_s=free,
     ),
     rank=7,
 )
@@ -67,6 +69,7 @@ ALGORITHMS.add(
         needs="a mesh or switches that fork multicasts",
         fits=lambda topology, _: bool(topology.multicast),
         preference={"broadcast": 5},
+        least_s=free,
         assumptions=lambda topology: topology.fork_assumptions,
     ),
     rank=8,

@@ -81,8 +81,10 @@ def _one_order(
 
     share = part_bytes / (len(inner) * len(outer))
     shard = {(i, j): builder.add_shard(npu(i, j), share) for i in inner for j in outer}
+    # In lockstep all members of a ring send as much as the first.
+    ends = inner[:1] if builder.lockstep else inner
     first: Lines = [
-        ([npu(i, j) for i in inner], [tuple(shard[i, k] for k in outer) for i in inner])
+        ([npu(i, j) for i in inner], [tuple(shard[i, k] for k in outer) for i in ends])
         for j in outer
     ]
     second: Lines = [([npu(i, j) for j in outer], [(shard[i, j],) for j in outer]) for i in inner]

@@ -1,9 +1,9 @@
 """What the messages of a schedule ask of the links."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fred_hw.progress import track
-from perfmodel.collectives.transfer import RingPass, Transfer
+from perfmodel.collectives.transfer import Loads, RingPass, Transfer
 from perfmodel.topology.graph import Hops, Topology
 
 from .flow import FluidFlow
@@ -16,8 +16,7 @@ def as_flows(
     topology: Topology,
     messages: Sequence[Transfer | RingPass],
     turns: Iterable[Turn] = (),
-    *,
-    urgent: bool = False,
+    latency_s: Callable[[Hops], float] | None = None,
 ) -> tuple[FluidFlow, ...]:
     """Return what each message, or pass around a ring, asks of the links.
 
@@ -29,21 +28,26 @@ def as_flows(
         Those of a schedule.
     turns : iterable of Turn
         Rounds of switches; the first message of each takes the switch for all of it.
-    urgent : bool
-        Whether they go before others that are under way.
+    latency_s : callable or None
+        Returns the latency of a route [s]; that of the topology if None.
     """
-    latencies: dict[Hops, float] = {}
+    latency_s = latency_s or topology.latency_s
+    # Routes are the same objects wherever they are used, and larger than their addresses.
+    known: dict[int, tuple[Loads, float]] = {}
     taken: dict[int, list[tuple[int, float]]] = {}
     for turn in turns:
         taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
 
-    def latency_s(hops: Hops) -> float:
-        if hops not in latencies:
-            latencies[hops] = topology.latency_s(hops, urgent=urgent)
-        return latencies[hops]
+    def asks(item: Transfer | RingPass) -> tuple[Loads, float]:
+        way = item.edges if isinstance(item, RingPass) else item.hops
+        if id(way) not in known:
+            known[id(way)] = item.loads(), item.late_s(latency_s)
+        return known[id(way)]
 
     flows: list[FluidFlow] = []
     for number, item in enumerate(track(messages, "messages")):
-        loads, late_s = (*item.loads(), *taken.get(number, ())), item.late_s(latency_s)
+        loads, late_s = asks(item)
+        if number in taken:
+            loads = (*loads, *taken[number])
         flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after))
     return tuple(flows)

@@ -1,14 +1,19 @@
 """What sources wait for acks, where they send to one destination after another."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from perfmodel.collectives.transfer import RingPass, Transfer
-from perfmodel.topology.graph import Topology
+from perfmodel.topology.graph import Hops, Topology
 
 __all__ = ["ack_s", "waits_s"]
 
 
-def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: int = 0) -> float:
+def waits_s(
+    topology: Topology,
+    messages: Iterable[Transfer | RingPass],
+    more: int = 0,
+    latency_s: Callable[[Hops], float] | None = None,
+) -> float:
     """Return how long the source that changes destination most often waits for acks [s].
 
     A source goes on to another phase of its circuit, or to another destination, only when all
@@ -23,7 +28,10 @@ def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: i
         Those of a collective.
     more : int
         Changes beside those inside the collective.
+    latency_s : callable or None
+        Returns the latency of a route [s]; that of the topology if None.
     """
+    latency_s = latency_s or topology.latency_s
     if not topology.waits_for_acks:
         return 0.0
     # By those who send together; who sends alone may do so in several sets.
@@ -32,7 +40,7 @@ def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: i
     for item in messages:
         for sources, targets, hops in item.sends():
             ends.setdefault(sources, set()).add(targets)
-            longest_s = max(longest_s, topology.latency_s(hops))
+            longest_s = max(longest_s, latency_s(hops))
     flows: dict[int, int] = {}
     for sources, targets in ends.items():
         for source in sources:
@@ -41,9 +49,13 @@ def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: i
     return changes * 2 * longest_s
 
 
-def ack_s(topology: Topology, messages: Iterable[Transfer | RingPass]) -> float:
+def ack_s(
+    topology: Topology,
+    messages: Iterable[Transfer | RingPass],
+    latency_s: Callable[[Hops], float] | None = None,
+) -> float:
     """Return how long after the end of some messages their sources know of it [s]."""
     if not topology.waits_for_acks:
         return 0.0
     ways = (hops for item in messages for _, _, hops in item.sends())
-    return max(map(topology.latency_s, ways), default=0.0)
+    return max(map(latency_s or topology.latency_s, ways), default=0.0)

@@ -5,6 +5,7 @@ from perfmodel.collectives.select import chunk_bytes
 from perfmodel.network.fluid.acked_links import acked_capacities
 from perfmodel.network.fluid.endpoints import endpoint_s
 from perfmodel.network.fluid.flows import as_flows
+from perfmodel.network.fluid.latencies import latency_of
 from perfmodel.network.fluid.pipeline import Pipeline
 from perfmodel.network.fluid.turns import Turn, turns
 from perfmodel.network.fluid.waits import ack_s, waits_s
@@ -30,19 +31,21 @@ class Fluid:
     def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:
         self._topology, self._schedule = topology, schedule
         messages, rounds = schedule.messages, _turns(topology, schedule, conditions)
-        flows = as_flows(topology, messages, rounds, urgent=conditions.urgent)
+        latency_s = latency_of(topology)
+        first_s = latency_of(topology, urgent=True) if conditions.urgent else latency_s
+        flows = as_flows(topology, messages, rounds, first_s)
         self._pipeline = Pipeline(flows, acked_capacities(topology, messages))
         carried: dict[int, float] = {}
         for flow in flows:
             for link, load in flow.loads:
                 carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
         self.loads = tuple(sorted(carried.items()))
-        self.ack_s = ack_s(topology, messages)
+        self.ack_s = ack_s(topology, messages, latency_s)
         self.assumptions: tuple[str, ...] = ()
-        self.waits_s = waits_s(topology, messages, conditions.changes)
+        self.waits_s = waits_s(topology, messages, conditions.changes, latency_s)
         """How long sources wait for acks [s], except for waits that endpoints count themselves."""
         if topology.endpoint is not None:
-            self.waits_s -= waits_s(topology, messages)
+            self.waits_s -= waits_s(topology, messages, 0, latency_s)
 
     def time_s(self, size_bytes: float, chunk_bytes: float, *, alone: bool = False) -> float:
         """Return the time of a vector in chunks [s].
