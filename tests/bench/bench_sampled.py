@@ -10,7 +10,10 @@ Prints all rows and their errors; returns 1 if one is outside the tolerances.
 import argparse
 import sys
 import tempfile
+import warnings
 from pathlib import Path
+
+from amaranth.hdl import UnusedElaboratable
 
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_hw.wafer.load import load_wafer
@@ -32,6 +35,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=2, help="of strategies and the third size")
     parser.add_argument("--each", type=int, default=2, help="strategies of each kind")
     given = parser.parse_args()
+    warnings.simplefilter("ignore", UnusedElaboratable)  # units that are only hashed
     sample = draw(given.seed, given.each)
     measurement = PlanePhasesMeasurement(
         spec=load_wafer(str(WAFER)),
