@@ -69,7 +69,10 @@ def test_commands_options_and_names_are_completed() -> None:
     assert completed("estimate", "--workload", "examples/t") == {"file,examples/t"}
 
 
-FREE = {"--strategy", "--phase", "--size", "--group", "--top", "--clock"}
+FREE = {
+    *("--strategy", "--phase", "--size", "--group", "--top", "--clock"),
+    *("--constraint", "--weight"),
+}
 """What takes text that is neither a file nor among names that there are."""
 
 KINDS = ("boolean", "integer", "integer range", "choice")
