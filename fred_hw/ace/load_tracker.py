@@ -16,7 +16,7 @@ __all__ = ["GAP_SHIFT", "LoadTracker", "order_layout"]
 GAP_SHIFT = 4
 """A gap between loads counts if a chunk of this many powers of two less than the next fills it."""
 
-_MOST = 8  # dimensions: the sorting network is one gate level deep for each
+_MOST = 8  # dimensions, of which sorting takes a cycle each
 
 
 def order_layout(npus: Sequence[int]) -> data.ArrayLayout:
@@ -56,8 +56,8 @@ class LoadTracker(Unit):
 
     Timing
     ------
-    Latency : D + 2 cycles of D dimensions, from a chunk taken to its order offered.
-    Throughput : one chunk every D + 3 cycles.
+    Latency : 2 D + 4 cycles of D dimensions, from a chunk taken to its order offered.
+    Throughput : one chunk every 2 D + 5 cycles.
     Paths : none.
     Reset : sets all loads to 0 and forgets the chunk.
 
@@ -102,69 +102,91 @@ class LoadTracker(Unit):
         places = order_layout(self.npus).elem_shape
         loads = [Signal(self.load_width, name=f"load_{d}") for d in range(count)]
         last = [Signal(places, init=d, name=f"last_{d}") for d in range(count)]
-        gap, even = Signal(self.load_width), Signal()
-        left, step = Signal(self.chunk_width), Signal(range(count))
-        fsm = Fsm(m, "idle", "judge", "walk", "offer")
+        keys = [Signal(self.load_width, name=f"key_{d}", reset_less=True) for d in range(count)]
+        left, step = Signal(self.chunk_width, reset_less=True), Signal(range(count + 1))
+        fsm = Fsm(m, "idle", "sort", "gap", "judge", "walk", "offer")
         m.d.comb += [
             self.i.ready.eq(fsm.ongoing("idle")),
             self.o.valid.eq(fsm.ongoing("offer")),
             Value.cast(self.o.payload).eq(Cat(last)),
         ]
+        m.d.sync += step.eq(0)
         with fsm.state("idle"):
-            seen = [Mux(self.clear, 0, load) for load in loads]
             with m.If(self.clear):
                 m.d.sync += [load.eq(0) for load in loads]
                 m.d.sync += [one.eq(d) for d, one in enumerate(last)]
-            order = [Mux(self.clear, d, one) for d, one in enumerate(last)]
-            entries = self._sorted(m, [(_chosen(one, seen), one) for one in order])
+            m.d.sync += left.eq(self.i.payload)
+            for one, key in zip(last, keys, strict=True):
+                m.d.sync += key.eq(Mux(self.clear, 0, _chosen(one, loads)))
             with m.If(self.i.valid):
-                m.d.sync += [one.eq(entry) for one, (_, entry) in zip(last, entries, strict=True)]
-                m.d.sync += [gap.eq(entries[-1][0] - entries[0][0]), left.eq(self.i.payload)]
-                fsm.go("judge")
-        with fsm.state("judge"):
-            m.d.comb += even.eq(_chosen(last[0], self._too_small(gap, left)))
-            with m.If(even):
-                m.d.sync += [one.eq(d) for d, one in enumerate(last)]
-            m.d.sync += step.eq(0)
-            fsm.go("walk")
-        with fsm.state("walk"):
-            self._book(m, _chosen(step, last), loads, left)
+                fsm.go("sort")
+        with fsm.state("sort"):
+            self._sort(m, step[0], keys, last)
             m.d.sync += step.eq(step + 1)
             with m.If(step == count - 1):
+                m.d.sync += step.eq(0)
+                fsm.go("gap")
+        self._judge(m, fsm, keys, last, left)
+        with fsm.state("walk"):
+            self._book(m, _chosen(step, last), loads, left, step == 0)
+            m.d.sync += step.eq(step + 1)
+            with m.If(step == count):
                 fsm.go("offer")
         with fsm.state("offer"), m.If(self.o.ready):
             fsm.go("idle")
 
-    def _sorted(self, m: Module, entries: list[tuple[Value, Value]]) -> list[tuple[Value, Value]]:
-        """Return loads and their dimensions by load; equal ones keep their order."""
-        entries = list(entries)
-        for end in range(len(entries) - 1, 0, -1):
-            for k in range(end):
-                (a, first), (b, second) = entries[k], entries[k + 1]
-                swap = Signal(name=f"swap_{end}_{k}")
-                m.d.comb += swap.eq(a > b)
-                entries[k] = Mux(swap, b, a), Mux(swap, second, first)
-                entries[k + 1] = Mux(swap, a, b), Mux(swap, first, second)
-        return entries
+    def _sort(self, m: Module, odd: Value, keys: Sequence[Signal], last: Sequence[Signal]) -> None:
+        """Exchange neighbours of which the first has the larger load, pairs in turn.
 
-    def _too_small(self, gap: Value, chunk: Value) -> list[Value]:
-        """Return of each dimension whether what fills a gap on it is less than a chunk's part.
-
-        What fills it sends (n - 1) / n of itself, at the reciprocal of the bandwidth.
+        After as many rounds as there are dimensions all are in order; equal ones keep theirs.
         """
-        least = chunk >> GAP_SHIFT
-        both = zip(self.npus, self.reciprocals, strict=True)
-        return [gap * Const(npus) < least * Const((npus - 1) * rate) for npus, rate in both]
+        for k in range(len(keys) - 1):
+            with m.If((odd == k % 2) & (keys[k] > keys[k + 1])):
+                m.d.sync += [keys[k].eq(keys[k + 1]), keys[k + 1].eq(keys[k])]
+                m.d.sync += [last[k].eq(last[k + 1]), last[k + 1].eq(last[k])]
 
-    def _book(self, m: Module, dimension: Value, loads: Sequence[Signal], left: Signal) -> None:
-        """Add a reduce-scatter along a dimension to its load, and have the chunk shrink."""
-        both = zip(self.npus, self.reciprocals, strict=True)
-        for d, (npus, rate) in enumerate(both):
-            shift = npus.bit_length() - 1
-            with m.If(dimension == d):
-                total = loads[d] + (left - (left >> shift)) * Const(rate)
-                most = (1 << self.load_width) - 1
-                m.d.sync += [loads[d].eq(Mux(total > most, most, total)), left.eq(left >> shift)]
+    def _judge(
+        self, m: Module, fsm: Fsm, keys: Sequence[Signal], last: Sequence[Signal], left: Signal
+    ) -> None:
+        """Take the fixed order if a small part of a chunk would fill the gap between loads.
+
+        What fills a gap sends (n - 1) / n of itself, at the reciprocal of the bandwidth.
+        """
+        least = left >> GAP_SHIFT
+        both = [*zip(self.npus, self.reciprocals, strict=True)]
+        limits = [least * Const((npus - 1) * rate) for npus, rate in both]
+        limit = Signal(max(map(len, limits)), reset_less=True)
+        gap = Signal(self.load_width, reset_less=True)
+        with fsm.state("gap"):
+            m.d.sync += [gap.eq(keys[-1] - keys[0]), limit.eq(_chosen(last[0], limits))]
+            fsm.go("judge")
+        with fsm.state("judge"):
+            even = [gap * Const(npus) < limit for npus in self.npus]
+            with m.If(_chosen(last[0], even)):
+                m.d.sync += [one.eq(d) for d, one in enumerate(last)]
+            fsm.go("walk")
+
+    def _book(
+        self, m: Module, dimension: Value, loads: Sequence[Signal], left: Signal, first: Value
+    ) -> None:
+        """Shrink the chunk by a reduce-scatter, and add what the one before sends to its load."""
+        both = [*zip(self.npus, self.reciprocals, strict=True)]
+        shifts = [left >> (npus.bit_length() - 1) for npus in self.npus]
+        sends = [
+            (left - after) * Const(rate) for after, (_, rate) in zip(shifts, both, strict=True)
+        ]
+        sent = Signal(max(map(len, sends)), reset_less=True)
+        along = Signal(order_layout(self.npus).elem_shape, reset_less=True)
+        m.d.sync += [
+            sent.eq(_chosen(dimension, sends)),
+            left.eq(_chosen(dimension, shifts)),
+            along.eq(dimension),
+        ]
+        for d, load in enumerate(loads):
+            total = load + sent
+            full = total[self.load_width :].any()
+            with m.If(~first & (along == d)):
+                m.d.sync += load.eq(Mux(full, (1 << self.load_width) - 1, total))
 
 
 def _integers(name: str, values: object, allowed: str) -> tuple[int, ...]:

@@ -70,24 +70,25 @@ def test_one_dimension_is_all_there_is() -> None:
 @pytest.mark.parametrize("sizes", [EQUAL, FLAT], ids=["three", "two"])
 def test_latency_and_throughput(sizes: tuple[Sequence[int], Sequence[int]]) -> None:
     unit, count = tracker(*sizes), len(sizes[0])
-    cycles = [{"i.valid": 1, "i.payload": 4096, "o.ready": 1}] * 20
+    cycles = [{"i.valid": 1, "i.payload": 4096, "o.ready": 1}] * 40
     seen = trace(unit, cycles, ["i.ready", "o.valid"])
-    assert [at for at, (ready, _) in enumerate(seen) if ready] == [*range(0, 20, count + 3)]
-    assert [at for at, (_, valid) in enumerate(seen) if valid] == [*range(count + 2, 20, count + 3)]
+    period = 2 * count + 5
+    assert [at for at, (ready, _) in enumerate(seen) if ready] == [*range(0, 40, period)]
+    assert [at for at, (_, valid) in enumerate(seen) if valid] == [*range(period - 1, 40, period)]
 
 
 def test_an_order_stays_until_it_is_taken() -> None:
-    cycles = [{"i.valid": 1, "i.payload": 4096}] * 12
+    cycles = [{"i.valid": 1, "i.payload": 4096}] * 18
     seen = trace(tracker(*EQUAL), cycles, ["i.ready", "o.valid", "o.payload"])
-    assert [valid for _, valid, _ in seen] == [0] * 5 + [1] * 7
-    assert len({order for *_, order in seen[5:]}) == 1 and not any(one[0] for one in seen[1:])
+    assert [valid for _, valid, _ in seen] == [0] * 10 + [1] * 8
+    assert len({order for *_, order in seen[10:]}) == 1 and not any(one[0] for one in seen[1:])
 
 
 @pytest.mark.parametrize("how", ["clear", "rst"])
 def test_clear_and_reset_forget_the_loads(how: str) -> None:
     unit = tracker(*UNLIKE)
     feed = {"i.valid": 1, "i.payload": 4096, "o.ready": 1}
-    period = len(unit.npus) + 3
+    period = 2 * len(unit.npus) + 5
     again = 7 * period
     more = {"clear": 1} if how == "clear" else {"rst": 1, "i.valid": 0}
     cycles = [*[feed] * again, {**feed, **more}, *[feed] * again]
