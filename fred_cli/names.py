@@ -19,6 +19,7 @@ __all__ = [
     "npu_key",
     "option_value",
     "pattern_name",
+    "reading_key",
     "section_name",
     "test_name",
 ]
@@ -105,6 +106,7 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
 
 
 pattern_name = Named(names_in("perfmodel.collectives.schedule", "PATTERNS"))
+reading_key = Named(lambda _: [f"{name}=" for name in OPTIONS])
 join_name = Named(names_in("perfmodel.wafers", "JOINS"))
 section_name = Named(names_in("perfmodel.studies.section", "SECTIONS"))
 test_name = Named(_tests)

@@ -5,7 +5,7 @@ from operator import attrgetter
 from .column import Column, Columns
 from .parts import ITERATION, part_columns
 
-__all__ = ["COLUMNS"]
+__all__ = ["COLUMNS", "WITH_READINGS"]
 
 COLUMNS = Columns(
     [
@@ -17,3 +17,19 @@ COLUMNS = Columns(
         *part_columns(),
     ]
 )
+
+WITH_READINGS = Columns(
+    [
+        *COLUMNS.all,
+        Column(
+            lambda row: row.band[0],
+            csv="least speedup",
+            title="in all readings",
+            text=lambda row: f"{row.band[0]:.3f} to {row.band[1]:.3f}",
+            last=True,
+        ),
+        Column(lambda row: row.band[1], csv="largest speedup"),
+        Column(attrgetter("readings"), json="readings"),
+    ]
+)
+"""The same with the range of the speed-up over all readings."""

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from fred_cli.columns.compare import COLUMNS
+from fred_cli.columns.compare import COLUMNS, WITH_READINGS
 from fred_cli.columns.parts import rare_columns
+from fred_cli.names import reading_key
 from fred_cli.options import (
     EQUAL_TERMS,
     TRAINING_OPTIONS,
@@ -50,6 +51,15 @@ __all__ = ["command"]
     help="Instead: area, clock, latency and the work of an all-reduce, FRED and mesh as hardware.",
 )
 @request_options
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    type=reading_key,
+    help="Find speed-ups again with this value, like compute=weights or "
+    "compute=weights,algorithm=auto, and print the range of all of them. Repeat.",
+)
 @protocol_option
 @npu_option
 @equal_terms_options
@@ -60,6 +70,7 @@ def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     hardware: bool,
+    readings: tuple[str, ...],
     protocol: Any,
     npu_changes: tuple[str, ...],
     npu_from: str | None,
@@ -72,6 +83,7 @@ def command(
     """Estimate all workloads on all topologies; speed-ups are over the first topology."""
     from perfmodel.studies.compare import compare
     from perfmodel.studies.equal_terms import on_equal_terms
+    from perfmodel.studies.readings import read_readings
     from perfmodel.topology.parse import FABRICS
     from perfmodel.training.compute_model import compute_model
     from perfmodel.training.request import read_requests
@@ -80,7 +92,8 @@ def command(
     if hardware:
         _hardware(csv_file, as_json)
         return
-    with option_names(*TRAINING_OPTIONS), progress("estimating workloads on topologies"):
+    with option_names(*TRAINING_OPTIONS, "reading"), progress("estimating workloads on topologies"):
+        others = read_readings(readings)
         requests = read_requests(
             topologies or FABRICS,
             workloads or compute_model(options["compute"]).workloads(WORKLOADS),
@@ -89,12 +102,14 @@ def command(
             memory=memory,
             **options,
         )
-        rows = compare(on_equal_terms(requests, npu_from, as_is=as_is, choices=EQUAL_TERMS))
-    COLUMNS.write(rows, csv_file)
+        fair = on_equal_terms(requests, npu_from, as_is=as_is, choices=EQUAL_TERMS)
+        rows = compare(fair, others)
+    columns = WITH_READINGS if readings else COLUMNS
+    columns.write(rows, csv_file)
     if as_json:
-        say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
+        say_json({"rows": [columns.json(row.estimate, row) for row in rows]})
         return
-    shown = COLUMNS.without(*rare_columns(row.estimate for row in rows))
+    shown = columns.without(*rare_columns(row.estimate for row in rows))
     shown.print(f"Training iterations [ms], compute: {options['compute']}", rows)
     say_above_peak(row.estimate for row in rows)
 
@@ -104,7 +119,16 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
-    names = ("topologies", "workloads", *OPTIONS, "protocol", "npu_changes", "npu_from", "as_is")
+    names = (
+        "topologies",
+        "workloads",
+        *OPTIONS,
+        "protocol",
+        "npu_changes",
+        "npu_from",
+        "as_is",
+        "readings",
+    )
     refuse_given(*names, "memory", message="must not be given with --hardware")
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)

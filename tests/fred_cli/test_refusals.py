@@ -311,6 +311,9 @@ REFUSED = {
     "compare --topology ideal.yaml --topology fred-d --compute calibrated": (
         r"--compute: must be first-principles for fabrics some of whose protocols are ideal"
     ),
+    "compare --reading compute": r"--reading: must be OPTION=VALUE with each of compute, .*",
+    "compare --reading compute=x": r"--reading: compute must be one of first-principles, .*",
+    "compare --npu-from fred-e": r"--npu-from: must be one of mesh:5x4, fred-a, .*, not 'fred-e'.*",
     "compare extra": r"fred compare: Got unexpected extra argument \(extra\)",
     # the report
     "report": r"fred report: Missing option '-o' / '--output'\.",

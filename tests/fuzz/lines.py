@@ -101,6 +101,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
     "--npu-from": ("mesh:2x2", "fred-d"),
     "--as-is": (),
+    "--reading": ("compute=weights", "algorithm=auto,placement=linear", "compute"),
     "--level": tuple(LEVELS),
     "--collectives": ("in-network", "ring"),
     "--least-npus": ("1", "4"),
@@ -196,7 +197,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
-            *("--npu-from", "--as-is", "--csv", "--memory"),
+            *("--npu-from", "--as-is", "--csv", "--memory", "--reading"),
         ),
     ),
     "strategies": (

@@ -71,6 +71,52 @@ def test_rates_of_npus_are_those_of_all_fabrics(fred: Fred, command: str) -> Non
     assert all(fast[key] < usual[key] / 100 for key in usual)
 
 
+SLOW = "kind: mesh\ncolumns: 2\nrows: 2\nnpu: {peak_flops: 1.0e+12, hbm_bytes: 90.0e+9}\n"
+DIFFER = (
+    r"error: --topology: must have equal NPUs unless --npu-from or --as-is is given, not "
+    r"peak_flops 9\.894e\+14 and 1e\+12, hbm_bytes 8e\+10 and 9e\+10 of mesh:2x2 and slow\.yaml"
+)
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies", "report -o made"])
+def test_topologies_whose_npus_differ_are_refused_unless_told_how(
+    command: str, fred: Fred, place: Path, refused: Callable[..., str]
+) -> None:
+    (place / "slow.yaml").write_text(SLOW)
+    fabrics = ("--topology", "mesh:2x2", "--topology", "slow.yaml")
+    line = (*command.split(), *fabrics, "--workload", "own.yaml")
+    assert re.fullmatch(DIFFER, refused(*line))
+    both = "error: --npu-from: must be left out where NPUs are compared as they are"
+    assert refused(*line, "--as-is", "--npu-from", "slow.yaml") == both
+    if command.startswith("report"):
+        assert not (place / "made").exists()
+        return
+    slow, same = (
+        {(row["topology"], row["strategy"]): row for row in fred.json(*line, *how)["rows"]}
+        for how in (("--as-is",), ("--npu-from", "mesh:2x2"))
+    )
+    for (name, strategy), row in slow.items():
+        other = same[name, strategy]
+        assert (row["busy_s"] > 10 * other["busy_s"]) == (name == "slow.yaml")
+        assert other["memory"]["available_bytes"] == 8e10
+
+
+def test_readings_give_a_range(fred: Fred, place: Path) -> None:
+    line = ("compare", "--topology", "mesh:2x2", "--topology", "mesh:4x1", "--workload", "own.yaml")
+    more = ("--reading", "compute=weights", "--reading", "compute=peak:2,placement=linear")
+    rows = fred.json(*line, *more, "--csv", "all.csv")["rows"]
+    assert [[*row["readings"]] for row in rows] == [list(more[1::2])] * 2
+    with (place / "all.csv").open() as file:
+        table = list(csv.DictReader(file))
+    out = fred.out(*line, *more)
+    for row, cells in zip(rows, table, strict=True):
+        every = (row["speedup"], *row["readings"].values())
+        band = min(every), max(every)
+        assert (float(cells["least speedup"]), float(cells["largest speedup"])) == band
+        assert f"{band[0]:.3f} to {band[1]:.3f}" in out
+    assert "readings" not in fred.json(*line)["rows"][0]
+
+
 POOL = "memory-type: MEMORY_POOL\nremote-mem-bw: 1\n"
 NODES = "memory-type: PER_NODE_MEMORY_EXPANSION\nremote-mem-bw: 1\nnum-nodes: 5\n"
 

@@ -66,3 +66,25 @@ def test_strategy_that_does_not_fit_a_fabric_is_refused() -> None:
     message = r"^strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP1-DP20-PP1$"
     with pytest.raises(InputError, match=message):
         run(["mesh:5x4", "mesh:2x2"], ["resnet-152"])
+
+
+def test_readings_give_the_range_of_a_speedup() -> None:
+    requests = read_requests(["mesh:5x4", "fred-d"], ["resnet-152"])
+    readings = {"weights": {"compute": "weights"}, "auto": {"algorithm": "auto"}}
+    base, fred = compare(requests, readings)
+    assert base.readings == {"weights": 1.0, "auto": 1.0} and base.band == (1.0, 1.0)
+    for name, options in readings.items():
+        changed = run(["mesh:5x4", "fred-d"], ["resnet-152"], **options)
+        assert fred.readings[name] == changed[1].speedup
+    every = (fred.speedup, *fred.readings.values())
+    assert fred.band == (min(every), max(every)) and fred.band[1] > fred.speedup
+    assert fred.estimate == run(["fred-d"], ["resnet-152"])[0].estimate
+
+
+def test_readings_are_compared_on_equal_terms_too() -> None:
+    requests = [
+        *read_requests(["mesh:5x4"], ["resnet-152"], protocol="ideal"),
+        *read_requests(["fred-d"], ["resnet-152"]),
+    ]
+    with pytest.raises(InputError, match=r"^compute: must be first-principles for fabrics some of"):
+        compare(requests, {"calibrated": {"compute": "calibrated"}})
