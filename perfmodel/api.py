@@ -92,6 +92,7 @@ class Wafer:
         self,
         workload: str | Path | Workload,
         strategy: str | None = None,
+        *,
         memory: str | Path | None = None,
         **options: Any,
     ) -> Request:
@@ -103,6 +104,7 @@ class Wafer:
         self,
         workload: str | Path | Workload,
         strategy: str | None = None,
+        *,
         memory: str | Path | None = None,
         **options: Any,
     ) -> Estimate:
@@ -125,15 +127,15 @@ class Wafer:
         InputError
             A name or a file is bad, or values do not go together or do not fit.
         """
-        return training.estimate(self.request(workload, strategy, memory, **options))
+        return training.estimate(self.request(workload, strategy, memory=memory, **options))
 
     def strategies(
         self,
         workload: str | Path | Workload,
         samples: int | None = None,
         least_npus: int | None = None,
-        memory: str | Path | None = None,
         *,
+        memory: str | Path | None = None,
         cp: Sequence[int] = (1,),
         ep: Sequence[int] = (1,),
         sp: bool = False,
@@ -242,8 +244,8 @@ class Study:
 def compare(
     wafers: Sequence[Wafer],
     workloads: Sequence[str | Path | Workload],
-    memory: str | Path | None = None,
     *,
+    memory: str | Path | None = None,
     npu_from: str | None = None,
     as_is: bool = False,
     **options: Any,

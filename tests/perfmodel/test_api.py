@@ -136,3 +136,15 @@ def test_table_without_pandas_says_what_to_install() -> None:
     assert said.stdout.startswith(
         "pandas: must be installed for tables: pip install 'fred-hw[tables]'"
     )
+
+
+def test_wafers_whose_npus_differ_are_compared_only_on_request() -> None:
+    mesh, fred = Wafer.named("mesh:5x4"), Wafer.named("fred-d").with_npu(peak_flops=1e12)
+    message = r"^topology: must have equal NPUs unless npu_from or as_is is given, not peak_flops "
+    with pytest.raises(InputError, match=message):
+        compare([mesh, fred], ["resnet-152"])
+    fast, slow = compare([mesh, fred], ["resnet-152"], as_is=True)
+    assert (fast, slow) == (mesh.estimate("resnet-152"), fred.estimate("resnet-152"))
+    both = compare([mesh, fred], ["resnet-152"], npu_from="fred-d", algorithm="auto")
+    assert both.estimates[1] == fred.estimate("resnet-152", algorithm="auto")
+    assert both.estimates[0].busy_s == both.estimates[1].busy_s > 10 * fast.busy_s
