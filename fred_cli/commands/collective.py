@@ -29,7 +29,7 @@ def _algorithms() -> str:
     *names, last = ALGORITHMS
     return (
         "auto (the fastest), published (the choice of those who published the wafers), "
-        f"{', '.join(names)} or {last}."
+        f"{', '.join(names)} or {last}. auto tries no multitree and no synthesized."
     )
 
 
@@ -89,9 +89,11 @@ def command(
             _schedule(fabric, result, check, draw)
     checked = {"checked": True} if check else {}
     if as_json:
+        figures = plain(result)
         say_json(
             {
-                **plain(result),
+                **figures.pop("details"),
+                **figures,
                 **checked,
                 "npu_bandwidth": result.npu_bandwidth_bytes_per_s,
                 "bottleneck": plain(result.bottleneck),
@@ -105,6 +107,7 @@ def command(
         ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
         ("algorithm", result.algorithm),
         ("chunks", result.chunks),
+        *((name.replace("_", " "), f"{value:.4g}") for name, value in result.details.items()),
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)

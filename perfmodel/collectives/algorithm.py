@@ -43,6 +43,9 @@ class Algorithm:
         vector of each [B]. ``auto`` does not build its messages where another takes no longer.
     assumptions : callable
         What it takes for granted on a topology.
+    automatic : bool
+        Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or
+        long to find one, run only where they are asked for.
     """
 
     words: str | Callable[[Topology, str], str]
@@ -56,6 +59,7 @@ class Algorithm:
         lambda _topology, _pattern, _groups, _bytes: 0.0
     )
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
+    automatic: bool = True
 
     def described(self, topology: Topology, pattern: str) -> str:
         """Return how a pattern is done on a topology, in words."""

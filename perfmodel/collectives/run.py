@@ -1,7 +1,7 @@
 """Simulated time and link loads of a collective."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -79,6 +79,8 @@ class CollectiveResult:
         All links that carried something, in the order of the topology.
     provenance : Provenance
         Timing records used and assumptions made.
+    details : mapping
+        Figures of the algorithm itself, see ``schedule.Schedule``.
     """
 
     topology: str
@@ -94,6 +96,7 @@ class CollectiveResult:
     bottleneck: LinkLoad
     links: tuple[LinkLoad, ...]
     provenance: Provenance
+    details: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 How = Literal["alone", "circuits", "sums", "never less"]
@@ -237,6 +240,7 @@ def run_collectives(
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*schedule.assumptions),
+        details=schedule.details,
     )
 
 

@@ -101,7 +101,12 @@ def build_schedule(
         names[chosen.described(topology, pattern)] = None
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
     return Schedule(
-        pattern, " and ".join(names), tuple(parts), tuple(builder.messages), tuple(assumptions)
+        pattern,
+        " and ".join(names),
+        tuple(parts),
+        tuple(builder.messages),
+        tuple(assumptions),
+        builder.details,
     )
 
 
@@ -111,7 +116,7 @@ def candidates(
     groups: Sequence[Sequence[int]],
     beside: Sequence[Sequence[int]] = (),
 ) -> list[str]:
-    """Return the algorithms that fit all groups, ``published`` first.
+    """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
 
     Those ``beside`` may share members with the groups, and are to run the same. The errors are
     those of :func:`build_schedule`.
@@ -121,7 +126,9 @@ def candidates(
     fit = [
         name
         for name, one in ALGORITHMS.items()
-        if pattern in one.patterns and all(one.fits(topology, group) for group in every)
+        if one.automatic
+        and pattern in one.patterns
+        and all(one.fits(topology, group) for group in every)
     ]
     return [PUBLISHED, *fit]
 
