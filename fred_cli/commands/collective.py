@@ -107,11 +107,18 @@ def command(
         ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
         ("algorithm", result.algorithm),
         ("chunks", result.chunks),
-        *((name.replace("_", " "), f"{value:.4g}") for name, value in result.details.items()),
+        *((name.replace("_", " "), _shown(value)) for name, value in result.details.items()),
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
     say_provenance(result.provenance)
+
+
+def _shown(value: float | str) -> str:
+    """Return a figure of an algorithm as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:

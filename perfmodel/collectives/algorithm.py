@@ -46,6 +46,8 @@ class Algorithm:
     automatic : bool
         Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or
         long to find one, run only where they are asked for.
+    falls_back : bool
+        Whether the fastest of the others that fit runs instead where it takes less time.
     """
 
     words: str | Callable[[Topology, str], str]
@@ -60,6 +62,7 @@ class Algorithm:
     )
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     automatic: bool = True
+    falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:
         """Return how a pattern is done on a topology, in words."""

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from perfmodel.topology.graph import Dimension, Topology
+from perfmodel.topology.graph import Dimension, Hops, Topology
 
-__all__ = ["Arc", "LinkGraph", "graph_of", "graph_of_neighbours"]
+__all__ = ["Arc", "LinkGraph", "chain", "graph_of", "graph_of_neighbours"]
 
 _LONGER = 1.1
 """How much longer than a chunk on the fastest link a time slot may be, so that links of almost the
@@ -113,6 +113,11 @@ def graph_of(topology: Topology, members: Sequence[int]) -> LinkGraph:
     ]
     rank = _rank(topology)
     return _graph(members, nodes, sorted(arcs, key=rank), rank)
+
+
+def chain(links: Sequence[int]) -> Hops:
+    """Return the route over some links one after the other."""
+    return tuple((link, (place - 1,) if place else ()) for place, link in enumerate(links))
 
 
 def graph_of_neighbours(neighbours: Mapping[int, Sequence[int]]) -> LinkGraph:

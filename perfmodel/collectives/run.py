@@ -96,7 +96,7 @@ class CollectiveResult:
     bottleneck: LinkLoad
     links: tuple[LinkLoad, ...]
     provenance: Provenance
-    details: Mapping[str, float] = field(default_factory=dict[str, float])
+    details: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
 
 
 How = Literal["alone", "circuits", "sums", "never less"]
@@ -210,7 +210,8 @@ def run_collectives(
     else:
         _check_chunks(chunks)
         piece = size_bytes / chunks
-    name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
+    sizes = size_bytes, piece
+    name = _chosen(topology, pattern, groups, algorithm, *sizes)
     prepared = _prepare(topology, pattern, groups, name, second_first=second_first)
     schedule = prepared.schedule
     time_s = prepared.time_s(topology, size_bytes, piece, how="alone" if whole else "sums")
@@ -240,7 +241,7 @@ def run_collectives(
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*schedule.assumptions),
-        details=schedule.details,
+        details={**schedule.details, **_comparison(topology, pattern, groups, algorithm, *sizes)},
     )
 
 
@@ -310,13 +311,41 @@ def _chosen(
     *,
     how: How = "sums",
 ) -> str:
-    """Return the algorithm that takes the least time if it is ``auto``.
+    """Return the algorithm that takes the least time if it is ``auto``, or if it falls back.
 
     Each has a time that never falls as the data grow or links get slower, so their least has.
     """
-    if algorithm != "auto":
+    more = (beside, urgent, changes)
+    if algorithm == "auto":
+        fit = candidates(topology, pattern, groups, beside)
+        return _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes, *more, how=how)
+    if algorithm not in ALGORITHMS or not ALGORITHMS[algorithm].falls_back:
         return algorithm
-    fit = candidates(topology, pattern, groups, beside)
+    fit = candidates(topology, pattern, groups, beside, automatic=False)
+    fixed = _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes, *more, how=how)
+    fixed_s, own_s = (
+        _prepare(topology, pattern, groups, name, *more).time_s(
+            topology, size_bytes, piece_bytes, how=how
+        )
+        for name in (fixed, algorithm)
+    )
+    return algorithm if own_s <= fixed_s else fixed
+
+
+def _fastest(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    fit: Sequence[str],
+    size_bytes: float,
+    piece_bytes: float,
+    beside: Sequence[Sequence[int]] = (),
+    urgent: bool = False,
+    changes: int = 0,
+    *,
+    how: How = "sums",
+) -> str:
+    """Return the algorithm that takes the least time of ``published`` and some that fit."""
     least_s = dict.fromkeys(fit, 0.0)
     for name in fit[1:]:
         least_s[name] = ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)
@@ -328,6 +357,33 @@ def _chosen(
             if times_s[name] <= min(times_s.values()):  # of which none takes less
                 times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes, how=how)
     return min(times_s, key=times_s.__getitem__)
+
+
+def _comparison(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    algorithm: str,
+    size_bytes: float,
+    piece_bytes: float,
+) -> dict[str, float | str]:
+    """Return the times of an algorithm that falls back and of the best it may fall back to."""
+    if algorithm not in ALGORITHMS or not ALGORITHMS[algorithm].falls_back:
+        return {}
+    fit = candidates(topology, pattern, groups, automatic=False)
+    fixed = _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes)
+    fixed_s, own_s = (
+        _prepare(topology, pattern, groups, name).time_s(
+            topology, size_bytes, piece_bytes, how="sums"
+        )
+        for name in (fixed, algorithm)
+    )
+    return {
+        f"{algorithm}_time_s": own_s,
+        "fixed_time_s": fixed_s,
+        "fixed_algorithm": fixed,
+        "fell_back": own_s > fixed_s,
+    }
 
 
 def _prepare(

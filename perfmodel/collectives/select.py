@@ -13,6 +13,7 @@ from .schedule import PATTERNS, Part, Schedule, ScheduleBuilder
 __all__ = [
     "LEAST_CHUNK_BYTES",
     "MAX_CHUNKS",
+    "MAX_SEARCHED",
     "PUBLISHED",
     "build_schedule",
     "candidates",
@@ -28,6 +29,9 @@ LEAST_CHUNK_BYTES = NPU_L1_BYTES_PER_S * LINK_LATENCY_S
 
 A smaller one would be longer on its way than it takes to send. It is the same on every wafer: one
 that depended on it would let a slower link, with a chunk that fits better, save time."""
+
+MAX_SEARCHED = 256
+"""Members of groups for which algorithms are tried that take long to build, unless asked for."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""
@@ -115,18 +119,23 @@ def candidates(
     pattern: str,
     groups: Sequence[Sequence[int]],
     beside: Sequence[Sequence[int]] = (),
+    *,
+    automatic: bool = True,
 ) -> list[str]:
     """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
 
+    Without ``automatic`` also those that run only where they are asked for, if no group is larger
+    than ``MAX_SEARCHED``; but none that falls back to others.
     Those ``beside`` may share members with the groups, and are to run the same. The errors are
     those of :func:`build_schedule`.
     """
     _check(topology, pattern, groups)
     every = [*groups, *beside]
+    few = max(map(len, every)) <= MAX_SEARCHED
     fit = [
         name
         for name, one in ALGORITHMS.items()
-        if one.automatic
+        if (one.automatic or (not automatic and not one.falls_back and few))
         and pattern in one.patterns
         and all(one.fits(topology, group) for group in every)
     ]

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
-from perfmodel.collectives.link_graph import LinkGraph, graph_of
+from perfmodel.collectives.link_graph import LinkGraph, chain, graph_of
 from perfmodel.collectives.multitree import grow
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.topology.graph import Hops
 
 __all__ = ["multitree"]
 
@@ -55,14 +54,10 @@ def _gather(
     for edge, shard in edges:
         parent, child = (edge.parent,), (edge.child,)
         if back:
-            builder.send(child, parent, (shard,), "reduce", _hops(edge.links[::-1]))
+            builder.send(child, parent, (shard,), "reduce", chain(edge.links[::-1]))
         else:
-            builder.send(parent, child, (shard,), "copy", _hops(edge.links))
+            builder.send(parent, child, (shard,), "copy", chain(edge.links))
     return {"steps": forest.steps, "link_utilization": forest.link_utilization}
-
-
-def _hops(links: Sequence[int]) -> Hops:
-    return tuple((link, (place - 1,) if place else ()) for place, link in enumerate(links))
 
 
 def _algorithm(words: str, *, full_slots: bool) -> Algorithm:

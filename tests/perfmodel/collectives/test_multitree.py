@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from perfmodel.collectives.link_graph import LinkGraph, graph_of, graph_of_neighbours
+from perfmodel.collectives.link_graph import graph_of, graph_of_neighbours
 from perfmodel.collectives.multitree import grow
 from perfmodel.topology.graph import Link
 from perfmodel.topology.links import LinksTopology
 from perfmodel.topology.parse import parse_topology
-from tests.perfmodel.collectives.forests import Ends, check_forest
+from tests.perfmodel.collectives.forests import check_forest, ends, random_network
 
 PUBLISHED: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("multitree_schedules.json").read_text()
@@ -32,10 +32,6 @@ STEPS = {
     ("mesh:8x8", True): 32,
 }
 """Steps of the public code, and of ours where a slot ends only when nothing can be added."""
-
-
-def ends(graph: LinkGraph) -> Ends:
-    return {arc.link: (arc.source, arc.target, arc.slots) for arc in graph.arcs}
 
 
 def corner_first(kind: str, nodes: int) -> list[int]:
@@ -72,18 +68,6 @@ def test_steps_of_grids(name: str, full: bool) -> None:
     used = nodes * (nodes - 1) / (forest.steps * len(graph.arcs))
     assert forest.link_utilization == pytest.approx(used)
     check_forest(forest, graph.members, ends(graph))
-
-
-def random_network(rng: Random, *, rates: tuple[float, ...] = (1e12,)) -> LinksTopology:
-    """Return a strongly connected network: one ring through all nodes, and some links more."""
-    npus, switches = rng.randint(2, 12), rng.randint(0, 4)
-    order = rng.sample(range(npus + switches), npus + switches)
-    pairs = dict.fromkeys(zip(order, [*order[1:], order[0]], strict=True))
-    for _ in range(rng.randint(0, 3 * npus)):
-        here, there = rng.sample(order, 2)
-        pairs[here, there] = None
-    links = [Link(a, b, rng.choice(rates), 1e-8) for a, b in pairs]
-    return LinksTopology(name="random", npus=npus, switches=switches, links=links)
 
 
 @pytest.mark.parametrize("full", [False, True])
