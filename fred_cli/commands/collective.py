@@ -1,5 +1,6 @@
 """`fred collective`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,12 @@ def _algorithms() -> str:
 @click.option(
     "--draw", type=OutputPath(), metavar="FILE.svg", help="Draw the schedule of one chunk."
 )
+@click.option(
+    "--export",
+    type=OutputPath(prefix=True),
+    metavar="TARGET",
+    help="Write the schedule: MSCCL (.xml), GOAL (.goal), or Chakra traces TARGET.RANK.et.",
+)
 @as_json_option
 def command(
     topology: str,
@@ -71,22 +78,26 @@ def command(
     protocol: Any,
     check: bool,
     draw: Path | None,
+    export: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
+    from gen.write import check_files
     from perfmodel.collectives.run import run_collective
     from perfmodel.topology.parse import parse_topology
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
         fabric = parse_topology(topology, protocol)
         members = parse_group(group)
+        files = _exported(export, fabric.npus)
+        check_files(files)
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
             refuse_crowd(fabric.npus if members is None else len(members))
         result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
-        if check or draw:
-            _schedule(fabric, result, check, draw)
+        if check or draw or export:
+            _schedule(fabric, result, check, draw, files)
     checked = {"checked": True} if check else {}
     if as_json:
         figures = plain(result)
@@ -121,8 +132,24 @@ def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:
-    """Check and draw the schedule of one chunk."""
+def _exported(target: Path | None, npus: int) -> list[Path]:
+    """Return the files that a schedule is written to."""
+    from perfmodel.chakra.traces import trace_path
+
+    if target is None:
+        return []
+    if target.suffix in (".xml", ".goal"):
+        return [target]
+    return [
+        trace_path(target.with_suffix("") if target.suffix == ".et" else target, rank)
+        for rank in range(npus)
+    ]
+
+
+def _schedule(
+    fabric: Any, result: Any, check: bool, draw: Path | None, files: Sequence[Path]
+) -> None:
+    """Check and draw the schedule of one chunk; check and write that of all data."""
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.select import build_schedule
 
@@ -135,3 +162,27 @@ def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:
         from fred_cli.drawings.schedule import draw_schedule
 
         write_text(draw_schedule(schedule, result.topology), draw)
+    if files:
+        whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
+        replay(whole)
+        _write(whole, fabric.npus, files)
+
+
+def _write(schedule: Any, npus: int, files: Sequence[Path]) -> None:
+    """Write a schedule in the format of the files."""
+    from gen.write import write_outputs
+    from perfmodel.chakra.collective import to_goal
+    from perfmodel.chakra.files import VERSION, encode
+    from perfmodel.chakra.goal import goal_text, to_traces
+    from perfmodel.chakra.node import Metadata
+    from perfmodel.collectives.msccl import msccl_xml
+
+    if files[0].suffix == ".xml":
+        write_text(msccl_xml(schedule), files[0])
+        return
+    goal = to_goal(schedule, npus)
+    if files[0].suffix == ".goal":
+        write_text(goal_text(goal), files[0])
+        return
+    traces = zip(files, to_traces(goal), strict=True)
+    write_outputs({path: b"".join(encode(nodes, Metadata(VERSION))) for path, nodes in traces})

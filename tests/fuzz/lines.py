@@ -100,6 +100,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--no-symmetry": (),
     "--num-queues-per-dim": ("1", "4", "0"),
     "--details": (),
+    "--export": ("e.xml", "e.goal", "e", "folder"),
     "--collectives-csv": ("c.csv", "t.csv", "folder"),
     "--links-csv": ("l.csv", "t.csv", "folder"),
     "--no-repeats": (),
@@ -125,7 +126,16 @@ _WILD = ("--test", "--section")
 COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (
         ("--topology",),
-        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+        (
+            "--size",
+            "--group",
+            "--chunks",
+            "--algorithm",
+            "--pattern",
+            "--draw",
+            "--check",
+            "--export",
+        ),
     ),
     "estimate": (
         ("--topology", "--workload"),
