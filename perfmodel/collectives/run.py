@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
@@ -241,7 +241,7 @@ def run_collectives(
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*schedule.assumptions),
-        details={**schedule.details, **_comparison(topology, pattern, groups, algorithm, *sizes)},
+        details=_details(topology, schedule, groups, algorithm, *sizes),
     )
 
 
@@ -315,20 +315,12 @@ def _chosen(
 
     Each has a time that never falls as the data grow or links get slower, so their least has.
     """
-    more = (beside, urgent, changes)
+    asked, sizes, more = (topology, pattern, groups), (size_bytes, piece_bytes), (urgent, changes)
     if algorithm == "auto":
-        fit = candidates(topology, pattern, groups, beside)
-        return _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes, *more, how=how)
+        return _fastest(*asked, candidates(*asked, beside), *sizes, beside, *more, how=how)
     if algorithm not in ALGORITHMS or not ALGORITHMS[algorithm].falls_back:
         return algorithm
-    fit = candidates(topology, pattern, groups, beside, automatic=False)
-    fixed = _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes, *more, how=how)
-    fixed_s, own_s = (
-        _prepare(topology, pattern, groups, name, *more).time_s(
-            topology, size_bytes, piece_bytes, how=how
-        )
-        for name in (fixed, algorithm)
-    )
+    own_s, fixed_s, fixed = _compared(*asked, algorithm, *sizes, more=(beside, *more), how=how)
     return algorithm if own_s <= fixed_s else fixed
 
 
@@ -339,10 +331,7 @@ def _fastest(
     fit: Sequence[str],
     size_bytes: float,
     piece_bytes: float,
-    beside: Sequence[Sequence[int]] = (),
-    urgent: bool = False,
-    changes: int = 0,
-    *,
+    *more: Any,
     how: How = "sums",
 ) -> str:
     """Return the algorithm that takes the least time of ``published`` and some that fit."""
@@ -352,38 +341,43 @@ def _fastest(
     times_s: dict[str, float] = {}
     for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
         if least_s[name] <= min(times_s.values(), default=inf):
-            prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
+            prepared = _prepare(topology, pattern, groups, name, *more)
             times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes, how="sums")
             if times_s[name] <= min(times_s.values()):  # of which none takes less
                 times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes, how=how)
     return min(times_s, key=times_s.__getitem__)
 
 
-def _comparison(
+def _details(
+    topology: Topology,
+    schedule: Schedule,
+    groups: Sequence[Sequence[int]],
+    name: str,
+    *sizes: float,
+) -> dict[str, float | str]:
+    """Return figures of an algorithm, with its time and that of another if it falls back."""
+    if name not in ALGORITHMS or not ALGORITHMS[name].falls_back:
+        return dict(schedule.details)
+    own_s, fixed_s, fixed = _compared(topology, schedule.pattern, groups, name, *sizes)
+    times: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
+    return {**schedule.details, **times, "fixed_algorithm": fixed, "fell_back": own_s > fixed_s}
+
+
+def _compared(
     topology: Topology,
     pattern: str,
     groups: Sequence[Sequence[int]],
     algorithm: str,
-    size_bytes: float,
-    piece_bytes: float,
-) -> dict[str, float | str]:
-    """Return the times of an algorithm that falls back and of the best it may fall back to."""
-    if algorithm not in ALGORITHMS or not ALGORITHMS[algorithm].falls_back:
-        return {}
-    fit = candidates(topology, pattern, groups, automatic=False)
-    fixed = _fastest(topology, pattern, groups, fit, size_bytes, piece_bytes)
-    fixed_s, own_s = (
-        _prepare(topology, pattern, groups, name).time_s(
-            topology, size_bytes, piece_bytes, how="sums"
-        )
-        for name in (fixed, algorithm)
-    )
-    return {
-        f"{algorithm}_time_s": own_s,
-        "fixed_time_s": fixed_s,
-        "fixed_algorithm": fixed,
-        "fell_back": own_s > fixed_s,
-    }
+    *sizes: float,
+    more: tuple[Any, ...] = (),
+    how: How = "sums",
+) -> tuple[float, float, str]:
+    """Return the times of an algorithm and of the fastest other one, and the name of this one."""
+    fit = candidates(topology, pattern, groups, *more[:1], automatic=False)
+    fixed = _fastest(topology, pattern, groups, fit, *sizes, *more, how=how)
+    prepared = [_prepare(topology, pattern, groups, name, *more) for name in (algorithm, fixed)]
+    own_s, fixed_s = (one.time_s(topology, *sizes, how=how) for one in prepared)
+    return own_s, fixed_s, fixed
 
 
 def _prepare(

@@ -104,14 +104,8 @@ def build_schedule(
         parts.append(builder.end_part(group))
         names[chosen.described(topology, pattern)] = None
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
-    return Schedule(
-        pattern,
-        " and ".join(names),
-        tuple(parts),
-        tuple(builder.messages),
-        tuple(assumptions),
-        builder.details,
-    )
+    made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
+    return Schedule(pattern, " and ".join(names), *made)
 
 
 def candidates(
