@@ -8,10 +8,13 @@ from perfmodel.topology.graph import Topology
 
 from .schedule import PATTERNS, ScheduleBuilder
 
-__all__ = ["ALGORITHMS", "SCATTERED", "Algorithm"]
+__all__ = ["ALGORITHMS", "SCATTERED", "TABLES", "Algorithm"]
 
 SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
 """Patterns of algorithms that scatter the data over the members and gather it again."""
+
+TABLES = "each network interface sends by a table of the schedule, as soon as data and links allow"
+"""What schedules that are made for a network take for granted."""
 
 Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 

@@ -18,7 +18,7 @@ from .link_graph import Arc, LinkGraph
 
 __all__ = ["SEEDS", "Move", "Plan", "Shard", "synthesize"]
 
-SEEDS = 8
+SEEDS = 4
 """Random matchings to try, where they are found soon."""
 
 _CELLS = 1 << 21

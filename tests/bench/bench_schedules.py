@@ -3,9 +3,12 @@
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 
 from perfmodel.collectives.link_graph import LinkGraph, graph_of
 from perfmodel.collectives.multitree import grow
+from perfmodel.collectives.run import run_collective
+from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.synthesis import Shard, synthesize
 from perfmodel.topology.parse import parse_topology
@@ -55,7 +58,21 @@ def main() -> int:
         took_s = time.process_time() - begin
         messages = f"{len(schedule.messages):,} messages"
         say(f"all-reduce by {algorithm} on torus:16x16, {messages}: {took_s:.2f} s")
+    fall_backs()
     return int(missed > 0)
+
+
+def fall_backs() -> None:
+    """Print how often synthesized falls back, and to what."""
+    runs = fell_back = 0
+    for name, pattern in product(("mesh:4x4", "torus:4x4", "mesh:5x4", "fred-d"), PATTERNS):
+        topology = parse_topology(name)
+        found = run_collective(topology, pattern, 64 << 20, algorithm="synthesized").details
+        runs, fell_back = runs + 1, fell_back + bool(found["fell_back"])
+        times = [float(found[key]) * 1e6 for key in ("synthesized_time_s", "fixed_time_s")]
+        best = f"{found['fixed_algorithm']} {times[1]:.1f} us"
+        say(f"64 MiB, {pattern} on {name}: synthesized {times[0]:.1f} us, {best}")
+    say(f"fell back in {fell_back} of {runs}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, TABLES, Algorithm
 from perfmodel.collectives.link_graph import LinkGraph, chain, graph_of
 from perfmodel.collectives.multitree import grow
 from perfmodel.collectives.schedule import ScheduleBuilder
@@ -67,6 +67,7 @@ def _algorithm(words: str, *, full_slots: bool) -> Algorithm:
         SCATTERED,
         needs=f"at most {_LARGEST} NPUs, as each sends along the trees of all",
         fits=lambda _, group: len(group) <= _LARGEST,
+        assumptions=lambda _: (TABLES,),
         automatic=False,
     )
 

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 from fred_hw.errors import InputError
-from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.algorithm import ALGORITHMS, TABLES, Algorithm
 from perfmodel.collectives.link_graph import LinkGraph, chain, graph_of
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.collectives.synthesis import SEEDS, Plan, Shard, synthesize
+from perfmodel.collectives.synthesis import Plan, Shard, synthesize
 
 __all__ = ["synthesized"]
 
 _LARGEST = 1024
 """Members of a group."""
 
-_SHARDS, _TIMES = 256, SEEDS
+_SHARDS, _TIMES = 256, 8
 """Shards up to which more are tried, and the most parts that each is cut into."""
 
 _PAIRS = 256
@@ -67,7 +67,7 @@ def _shortest(graphs: Sequence[LinkGraph], shards: Sequence[Shard]) -> tuple[int
     times = 1
     while times == 1 or (times <= _TIMES and times * len(shards) <= _SHARDS):
         cut = [one for one in shards for _ in range(times)]
-        seeds = range(SEEDS // times) if times > 1 else ()
+        seeds = (0,) if times > 1 else ()
         plans = [synthesize(graph, cut, seeds) for graph in graphs]
         found.append((sum(plan.steps for plan in plans) / times, times, plans))
         times *= 2
@@ -98,6 +98,7 @@ ALGORITHMS.add(
         synthesized,
         needs=f"at most {_LARGEST} NPUs",
         fits=lambda _, group: len(group) <= _LARGEST,
+        assumptions=lambda _: (TABLES,),
         automatic=False,
         falls_back=True,
     ),

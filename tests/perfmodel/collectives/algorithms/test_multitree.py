@@ -1,5 +1,6 @@
 """Tests of perfmodel.collectives.algorithms.multitree."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ LINKS = str(Path(__file__).parents[4] / "examples" / "links-6.yaml")
 
 
 @pytest.mark.parametrize("algorithm", ["multitree", "multitree_full_slots"])
-@pytest.mark.parametrize("name", ["torus:4x3", "mesh:3x5", "torus:2x2x2", LINKS, "fred-d"])
+@pytest.mark.parametrize(
+    "name", ["torus:4x3", "mesh:3x5", "torus:2x2x2", pytest.param(LINKS, id="links"), "fred-d"]
+)
 @pytest.mark.parametrize("pattern", ["all_reduce", "reduce_scatter", "all_gather"])
 def test_all_members_end_with_their_data(name: str, pattern: str, algorithm: str) -> None:
     topology = parse_topology(name)
@@ -53,10 +56,23 @@ def test_a_torus_of_8x8_is_faster_than_a_ring_by_what_is_published() -> None:
     assert 2.9 <= ring / trees <= 3.8  # published: about 3
 
 
+@pytest.mark.parametrize("algorithm", ["multitree", "synthesized"])
+def test_more_data_never_take_less(algorithm: str) -> None:
+    mesh = parse_topology("mesh:3x3")
+    sizes = [2.0 ** (i / 2) for i in range(68)]
+    times = [run_collective(mesh, "all_reduce", one, algorithm=algorithm).time_s for one in sizes]
+    assert all(less <= more * (1 + 1e-12) for less, more in pairwise(times))
+
+
 def test_other_patterns_are_refused() -> None:
     message = r"^pattern: must be one of all_reduce, reduce_scatter, all_gather with multitree, not"
     with pytest.raises(InputError, match=message):
         run_collective(parse_topology("mesh:2x2"), "broadcast", 1e6, algorithm="multitree")
+
+
+def test_what_interfaces_need_is_said() -> None:
+    found = run_collective(parse_topology("mesh:2x2"), "all_reduce", 1e6, algorithm="multitree")
+    assert any("table" in one for one in found.provenance.assumptions)
 
 
 def test_auto_does_not_try_it() -> None:

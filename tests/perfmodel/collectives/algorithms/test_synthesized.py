@@ -15,7 +15,7 @@ from perfmodel.topology.parse import parse_topology, shared_topology
 from tests.examples import examples
 
 LINKS = str(Path(__file__).parents[4] / "examples" / "links-6.yaml")
-NAMES = ["torus:4x3", "mesh:3x4", LINKS, "fred-a"]
+NAMES = ["torus:4x3", "mesh:3x4", pytest.param(LINKS, id="links"), "fred-a"]
 
 
 @pytest.mark.parametrize("name", NAMES)
