@@ -43,8 +43,11 @@ def synthesized(
         shards = [Shard(one, other) for one in members for other in members if one != other]
         share = chunk_bytes / count
     else:
-        rooted = pattern in ("broadcast", "reduce")
-        shards = [Shard(one) for one in (members[:1] if rooted else members)]
+        shards = [Shard(one) for one in members]
+        if pattern in ("broadcast", "reduce"):
+            shards = shards[:1] * len(
+                graph.outgoing[members[0]]
+            )  # a part for each link of the root
         share = chunk_bytes / len(shards)
     graphs: list[LinkGraph] = []
     if pattern in ("all_reduce", "reduce_scatter", "reduce"):
