@@ -152,11 +152,12 @@ class _Matching:
         self.steps = self._match()
 
     def _match(self) -> int:
-        """Fill one slot after the other until nobody needs anything."""
-        ends: dict[int, list[tuple[Ints, Ints]]] = {}
-        step = last = 0
-        while self._needs.left or ends:
-            for paths, shards in ends.pop(step, ()):
+        """Match whenever links become free, until nobody needs anything; return the end."""
+        ends: dict[int, list[tuple[Ints, Ints]]] = {0: []}
+        step, all_ = 0, self._needs.left
+        while ends:
+            step = min(ends)
+            for paths, shards in ends.pop(step):
                 self._used -= np.bincount(
                     self._links[paths].ravel(), self._share[paths].ravel(), len(self._used)
                 )
@@ -167,10 +168,8 @@ class _Matching:
                 for slots in np.unique(self._slots[paths]):
                     now = self._slots[paths] == slots
                     ends.setdefault(step + int(slots), []).append((paths[now], shards[now]))
-                    last = max(last, step + int(slots))
-            step += 1
-            count("slots", step, step + self._needs.left // max(1, len(self._paths)))
-        return last
+            count("shards", all_ - self._needs.left, all_)
+        return step
 
     def _slot(self) -> list[tuple[Ints, Ints]]:
         """Match links with shards in one slot; return paths and the shards that they take."""

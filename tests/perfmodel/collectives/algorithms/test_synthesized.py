@@ -1,18 +1,21 @@
 """Tests of perfmodel.collectives.algorithms.synthesized."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import profile, run_collective, run_collectives
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import MAX_SEARCHED, build_schedule, candidates
 from perfmodel.topology.parse import parse_topology, shared_topology
 from tests.examples import examples
+from tests.perfmodel.collectives.forests import random_network
 
 LINKS = str(Path(__file__).parents[4] / "examples" / "links-6.yaml")
 NAMES = ["torus:4x3", "mesh:3x4", pytest.param(LINKS, id="links"), "fred-a"]
@@ -45,6 +48,21 @@ def test_it_is_never_slower_than_any_other(data: st.DataObject) -> None:
     assert found.algorithm_name == (
         details["fixed_algorithm"] if details["fell_back"] else "synthesized"
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_of_random_networks_end_with_their_data_and_never_wait_longer(seed: int) -> None:
+    rng = Random(seed)
+    network = random_network(rng, rates=rng.choice([(1e12,), (1e12, 5e11), (1e12, 1.1e12, 1e10)]))
+    members = rng.sample(range(network.npus), network.npus)
+    groups = [members[i::2] for i in range(2)] if network.npus > 3 else [members]
+    pattern = PATTERNS[seed % len(PATTERNS)]
+    for name in ("multitree", "multitree_full_slots", "synthesized"):
+        if pattern in ALGORITHMS[name].patterns:
+            replay(build_schedule(network, pattern, groups, 1e6, name))
+    size_bytes = 2.0 ** rng.randint(0, 30)
+    found = run_collectives(network, pattern, size_bytes, groups, algorithm="synthesized")
+    assert found.time_s <= float(found.details["fixed_time_s"])
 
 
 def test_a_torus_is_used_without_a_pause() -> None:
