@@ -46,8 +46,7 @@ def say_queued(
         write_text(_drawn(fabric, size, how, result), draw)
     if as_json:
         checked = {"checked": True} if check else {}
-        bandwidth = result.npu_bandwidth_bytes_per_s
-        say_json({**plain(result), **checked, "npu_bandwidth": bandwidth})
+        say_json({**plain(result), **checked})
         return
     table(
         f"{result.pattern} of {size[0]} on {result.topology}",
@@ -61,7 +60,7 @@ def _rows(result: Any, check: bool) -> list[tuple[str, object]]:
     return [
         ("time", f"{result.time_s * 1e6:,.2f} us"),
         ("utilization", f"{result.utilization:.1%} of the bandwidth of all dimensions"),
-        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("bus bandwidth", f"{result.bus_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
         ("algorithm", result.algorithm),
         ("latency", result.latency),
         ("chunks", result.chunks),

@@ -46,7 +46,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 """Keys by which a kind is known; one of them is enough."""
 
 _OF_KIND = {
-    TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch"),
+    TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
     WORKLOAD: ("transformer", "resnet", "dlrm"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""

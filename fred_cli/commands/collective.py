@@ -1,5 +1,6 @@
 """`fred collective`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def _algorithms() -> str:
     *names, last = ALGORITHMS
     return (
         "auto (the fastest), published (the choice of those who published the wafers), "
-        f"{', '.join(names)} or {last}."
+        f"{', '.join(names)} or {last}. auto tries no multitree and no synthesized."
     )
 
 
@@ -88,6 +89,12 @@ def _algorithms() -> str:
     help="Draw the schedule of one chunk; for orders of dimensions, which chunk is in which "
     "dimension when, below the same for dimension_order.",
 )
+@click.option(
+    "--export",
+    type=OutputPath(prefix=True),
+    metavar="TARGET",
+    help="Write the schedule: MSCCL (.xml), GOAL (.goal), or Chakra traces TARGET.RANK.et.",
+)
 @as_json_option
 def command(
     topology: str,
@@ -103,9 +110,11 @@ def command(
     protocol: Any,
     check: bool,
     draw: Path | None,
+    export: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
+    from gen.write import check_files
     from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.themis.plan import POLICIES
     from perfmodel.collectives.themis.run import CHUNKS, Queuing
@@ -121,19 +130,23 @@ def command(
             say_queued(*given, check=check, draw=draw, as_json=as_json)
             return
         _refuse_queuing(algorithm, [*POLICIES])
+        files = _exported(export, fabric.npus)
+        check_files(files)
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
             refuse_crowd(fabric.npus if members is None else len(members))
         how = (members, chunks, algorithm, network_model)
         result = run_collective(fabric, pattern, parse_size(size), *how)
-        if check or draw:
-            _schedule(fabric, result, check, draw)
+        if check or draw or export:
+            _schedule(fabric, result, check, draw, files)
     checked = {"checked": True} if check else {}
     if as_json:
+        figures = plain(result)
         say_json(
             {
-                **plain(result),
+                **figures.pop("details"),
+                **figures,
                 **checked,
                 "effective_bandwidth_bytes_per_s": result.effective_bandwidth_bytes_per_s,
                 "bottleneck": plain(result.bottleneck),
@@ -149,6 +162,7 @@ def command(
         ("algorithm", result.algorithm),
         ("network model", result.network_model),
         ("chunks", result.chunks),
+        *((name.replace("_", " "), _shown(value)) for name, value in result.details.items()),
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
@@ -162,8 +176,31 @@ def _refuse_queuing(algorithm: str, policies: list[str]) -> None:
     refuse_given("intra", "latency", "compatible", message=message)
 
 
-def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:
-    """Check and draw the schedule of one chunk."""
+def _shown(value: float | str) -> str:
+    """Return a figure of an algorithm as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _exported(target: Path | None, npus: int) -> list[Path]:
+    """Return the files that a schedule is written to."""
+    from perfmodel.chakra.traces import trace_path
+
+    if target is None:
+        return []
+    if target.suffix in (".xml", ".goal"):
+        return [target]
+    return [
+        trace_path(target.with_suffix("") if target.suffix == ".et" else target, rank)
+        for rank in range(npus)
+    ]
+
+
+def _schedule(
+    fabric: Any, result: Any, check: bool, draw: Path | None, files: Sequence[Path]
+) -> None:
+    """Check and draw the schedule of one chunk; check and write that of all data."""
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.select import build_schedule
 
@@ -176,3 +213,27 @@ def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:
         from fred_cli.drawings.schedule import draw_schedule
 
         write_text(draw_schedule(schedule, result.topology), draw)
+    if files:
+        whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
+        replay(whole)
+        _write(whole, fabric.npus, files)
+
+
+def _write(schedule: Any, npus: int, files: Sequence[Path]) -> None:
+    """Write a schedule in the format of the files."""
+    from gen.write import write_outputs
+    from perfmodel.chakra.collective import to_goal
+    from perfmodel.chakra.files import VERSION, encode
+    from perfmodel.chakra.goal import goal_text, to_traces
+    from perfmodel.chakra.node import Metadata
+    from perfmodel.collectives.msccl import msccl_xml
+
+    if files[0].suffix == ".xml":
+        write_text(msccl_xml(schedule), files[0])
+        return
+    goal = to_goal(schedule, npus)
+    if files[0].suffix == ".goal":
+        write_text(goal_text(goal), files[0])
+        return
+    traces = zip(files, to_traces(goal), strict=True)
+    write_outputs({path: b"".join(encode(nodes, Metadata(VERSION))) for path, nodes in traces})

@@ -9,10 +9,13 @@ from perfmodel.topology.graph import Topology
 from .bounds import volume_s
 from .schedule import PATTERNS, ScheduleBuilder
 
-__all__ = ["ALGORITHMS", "SCATTERED", "Algorithm"]
+__all__ = ["ALGORITHMS", "SCATTERED", "TABLES", "Algorithm"]
 
 SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
 """Patterns of algorithms that scatter the data over the members and gather it again."""
+
+TABLES = "each network interface sends by a table of the schedule, as soon as data and links allow"
+"""What schedules that are made for a network take for granted."""
 
 Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 
@@ -44,8 +47,11 @@ class Algorithm:
         vector of each [B]. ``auto`` does not build its messages where another takes no longer.
     assumptions : callable
         What it takes for granted on a topology.
-    tried : bool
-        Whether ``auto`` tries it.
+    automatic : bool
+        Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or
+        long to find one, run only where they are asked for.
+    falls_back : bool
+        Whether the fastest of the others that fit runs instead where it takes less time.
     """
 
     words: str | Callable[[Topology, str], str]
@@ -57,7 +63,8 @@ class Algorithm:
     published: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
     least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = volume_s
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
-    tried: bool = True
+    automatic: bool = True
+    falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:
         """Return how a pattern is done on a topology, in words."""

@@ -1,6 +1,6 @@
 """Schedules: the transfers of one chunk of a collective, and what each asks of the links."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Literal, get_args
@@ -56,6 +56,9 @@ class Schedule:
         In an order that respects ``after``.
     assumptions : tuple of str
         What the algorithm takes for granted.
+    details : mapping
+        Figures of the algorithm itself by their names in JSON, such as ``steps``; of several groups
+        those of the last.
     """
 
     pattern: str
@@ -63,6 +66,7 @@ class Schedule:
     parts: tuple[Part, ...]
     messages: tuple[Transfer | RingPass, ...]
     assumptions: tuple[str, ...] = ()
+    details: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def groups(self) -> list[list[tuple[int, Transfer | RingPass]]]:
@@ -106,6 +110,8 @@ class ScheduleBuilder:
     messages: list[Transfer | RingPass] = field(default_factory=list[Transfer | RingPass])
     lane: int = 0
     """Data that is independent of that in other lanes; only passes around rings look at it."""
+    details: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What the schedule says of its algorithm."""
     _shard_bytes: list[float] = field(default_factory=list[float])
     _owners: dict[int, int] = field(default_factory=dict[int, int])
     _receivers: dict[int, int] = field(default_factory=dict[int, int])

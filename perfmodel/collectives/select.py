@@ -13,6 +13,7 @@ from .schedule import PATTERNS, ROOTED, Part, Schedule, ScheduleBuilder
 __all__ = [
     "LEAST_CHUNK_BYTES",
     "MAX_CHUNKS",
+    "MAX_SEARCHED",
     "PUBLISHED",
     "build_schedule",
     "candidates",
@@ -29,6 +30,9 @@ LEAST_CHUNK_BYTES = NPU_L1_BYTES_PER_S * LINK_LATENCY_S
 
 A smaller one would be longer on its way than it takes to send. It is the same on every wafer: one
 that depended on it would let a slower link, with a chunk that fits better, save time."""
+
+MAX_SEARCHED = 256
+"""Members of groups for which algorithms are tried that take long to build, unless asked for."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""
@@ -101,9 +105,8 @@ def build_schedule(
         parts.append(builder.end_part(group))
         names[chosen.described(topology, pattern)] = None
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
-    return Schedule(
-        pattern, " and ".join(names), tuple(parts), tuple(builder.messages), tuple(assumptions)
-    )
+    made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
+    return Schedule(pattern, " and ".join(names), *made)
 
 
 def candidates(
@@ -111,20 +114,24 @@ def candidates(
     pattern: str,
     groups: Sequence[Sequence[int]],
     beside: Sequence[Sequence[int]] = (),
+    *,
+    automatic: bool = True,
 ) -> list[str]:
     """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
 
-    An algorithm that ``published`` takes for all groups is not listed again. Those ``beside`` may
-    share members with the groups, and are to run the same. The errors are those of
-    :func:`build_schedule`.
+    An algorithm that ``published`` takes for all groups is not listed again. Without ``automatic``
+    also those that run only where they are asked for, if no group is larger than ``MAX_SEARCHED``;
+    but none that falls back to others. Those ``beside`` may share members with the groups, and are
+    to run the same. The errors are those of :func:`build_schedule`.
     """
     check_groups(topology, pattern, groups)
     every = [*groups, *beside]
     taken = {id(_choose(topology, pattern, group)) for group in every}
+    few = max(map(len, every)) <= MAX_SEARCHED
     fit = [
         name
         for name, one in ALGORITHMS.items()
-        if one.tried
+        if (one.automatic or (not automatic and not one.falls_back and few))
         and pattern in one.patterns
         and taken != {id(one)}
         and all(one.fits(topology, group) for group in every)

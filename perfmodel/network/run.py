@@ -1,7 +1,7 @@
 """Simulated time and link loads of a collective."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 from weakref import WeakKeyDictionary
 
@@ -74,6 +74,8 @@ class CollectiveResult:
         All links that carried something, in the order of the topology.
     provenance : Provenance
         Timing records used and assumptions made.
+    details : mapping
+        Figures of the algorithm itself, see ``schedule.Schedule``.
     """
 
     topology: str
@@ -90,6 +92,7 @@ class CollectiveResult:
     bottleneck: LinkLoad
     links: tuple[LinkLoad, ...]
     provenance: Provenance
+    details: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
 
     @property
     def effective_bandwidth_bytes_per_s(self) -> float:
@@ -256,6 +259,7 @@ def run_collectives(
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*prepared.assumptions),
+        details=_details(topology, schedule, asked, size_bytes, piece),
     )
 
 
@@ -319,14 +323,30 @@ def _as_tuples(groups: Sequence[Sequence[int]]) -> Groups:
 
 
 def _chosen(topology: Topology, asked: Request, size_bytes: float, piece_bytes: float) -> Request:
-    """Return the request with the algorithm that takes the least time, if that is ``auto``.
+    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back.
 
     In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
     least. Algorithms that the network model cannot time are left out.
     """
-    if asked.algorithm != "auto" or asked.pattern in STREAMS:
+    if asked.pattern in STREAMS:
         return asked
-    fit = candidates(topology, asked.pattern, asked.groups, asked.beside)
+    if asked.algorithm == "auto":
+        fit = candidates(topology, asked.pattern, asked.groups, asked.beside)
+        return _fastest(topology, asked, fit, size_bytes, piece_bytes)
+    if not _falls_back(asked.algorithm):
+        return asked
+    own_s, fixed_s, fixed = _compared(topology, asked, size_bytes, piece_bytes)
+    return asked if own_s <= fixed_s else fixed
+
+
+def _falls_back(algorithm: str) -> bool:
+    return algorithm in ALGORITHMS and ALGORITHMS[algorithm].falls_back
+
+
+def _fastest(
+    topology: Topology, asked: Request, fit: Sequence[str], size_bytes: float, piece_bytes: float
+) -> Request:
+    """Return the request with the algorithm that takes the least time of ``published`` and some."""
     least_s = dict.fromkeys(fit, 0.0)
     if find_model(asked.network_model).never_faster_than_links:
         for name in fit[1:]:
@@ -345,6 +365,31 @@ def _chosen(topology: Topology, asked: Request, size_bytes: float, piece_bytes: 
     if problem and not times_s:
         raise problem
     return min(times_s, key=times_s.__getitem__)
+
+
+def _compared(
+    topology: Topology, asked: Request, size_bytes: float, piece_bytes: float
+) -> tuple[float, float, Request]:
+    """Return the times of a request and of its fastest alternative, and the request of the latter."""
+    fit = candidates(topology, asked.pattern, asked.groups, asked.beside, automatic=False)
+    fixed = _fastest(topology, asked, fit, size_bytes, piece_bytes)
+    own_s, fixed_s = (
+        _prepare(topology, one).timed.time_s(size_bytes, piece_bytes) for one in (asked, fixed)
+    )
+    return own_s, fixed_s, fixed
+
+
+def _details(
+    topology: Topology, schedule: Schedule, asked: Request, size_bytes: float, piece_bytes: float
+) -> dict[str, float | str]:
+    """Return figures of an algorithm, with its time and that of another if it falls back."""
+    name = asked.algorithm
+    if not _falls_back(name):
+        return dict(schedule.details)
+    own_s, fixed_s, fixed = _compared(topology, asked, size_bytes, piece_bytes)
+    times: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
+    fell_back = {"fixed_algorithm": fixed.algorithm, "fell_back": own_s > fixed_s}
+    return {**schedule.details, **times, **fell_back}
 
 
 def _prepare(topology: Topology, request: Request) -> _Prepared:

@@ -5,7 +5,8 @@ ASTRA-sim 2.0 (arXiv 2303.14006): NPU d0 + n0 * (d1 + n1 * ...) is at place d0 o
 innermost. Stacked rings are a torus.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import ceil, prod, sqrt
 from pathlib import Path
@@ -17,6 +18,8 @@ from pydantic_core import CoreSchema
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, in_range, one_of
+from fred_hw.published import MESH_LINK_BYTES_PER_S
+from perfmodel import published
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from .block import Block, BlockKind
@@ -273,4 +276,13 @@ class BlocksFile(TopologyFile):
         )
 
 
-KINDS.add("blocks", Kind(BlocksFile, (), lambda _text: None), rank=2)
+def _read_name(text: str) -> Mapping[str, object] | None:
+    """Return a torus with the links of the mesh that the paper compares with."""
+    size = re.fullmatch(r"torus:([0-9]{1,9}(?:x[0-9]{1,9})+)", text.lower())
+    if size is None:
+        return None
+    rates = {"bytes_per_s": MESH_LINK_BYTES_PER_S, "latency_s": published.LINK_LATENCY_S}
+    return {"blocks": [{"block": "torus", "npus": [*map(int, size[1].split("x"))], **rates}]}
+
+
+KINDS.add("blocks", Kind(BlocksFile, ("torus:COLUMNSxROWS",), _read_name), rank=2)

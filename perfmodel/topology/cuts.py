@@ -1,10 +1,10 @@
 """The few functions of networkx that the model needs, with types, loaded at first use."""
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["DiGraph", "digraph", "distances", "min_cut"]
+__all__ = ["DiGraph", "cut_off", "digraph", "distances", "min_cut"]
 
 DiGraph: TypeAlias = Any
 """A ``networkx.DiGraph``; networkx ships no complete types."""
@@ -24,6 +24,13 @@ def digraph(
 def distances(graph: DiGraph, source: str) -> Mapping[str, int]:
     """Return the least number of edges from a node to each that they lead to."""
     return importlib.import_module("networkx").single_source_shortest_path_length(graph, source)
+
+
+def cut_off(graph: DiGraph, names: Sequence[str]) -> list[str]:
+    """Return those of some nodes that the first of them cannot reach, or that cannot reach it."""
+    networkx = importlib.import_module("networkx")
+    together = {*networkx.descendants(graph, names[0])} & {*networkx.ancestors(graph, names[0])}
+    return [name for name in names[1:] if name not in together]
 
 
 def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:

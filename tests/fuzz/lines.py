@@ -112,6 +112,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--no-symmetry": (),
     "--num-queues-per-dim": ("1", "4", "0"),
     "--details": (),
+    "--export": ("e.xml", "e.goal", "e", "folder"),
     "--collectives-csv": ("c.csv", "t.csv", "folder"),
     "--links-csv": ("l.csv", "t.csv", "folder"),
     "--no-repeats": (),
@@ -139,7 +140,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology",),
         (
             *("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
-            *("--network-model", "--intra", "--latency", "--compatible"),
+            *("--network-model", "--intra", "--latency", "--compatible", "--export"),
         ),
     ),
     "estimate": (

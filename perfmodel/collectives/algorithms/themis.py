@@ -44,7 +44,7 @@ for _number, (_name, _policy) in enumerate(POLICIES.items()):
             SCATTERED,
             needs=NEEDS,
             fits=_fits,
-            tried=False,
+            automatic=False,
         ),
         rank=5.8 + _number / 100,
     )

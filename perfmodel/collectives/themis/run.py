@@ -106,7 +106,7 @@ class QueuedResult:
         time [s].
     utilization : float
         The ideal time divided by the time.
-    npu_bandwidth_bytes_per_s : float
+    bus_bandwidth_bytes_per_s : float
         As in ``run.CollectiveResult`` [B/s].
     bytes_per_npu : float
         Sent by each NPU [B].
@@ -132,7 +132,7 @@ class QueuedResult:
     time_s: float
     ideal_s: float
     utilization: float
-    npu_bandwidth_bytes_per_s: float
+    bus_bandwidth_bytes_per_s: float
     bytes_per_npu: float
     dimensions: tuple[DimensionLoad, ...]
     chunk_orders: tuple[tuple[int, ...], ...]
@@ -229,7 +229,7 @@ def run_queued(
         time_s=time_s,
         ideal_s=least_s,
         utilization=least_s / time_s,
-        npu_bandwidth_bytes_per_s=halves * size_bytes * (npus - 1) / npus / time_s,
+        bus_bandwidth_bytes_per_s=halves * size_bytes * (npus - 1) / npus / time_s,
         bytes_per_npu=sum(one.bytes for one in loads),
         dimensions=loads,
         chunk_orders=tuple(one.order for one in plans),

@@ -1,5 +1,6 @@
 """Tests of `fred collective`."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -128,7 +129,8 @@ def test_orders_of_dimensions(
     assert len(said["chunk_orders"]) == said["chunks"]
     assert sum(one["bytes"] for one in said["dimensions"]) == pytest.approx(2044 * 2**20, rel=1e-5)
     assert all(0 < one["busy_share"] <= 1 for one in said["dimensions"])
-    assert said["npu_bandwidth"] == said["npu_bandwidth_bytes_per_s"]
+    sent_bytes = 2 * 2**30 * 511 / 512
+    assert said["bus_bandwidth_bytes_per_s"] == pytest.approx(sent_bytes / said["time_s"])
 
 
 def test_orders_of_dimensions_say_the_same_to_a_reader(fred: Fred) -> None:
@@ -185,3 +187,47 @@ def test_a_misspelt_order_of_dimensions_is_suggested(fred: Fred) -> None:
     assert (status, out) == (2, "")
     assert err.startswith("error: --algorithm: must be one of ")
     assert err.endswith(", not 'themiss'; did you mean 'themis'?\n")
+
+
+def test_multitree_prints_steps_and_utilization(fred: Fred) -> None:
+    said = fred.json("collective", "--topology", "torus:4x4", "--algorithm", "multitree")
+    assert (said["steps"], said["link_utilization"]) == (5, 0.75)
+    assert said["time_s"] > 0 and "details" not in said
+    out = fred.out("collective", "--topology", "mesh:4x4", "--algorithm", "multitree")
+    assert re.search(r"steps +10 +\n +link utilization +0\.5 ", out)
+
+
+def test_synthesized_prints_its_own_time_and_that_of_the_best_other(fred: Fred) -> None:
+    arguments = ("--group", "0-3", "--algorithm", "synthesized")
+    said = fred.json("collective", "--topology", "fred-d", *arguments)
+    assert said["fell_back"] is True and said["algorithm"] == "in-network"
+    assert said["time_s"] == said["fixed_time_s"] < said["synthesized_time_s"]
+    assert re.search(r"fell back +yes", fred.out("collective", "--topology", "fred-d", *arguments))
+
+
+@pytest.mark.parametrize(
+    ("target", "files"),
+    [
+        ("ring.xml", ["ring.xml"]),
+        ("ring.goal", ["ring.goal"]),
+        ("ring", [f"ring.{rank}.et" for rank in range(6)]),
+        ("ring.et", [f"ring.{rank}.et" for rank in range(6)]),
+    ],
+)
+def test_schedule_is_exported(fred: Fred, place: Path, target: str, files: list[str]) -> None:
+    folder = place / "exported"
+    folder.mkdir()
+    arguments = ("--algorithm", "ring", "--export", str(folder / target))
+    fred.json("collective", "--topology", "mesh:3x2", *arguments)
+    assert sorted(path.name for path in folder.iterdir()) == files
+    if target == "ring.goal":
+        sent = re.findall(r"send (\d+)b", (folder / target).read_text())
+        assert set(sent) == {str(round(2**30 / 6))} and len(sent) == 2 * 5 * 6
+
+
+def test_what_switches_do_is_not_exported(fred: Fred, place: Path) -> None:
+    folder = place / "exported"
+    folder.mkdir()
+    status, _, err = fred("collective", "--topology", "fred-d", "--export", str(folder / "a.xml"))
+    assert status == 2 and list(folder.iterdir()) == []
+    assert err.splitlines()[-1].startswith("error: --algorithm: must be one with messages between")

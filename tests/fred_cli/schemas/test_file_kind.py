@@ -47,6 +47,7 @@ ONLY_THE_READER = (
     r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
     r"switches\.\d\.\w+: must be|npus: must each hang on|lanes: must make flits|must have each NPU",
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
+    r"must be npu_0 to npu_\d+|must lead from each NPU|must join nodes that no|must be two nodes",
     r"clock_ns: must be [\d.]+ or more with auto registers",
 )
 """What a schema cannot say: that which binds values to each other and to files."""

@@ -27,7 +27,7 @@ def test_no_two_algorithms_are_preferred_alike(pattern: str) -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_does_not_fit_everywhere_says_what_it_needs(name: str) -> None:
     found = ALGORITHMS[name]
-    wafers = [parse_topology(name) for name in (*FABRICS, "mesh:17x16", BLOCKS)]
+    wafers = [parse_topology(name) for name in (*FABRICS, "mesh:33x32", BLOCKS)]
     sizes = (2, 3, 4, 8)  # beside all NPUs: some algorithms want even groups, or powers of two
     groups = [(wafer, range(n)) for wafer in wafers for n in (*sizes, wafer.npus)]
     fits = [found.fits(wafer, group) for wafer, group in groups]

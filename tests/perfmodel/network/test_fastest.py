@@ -53,7 +53,7 @@ def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
 
     auto = run("auto")
     tried = 0
-    for name in ("published", *ALGORITHMS):
+    for name in ("published", *(name for name, one in ALGORITHMS.items() if one.automatic)):
         try:
             other = run(name)
         except InputError:

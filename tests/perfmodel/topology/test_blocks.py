@@ -57,6 +57,30 @@ def test_links_of_every_line(
         assert abs(x0 - x1) >= 50 or abs(y0 - y1) >= 30
 
 
+@pytest.mark.parametrize(("name", "sizes"), [("torus:4x3", [4, 3]), ("Torus:2x3x4", [2, 3, 4])])
+def test_name_of_a_torus_stands_for_rings_of_the_links_of_the_mesh(
+    name: str, sizes: list[int]
+) -> None:
+    torus, mesh = parse_topology(name), parse_topology("mesh:2x2")
+    assert [dimension.npus for dimension in torus.dimensions] == sizes
+    assert all(dimension.kind == "ring" for dimension in torus.dimensions)
+    rates = {(one.bytes_per_s, one.latency_s) for one in torus.links}
+    assert rates == {(mesh.links[0].bytes_per_s, mesh.links[0].latency_s)}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("torus:1x4", r"torus:1x4: blocks\.0\.npus: must be an integer from 2 to 4096, not 1"),
+        ("torus:99x99", r"torus:99x99: blocks: must have at most 4096 NPUs, not 9801"),
+        ("torus:4", r"topology: must be one of .*torus:COLUMNSxROWS.*, not 'torus:4'"),
+    ],
+)
+def test_impossible_torus_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        parse_topology(name)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "latency_s"),
     [

@@ -22,6 +22,7 @@ FITTING = {
     "hierarchical_turns": [BLOCKS],
     "two_level_ring": ["fred-a", "fred-c", "fred-d"],
     "in_network": ["fred-b", "fred-d"],
+    "synthesized": ["mesh:3x3", "mesh:4x2"],  # for others it is searched longer
     "multicast": ["mesh:5x4", "fred-b", "fred-d"],
 }
 """Topologies of algorithms that do not run on all; those that want groups of a size say so."""

@@ -1,0 +1,210 @@
+"""Any network: NPUs, switches and the links between them, one by one."""
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from math import cos, pi, sin
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, int_range, one_of
+from perfmodel.switch_timing.record import SwitchTiming, load_record
+
+from . import cuts
+from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
+from .flits import payload_share, protocol_of, provenance
+from .graph import Hops, Link, Node, Topology
+
+__all__ = ["LinksFile", "LinksTopology"]
+
+_ENDS = "links and switches have the bandwidth and the latency of the file, and no more"
+
+
+class LinksTopology(Topology):
+    """NPUs and switches with the given links; messages take a path with the fewest links.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    npus, switches : int
+        How many there are; they are called ``npu_0`` on and ``switch_0`` on.
+    links : sequence of Link
+        All links, at most one from a node to another.
+    link_timing : SwitchTiming or None
+        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        protocol is ideal.
+    """
+
+    neighbours_matter = True
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        npus: int,
+        switches: int,
+        links: Sequence[Link],
+        link_timing: SwitchTiming | None = None,
+    ) -> None:
+        nodes = [Node(f"npu_{i}", "npu") for i in range(npus)]
+        nodes += [Node(f"switch_{i}", "switch") for i in range(switches)]
+        source = provenance(link_timing, "links of the file", _ENDS)
+        super().__init__(name, nodes, links, source, protocol_of(link_timing))
+        self._sources: dict[int, list[int]] = {}
+        for link in links:
+            self._sources.setdefault(link.target, []).append(link.source)
+        self._next: dict[int, dict[int, int]] = {}
+
+    @property
+    def in_network(self) -> bool:
+        """False: the switches only route."""
+        return False
+
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return a path with the fewest links; of several the one that a file names first.
+
+        Raises
+        ------
+        ValueError
+            The transfer joins or forks.
+        """
+        if len(sources) + len(targets) != 2:
+            raise ValueError(f"{self.name} has no in-network collectives")
+        [node], [target] = sources, targets
+        if target not in self._next:
+            self._next[target] = self._towards(target)
+        path = [node]
+        while path[-1] != target:
+            path.append(self._next[target][path[-1]])
+        links = enumerate(pairwise(path))
+        return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
+
+    def _towards(self, target: int) -> dict[int, int]:
+        """Return the next node on the path from each node to one."""
+        found = {target: target}
+        waiting = deque([target])
+        while waiting:
+            node = waiting.popleft()
+            for source in self._sources.get(node, ()):
+                if source not in found:
+                    found[source] = node
+                    waiting.append(source)
+        return found
+
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return where to draw each node: NPUs on a circle, switches on one inside, in pixels."""
+        radius = 40.0 + 20.0 * self.npus
+        rings = ((0, self.npus, radius), (self.npus, len(self.nodes), radius / 2))
+        return {
+            node: (
+                radius + 40 - far * cos(2 * pi * (node - first) / (end - first)),
+                radius + 40 - far * sin(2 * pi * (node - first) / (end - first)),
+            )
+            for first, end, far in rings
+            for node in range(first, end)
+        }
+
+    def bisection_bytes_per_s(self) -> float:
+        """Return the least cut between the first half of the NPUs and the rest [B/s]."""
+        names = [node.name for node in self.nodes[: self.npus]]
+        half = self.npus // 2
+        return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
+
+
+class LinkEntry(FileModel):
+    """A link.
+
+    Parameters
+    ----------
+    ends : list of str
+        Names of the nodes that it joins, such as `[npu_0, switch_1]`.
+    bytes_per_s : float
+        In each direction [B/s]; that of the file by default.
+    latency_s : float
+        In each direction [s]; that of the file by default.
+    one_way : bool
+        Whether it leads from the first end to the second alone.
+    """
+
+    ends: Annotated[list[str], Field(min_length=2, max_length=2)]
+    bytes_per_s: Annotated[Rate | None, Field(examples=[1e12])] = None
+    latency_s: Annotated[Time | None, Field(examples=[1e-8])] = None
+    one_way: bool = False
+
+
+class LinksFile(TopologyFile):
+    """``kind: links``: NPUs, switches and each link between them.
+
+    Parameters
+    ----------
+    npus : int
+        NPUs, called `npu_0` on.
+    switches : int
+        Switches, called `switch_0` on.
+    bytes_per_s : float
+        Of each link that has no other, one direction [B/s].
+    latency_s : float
+        Of each link that has no other, one direction [s].
+    links : list of LinkEntry
+        All links; they lead from each NPU to every other.
+    link_record : str
+        Timing record of the switch whose flits the links carry, at the share of payload measured
+        there: a shipped one such as `l1-12`, or the path of a JSON file.
+    """
+
+    kind: Annotated[str, one_of("links")]
+    npus: Annotated[int, int_range(2, 4096)]
+    switches: Annotated[int, int_range(0, 4096)] = 0
+    bytes_per_s: Rate
+    latency_s: Time
+    links: Annotated[list[LinkEntry], Field(min_length=1)]
+    link_record: str = "l1-12"
+    protocol: Protocol = "measured"
+
+    def build(self, name: str, base: Path | None = None) -> LinksTopology:
+        timing = load_record(self.link_record, base, self.protocol)
+        topology = LinksTopology(
+            name=name,
+            npus=self.npus,
+            switches=self.switches,
+            links=self._links(name, payload_share(timing)),
+            link_timing=timing,
+        )
+        npus = [node.name for node in topology.nodes[: self.npus]]
+        if lost := cuts.cut_off(topology.graph(), npus):
+            rest = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+            message = f"must lead from each NPU to every other and back, but {npus[0]} is cut off"
+            raise InputError(name, "links", f"{message} from {', '.join(lost[:3])}{rest}")
+        return topology
+
+    def _links(self, name: str, share: float) -> list[Link]:
+        nodes = [f"npu_{i}" for i in range(self.npus)]
+        nodes += [f"switch_{i}" for i in range(self.switches)]
+        places = {node: place for place, node in enumerate(nodes)}
+        found: dict[tuple[int, int], Link] = {}
+        for number, entry in enumerate(self.links):
+            field = f"links.{number}.ends"
+            for end in entry.ends:
+                if end not in places:
+                    switches = f" or switch_0 to switch_{self.switches - 1}" * bool(self.switches)
+                    message = f"must be npu_0 to npu_{self.npus - 1}{switches}, not {end!r:.60}"
+                    raise InputError(name, field, message)
+            here, there = (places[end] for end in entry.ends)
+            if here == there:
+                raise InputError(name, field, f"must be two nodes, not {entry.ends[0]} twice")
+            rate = self.bytes_per_s if entry.bytes_per_s is None else entry.bytes_per_s
+            late = self.latency_s if entry.latency_s is None else entry.latency_s
+            for pair in ((here, there), (there, here))[: 1 if entry.one_way else 2]:
+                if pair in found:
+                    names = f"{nodes[pair[0]]} to {nodes[pair[1]]}"
+                    message = f"must join nodes that no other link joins, not {names} again"
+                    raise InputError(name, field, message)
+                found[pair] = Link(*pair, rate, late, share)
+        return list(found.values())
+
+
+KINDS.add("links", Kind(LinksFile, (), lambda _text: None), rank=3)

@@ -1,0 +1,107 @@
+"""Tests of perfmodel.collectives.algorithms.synthesized."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.replay import replay
+from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.collectives.select import MAX_SEARCHED, build_schedule, candidates
+from perfmodel.network.run import profile, run_collective, run_collectives
+from perfmodel.topology.parse import parse_topology, shared_topology
+from tests.examples import examples
+from tests.perfmodel.collectives.forests import random_network
+
+LINKS = str(Path(__file__).parents[4] / "examples" / "links-6.yaml")
+NAMES = ["torus:4x3", "mesh:3x4", pytest.param(LINKS, id="links"), "fred-a"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_all_members_end_with_their_data(name: str, pattern: str) -> None:
+    topology = parse_topology(name)
+    replay(build_schedule(topology, pattern, [range(topology.npus)], 1e6, "synthesized"))
+
+
+@pytest.mark.slow_after_first
+@examples(20)
+@given(data=st.data())
+def test_it_is_never_slower_than_any_other(data: st.DataObject) -> None:
+    topology = shared_topology(data.draw(st.sampled_from(["torus:4x2", "mesh:3x3", LINKS])))
+    order = data.draw(st.permutations(range(topology.npus)))
+    groups = [order[: data.draw(st.integers(2, topology.npus))]]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+    found = run_collectives(topology, pattern, size_bytes, groups, algorithm="synthesized")
+    for name in candidates(topology, pattern, groups, automatic=False):
+        other = run_collectives(topology, pattern, size_bytes, groups, algorithm=name)
+        assert found.time_s <= other.time_s, name
+    details = found.details
+    own, fixed = (float(details[name]) for name in ("synthesized_time_s", "fixed_time_s"))
+    assert found.time_s == min(own, fixed)
+    assert details["fell_back"] == (fixed < own)
+    assert found.algorithm_name == (
+        details["fixed_algorithm"] if details["fell_back"] else "synthesized"
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_of_random_networks_end_with_their_data_and_never_wait_longer(seed: int) -> None:
+    rng = Random(seed)
+    network = random_network(rng, rates=rng.choice([(1e12,), (1e12, 5e11), (1e12, 1.1e12, 1e10)]))
+    members = rng.sample(range(network.npus), network.npus)
+    groups = [members[i::2] for i in range(2)] if network.npus > 3 else [members]
+    pattern = PATTERNS[seed % len(PATTERNS)]
+    for name in ("multitree", "multitree_full_slots", "synthesized"):
+        if pattern in ALGORITHMS[name].patterns:
+            replay(build_schedule(network, pattern, groups, 1e6, name))
+    size_bytes = 2.0 ** rng.randint(0, 30)
+    found = run_collectives(network, pattern, size_bytes, groups, algorithm="synthesized")
+    assert found.time_s <= float(found.details["fixed_time_s"])
+
+
+def test_a_torus_is_used_without_a_pause() -> None:
+    found = run_collective(parse_topology("torus:4x4"), "all_reduce", 1e8, algorithm="synthesized")
+    assert (found.algorithm_name, found.details["link_utilization"]) == ("synthesized", 1.0)
+    assert found.details["steps"] == 30 and found.details["shards"] == 64
+
+
+def test_it_falls_back_to_what_switches_do() -> None:
+    fred, group = parse_topology("fred-d"), [0, 1, 4, 5]
+    found = run_collective(fred, "all_reduce", 1e8, group, algorithm="synthesized")
+    assert found.algorithm == "in-network" and found.details["fell_back"] is True
+    own, fixed = (found.details[name] for name in ("synthesized_time_s", "fixed_time_s"))
+    assert float(own) > found.time_s == fixed
+
+
+def test_training_takes_the_faster_one_too() -> None:
+    for name in ("torus:4x4", "mesh:3x3"):
+        topology = parse_topology(name)
+        groups = [range(topology.npus)]
+        times = [
+            profile(topology, "all_reduce", 1e8, groups, algorithm)[0].time_s
+            for algorithm in ("synthesized", "auto")
+        ]
+        assert times[0] <= times[1]
+
+
+def test_algorithms_that_take_long_are_compared_for_small_groups_alone() -> None:
+    few, many = (
+        candidates(parse_topology(name), "all_gather", [range(count)], automatic=False)
+        for name, count in (("torus:16x16", MAX_SEARCHED), ("torus:257x2", MAX_SEARCHED + 1))
+    )
+    assert "multitree" in few and "multitree" not in many
+    assert "synthesized" not in few
+
+
+def test_too_many_pairs_are_refused() -> None:
+    message = r"^group: must have at most 256 NPUs in an all-to-all with synthesized, not 272$"
+    with pytest.raises(InputError, match=message):
+        build_schedule(
+            parse_topology("torus:17x16"), "all_to_all", [range(272)], 1.0, "synthesized"
+        )
