@@ -62,8 +62,8 @@ class AceChannel(Unit):
         Flows of the circuit; no flow before the first descriptor that sets it.
     came, enough : In(1), Out(1)
         A flit has been accepted by the link; it may accept no more. That is when it has accepted
-        all that the descriptor wants, and the next one if its flow is the same; or if, of flits
-        that are in no message under way, one packet less than the receive queue holds.
+        all that the descriptor wants, and the next one if its flow is the same; or when
+        ``buffer_flits`` flits that are in no message under way have been accepted.
     busy, done : Out(1)
         A descriptor is carried out or waits; high for a cycle at the end of each.
 
@@ -203,7 +203,7 @@ class AceChannel(Unit):
         changes: Value,
         taken: Value,
     ) -> None:
-        """Accept flits that a descriptor wants, as far as they cannot hold up the link.
+        """Accept flits that a descriptor wants, as far as they cannot hold up the link for good.
 
         Wanted are the flits of the descriptor, and of the next one if its flow is the same. A
         source may be ahead by descriptors between which this end has other flows; their flits are
@@ -211,8 +211,9 @@ class AceChannel(Unit):
 
         A flit that no message under way takes may wait for a send of this end. If such flits
         filled the receive queue, packets behind them on the link, which that send may need, would
-        wait too. So one packet less than the queue holds is accepted of them. ``taken`` is the
-        size of a message, in the cycle in which it gets under way; it is then stored as it comes.
+        wait too. The queue has room for ``buffer_flits`` of them and one packet more, which
+        ``FlowReceiver`` keeps until the link has been held for long. ``taken`` is the size of a
+        message, in the cycle in which it gets under way; the message is then stored as it comes.
         """
         given = following.payload
         counted, same, adds = Signal(), Signal(), Signal()
@@ -228,7 +229,7 @@ class AceChannel(Unit):
         with fsm.state("run"), m.If(same & ~counted):
             m.d.comb += [more.eq(given.expected), adds.eq(1)]
             m.d.sync += counted.eq(1)
-        waits = self.spec.protocol.buffer_flits - self.spec.protocol.packet_flits
+        waits = self.spec.protocol.buffer_flits
         limits = (("wanted", Mux(adds, more, 0), 0), ("stored", taken, -waits))
         before = Signal(name="came_before")
         m.d.sync += before.eq(self.came)

@@ -43,6 +43,11 @@ class FlowReceiver(Unit):
     are answered by an ack, and asks for it like others. What is of another generation is thrown
     away, and not answered.
 
+    While the queue is full the link has no credits. It has credits for a packet again after
+    ``ack_cycles`` at the latest, whatever is in the queue: so ``enough`` must be high while
+    ``buffer_flits`` flits in the queue may wait for something else than memory. Then the packet is
+    dropped, and its source gets an answer before it would send the packet again by itself.
+
     Parameters
     ----------
     spec : SwitchSpec
@@ -83,7 +88,8 @@ class FlowReceiver(Unit):
     ------
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
         2 to that of a flow which was set before, 1 to ``unknown``.
-    Throughput : one flit per cycle in, and out while ``o.ready`` is high.
+    Throughput : one flit per cycle in, and out while ``o.ready`` is high; ``i.used`` leaves no room
+        for a packet for at most ``ack_cycles + 1`` cycles.
     Paths : ``flow`` to ``message``; ``i``, ``flow`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
     """
@@ -134,10 +140,13 @@ class FlowReceiver(Unit):
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
         )
         index = Signal(spec.protocol.fields["index"])  # flits accepted of the expected packet
-        place_bits = (spec.protocol.packet_flits - 1).bit_length()
+        protocol = spec.protocol
+        place_bits = (protocol.packet_flits - 1).bit_length()
         ledger = place(m, "ledger", Ledger(spec=spec, place_bits=place_bits))
         stored_number = ledger.stored[place_bits:]
-        queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=spec.protocol.buffer_flits))
+        depth = protocol.buffer_flits + protocol.packet_flits
+        queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=depth))
+        self._hold(m, queue)
         m.d.comb += [
             flit.mine.eq(
                 valid
@@ -158,7 +167,6 @@ class FlowReceiver(Unit):
             ledger.clear.eq(self.clear),
             ledger.forget.eq(self.forget),
             self.i.ready.eq(queue.i.ready),
-            self.i.used.eq(queue.used),
             queue.i.valid.eq(flit.came),
             self.came.eq(flit.came),
             queue.i.payload.eq(Cat(word.data, word.last)),
@@ -177,6 +185,32 @@ class FlowReceiver(Unit):
                 expected.eq(Mux(anew, 0, stored_number)),
                 index.eq(Mux(anew, 0, ledger.stored[:place_bits])),
             ]
+
+    def _hold(self, m: Module, queue: Fifo) -> None:
+        """Hold the link while the queue has no room for a packet, for ``ack_cycles`` at most.
+
+        Then the link is lent room for a packet, which the queue has behind ``buffer_flits``. The
+        next flits that leave the queue pay the room back, so that no credit is ever taken away.
+        """
+        protocol = self.spec.protocol
+        size = protocol.packet_flits
+        held, left, expired = (Signal(name=name) for name in ("held", "flit_left", "hold_expired"))
+        lent = Signal(range(size + 1))
+        waited = Signal(range(protocol.ack_cycles + 1), name="held_for")
+        m.d.comb += [
+            self.i.used.eq(queue.used - lent),
+            held.eq(self.i.used > protocol.buffer_flits - size),
+            expired.eq(waited == protocol.ack_cycles),
+            left.eq(queue.o.valid & queue.o.ready),
+        ]
+        with m.If(~held):
+            m.d.sync += waited.eq(0)
+        with m.Elif(~expired):
+            m.d.sync += waited.eq(waited + 1)
+        with m.If(expired):
+            m.d.sync += lent.eq(size)
+        with m.Elif(left & (lent != 0)):
+            m.d.sync += lent.eq(lent - 1)
 
     def _compare(
         self, m: Module, progress: tuple[Signal, Signal], flit: _Judged, restart: Value

@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import any_of, gated, once_and_twice
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, PASSES
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.unit import Unit, place
 
 from .destination_choice import DestinationChoice
+from .source_request import SourceRequest
 
 __all__ = ["Matching", "matching_members"]
 
@@ -57,8 +58,8 @@ class Matching(Unit):
         in_the_way : bool
             Whether any path may be in the way of any other.
         """
-        picks, waiting = self._ask(m)
-        choices = self._answer(m, picks)
+        requests = self._ask(m)
+        choices = self._answer(m, requests)
         granted, given, taken = self._grant(m, choices)
         shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
@@ -70,12 +71,13 @@ class Matching(Unit):
             with m.Elif(self.starts[k]):
                 m.d.sync += used.eq(1)
             shared = wire(m, f"shared_{k}", used & (path & shared_by[k]).any())
-            leaves = wire(m, f"leaves_{k}", others | waiting[k] | shared)
+            leaves = wire(m, f"leaves_{k}", others | requests[k].late | shared)
             # One bit of a path is high, and who takes that destination is known of each.
             ends = wire(m, f"ends_{k}", Mux(granted[k] | leaves, ~Const(0, self.port_count), taken))
             m.d.sync += path.eq(given[k] | Mux(self.holds[k], path, path & ~ends))
             with m.If(granted[k]):
-                m.d.sync += self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2)))
+                pick = requests[k].pick
+                m.d.sync += self.circuit_of[k].eq(Mux(pick[0], 0, Mux(pick[1], 1, 2)))
 
     def _shared(self, m: Module) -> list[Value]:
         """Return for each source the destinations that others have packets to, a cycle old."""
@@ -85,8 +87,8 @@ class Matching(Unit):
         once, twice = once_and_twice(m, "wanted", wanted)
         return [twice | (once & ~own) for own in wanted]
 
-    def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
-        """Return for each source the circuit of its next path, and whether none else is of use."""
+    def _ask(self, m: Module) -> list[SourceRequest]:
+        """Return for each source the circuit of its next path."""
         size = self.port_count
         # A path that stays is the same in the next cycle, so what of it is in use is known before.
         stays, busy, ending = Signal(size), Signal(size), Signal(size)
@@ -102,40 +104,34 @@ class Matching(Unit):
             wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
             for c, name in enumerate(DATA_CIRCUITS)
         ]
-        picks, waiting = [Signal(DATA_COUNT, name=f"pick_{k}") for k in range(size)], []
-        for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
-            ready = [wire(m, f"ready_{k}_{c}", coming[c] & rooms[c]) for c in range(DATA_COUNT)]
-            reaches = [wire(m, f"reaches_{k}_{c}", one.any()) for c, one in enumerate(ready)]
-            free = [wire(m, f"free_{k}_{c}", (one & ~busy).any()) for c, one in enumerate(ready)]
-            waits = self._waits(m, k, reaches)
-            others: Value = ~stays[k]
+        vacant = [
+            wire(m, f"vacant_{name}", room & ~busy)
+            for name, room in zip(DATA_CIRCUITS, rooms, strict=True)
+        ]
+        requests: list[SourceRequest] = []
+        for k, coming in enumerate(self.coming):
+            request = place(m, f"from_{k}", SourceRequest(destinations=size))
+            requests.append(request)
+            m.d.comb += [
+                request.stays.eq(stays[k]),
+                request.starts.eq(self.starts[k]),
+                request.circuit_of.eq(self.circuit_of[k]),
+            ]
             for c in range(DATA_COUNT):
-                m.d.comb += pick[c].eq(free[c] & others)
-                others &= ~free[c] & ~waits[c]
-            # Its path is of no use to a packet that waits.
-            late = [waits[c] & (self.circuit_of[k] > c) for c in range(DATA_COUNT)]
-            waiting.append(wire(m, f"late_{k}", any_of(late)))
-        return picks, waiting
+                m.d.comb += [
+                    request.coming[c].eq(coming[c]),
+                    request.rooms[c].eq(rooms[c]),
+                    request.vacant[c].eq(vacant[c]),
+                ]
+        return requests
 
     def _ends(self, sources: Value) -> Value:
         """Return the destinations of the paths of some sources."""
         return any_of(gated(path, sources[k]) for k, path in enumerate(self.destination_of))
 
-    def _waits(self, m: Module, k: int, reaches: Sequence[Value]) -> list[Value]:
-        """Return for each circuit whether a source must wait for its packet."""
-        waits: list[Value] = []
-        for c, reach in enumerate(reaches[:-1]):
-            passed = Signal(range(PASSES + 1), name=f"passed_{k}_{c}")
-            with m.If(self.starts[k] & (self.circuit_of[k] == c)):
-                m.d.sync += passed.eq(0)
-            with m.Elif(self.starts[k] & (self.circuit_of[k] > c) & reach & (passed != PASSES)):
-                m.d.sync += passed.eq(passed + 1)
-            waits.append(reach & (passed == PASSES))
-        return [*waits, Const(0, 1)]
-
-    def _answer(self, m: Module, picks: Sequence[Value]) -> list[DestinationChoice]:
+    def _answer(self, m: Module, requests: Sequence[SourceRequest]) -> list[DestinationChoice]:
         """Return for each destination the source that it takes if neither is held."""
-        of_circuits = [Cat(pick[c] for pick in picks) for c in range(DATA_COUNT)]
+        of_circuits = [Cat(request.pick[c] for request in requests) for c in range(DATA_COUNT)]
         choices: list[DestinationChoice] = []
         for j in range(self.port_count):
             choice = place(m, f"to_{j}", DestinationChoice(sources=self.port_count))

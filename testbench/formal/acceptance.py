@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 __all__ = ["RULES", "Descriptor", "Fabric", "exchange", "ring", "stuck_states"]
 
-RULES = ("room", "ahead")
+RULES = ("bounded", "endless")
 """What an endpoint does with a flit that the descriptor under way cannot take yet.
 
-``room``: accepts it only while the receive queue keeps room for one flit behind it, else drops it.
-``ahead``: accepts it if the next descriptor wants it, and holds up the link if the queue is full.
+Both accept the flit if the next descriptor wants it and the receive queue is not full. If the queue
+is full the flit holds the link: under ``bounded`` until the endpoint drops it, at any time, and
+under ``endless`` until there is room.
 """
 
 State = tuple[tuple[int, ...], ...]
@@ -185,7 +186,11 @@ class _Search(NamedTuple):
             yield _with(gone, 1, 3 * flow + 1, (accepted,))
 
     def _judged(self, state: State, source: int, end: int) -> str:
-        """Return what an endpoint does with the next flit of a flow."""
+        """Return what an endpoint does with the next flit of a flow.
+
+        Room for one flit more than ``receive_depth`` is kept under ``bounded``: for the flit that
+        is dropped, or taken by a message under way.
+        """
         now, sent, taken = state[0][3 * end : 3 * end + 3]
         queued, depth = self._queued(state, end), self.fabric.receive_depth
         jobs = self.work[end][: now + 1]
@@ -199,12 +204,11 @@ class _Search(NamedTuple):
             wanted += len(following[0].receives)
         if queued >= wanted:
             return "drop"
-        if self.rule == "ahead":
-            return "accept" if queued < depth else "wait"
+        # Flits of a message under way wait for memory alone, so the queue has room for them soon.
         stored = sum(needs <= sent for needs in job.receives[taken:])
-        if queued >= stored + depth - 1:
+        if self.rule == "bounded" and queued >= stored + depth:
             return "drop"
-        return "accept" if queued < depth else "wait"
+        return "accept" if queued < depth + (self.rule == "bounded") else "wait"
 
 
 def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State:
@@ -214,7 +218,7 @@ def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State
 
 
 def stuck_states(
-    fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str = "room"
+    fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str = "bounded"
 ) -> tuple[int, list[State]]:
     """Return how many states are reached, and those from which not all descriptors can end."""
     search = _Search(fabric, work, rule)

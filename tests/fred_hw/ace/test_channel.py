@@ -137,7 +137,7 @@ def test_enough_has_come_when_all_that_is_wanted_has() -> None:
         assert seen[-1][1] == packed(flow_layout(SPEC), **FLOW)
 
 
-WAITING = LINK.protocol.buffer_flits - LINK.protocol.packet_flits
+WAITING = LINK.protocol.buffer_flits
 """Flits that may be accepted before a message of theirs is under way."""
 
 
@@ -165,8 +165,8 @@ def test_enough_waits_in_the_receive_queue_of_what_no_message_takes() -> None:
 def test_flits_of_the_next_chunks_wait_for_sends_of_these() -> None:
     """Both machines own a chunk until they have sent it; the others bring what may wait.
 
-    All that may come of the two chunks is taken by messages; behind it one packet less than the
-    queue holds.
+    All that may come of the two chunks is taken by messages. Behind it come as many flits as the
+    link has credits for.
     """
     work = ring_work("reduce_scatter", rank=0, total=300, message=4, members=2)
     unit = known(AceChannel(spec=SPEC))

@@ -26,7 +26,8 @@ def test_what_is_wrong_with_a_flit_is_told_in_the_next_cycle(name: str, flit: Fl
 
 
 def test_a_flit_that_is_kept_and_one_without_room_are_told_in_the_next_cycle() -> None:
-    room, flits = SPEC.protocol.buffer_flits, [f for n in range(4) for f in data(n, 1, 2, 3, 4)]
+    room = SPEC.protocol.buffer_flits + SPEC.protocol.packet_flits
+    flits = [f for n in range(5) for f in data(n, 1, 2, 3, 4)]
     one = run(cycles=40, flits=at(5, flits), takes=lambda _: False)
     assert one.watch["receive_came"] == list(range(6, 6 + room))
     assert one.watch["overflow"] == [6 + room]

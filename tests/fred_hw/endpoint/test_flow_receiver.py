@@ -219,13 +219,42 @@ def test_a_message_waits_until_it_is_taken() -> None:
     assert found == [(cycle, Kind.NACK, 1, 0) for cycle in range(1, 5)]
 
 
+def fill(flits: int, number: int = 0) -> Inputs:
+    """Return packets of 4 flits from a number on, none of which leaves the queue."""
+    return [one | {"o.ready": 0} for n in range(flits // 4) for one in packet(number + n, 4)]
+
+
 def test_flits_wait_until_they_are_taken() -> None:
-    size = PROTOCOL.buffer_flits
-    numbers = [k // 4 for k in range(size)]
-    inputs = [one | {"o.ready": 0} for n in range(size // 4) for one in packet(n, 4)]
-    assert len(inputs) == len(numbers)
-    seen = run([{"o.ready": 0}, *inputs, *packet(3), {}], ["i.ready", "i.used"])
-    assert seen[-2:] == [(0, size), (1, size - 1)]
+    """The queue holds what the link has credits for at first, and one packet more."""
+    size = PROTOCOL.buffer_flits + PROTOCOL.packet_flits
+    seen = run([{"o.ready": 0}, *fill(size), *packet(size // 4), {}], ["i.ready", "o.valid"])
+    assert [word[0] for word in seen] == [1] * (size + 1) + [0, 1]
+
+
+FULL, SIZE, HOLD = PROTOCOL.buffer_flits, PROTOCOL.packet_flits, PROTOCOL.ack_cycles
+STAYS = {"o.ready": 0}
+
+
+def test_a_link_that_is_held_is_lent_room_for_a_packet() -> None:
+    """Flits that leave later pay the room back; then the link may be held for as long again."""
+    leaves, held = 3, FULL - SIZE + 1  # flits in the queue with which there is no room
+    comes = fill(SIZE, FULL // SIZE)[:leaves]
+    before = [STAYS, *fill(FULL), *[STAYS] * (HOLD + 1)]
+    used = run([*before, *[{}] * leaves, *comes, *[STAYS] * (HOLD + 1)], ["i.used"])
+    lends = held + 1 + HOLD + 1
+    assert used[:lends] == [0, *range(FULL), *[FULL] * (lends - FULL - 1)]
+    paid = len(before) + leaves + 1
+    assert used[lends:paid] == [FULL - SIZE] * (paid - lends)
+    again = paid + 1 + HOLD
+    filled = FULL - SIZE + leaves
+    assert used[paid:again] == [*range(held, filled), *[filled] * (again - paid + held - filled)]
+    assert used[again:] == [FULL - SIZE] * 2
+
+
+def test_a_link_that_gets_room_in_time_is_lent_none() -> None:
+    used = run([STAYS, *fill(FULL), *[{}] * (FULL + 1)], ["i.used"])
+    assert HOLD > 2 * SIZE - 1  # the queue has no room while it is filled and emptied so far
+    assert used == [0, *range(FULL), *range(FULL, -1, -1)]
 
 
 def test_clear_starts_the_number_at_0() -> None:

@@ -44,22 +44,16 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
 @pytest.mark.slow
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
-    """3 % over 10,000 cycles, else 10 % or 60 cycles; but where flits that run ahead are dropped.
-
-    The model does not have these drops, so in RTL such rings take longer.
-    """
+    """3 % over 10,000 cycles, else 10 % or 60 cycles."""
     rows = shipped_beside_rtl("mesh-5x4").rows
-    missed = [row for row in rows if not row.ok]
-    assert all(row.model_cycles < row.rtl_cycles for row in missed)
-    assert {row.collectives for row in missed} == {"bidirectional_ring", "hierarchical_2d_halves"}
     told = {one.what: one for one in summaries(rows)}
     copies = summaries([row for row in rows if row.phase.startswith("pp_")])[-1]
     assert copies.ok == copies.rows == 16 and copies.mean <= 0.002
     assert told["unicasts"].worst <= 0.006
-    assert told["ring"].ok == told["ring"].rows == 60 and told["ring"].mean <= 0.01
-    assert told["bidirectional_ring"].ok == 35 and told["bidirectional_ring"].mean <= 0.013
-    assert told["hierarchical_2d_halves"].ok == 12
-    assert told["all"].ok == 131 and told["all"].rows == 136 and told["all"].mean <= 0.015
+    assert told["ring"].mean <= 0.007 and told["bidirectional_ring"].mean <= 0.012
+    assert told["hierarchical_2d_halves"].ok == told["hierarchical_2d_halves"].rows == 16
+    assert told["all"].ok == told["all"].rows == 136
+    assert told["all"].worst <= 0.035 and told["all"].mean <= 0.008
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_links_of_half_a_port_are_within_tolerance() -> None:
     rows, in_network = (shipped_beside_rtl(f"wafer-20-{one}").rows for one in "ab")
     assert {(row.strategy, row.collectives) for row in rows} == {(s, "ring") for s in PUBLISHED}
     (told,) = (one for one in summaries(rows) if one.what == "all")
-    assert told.ok == 35 and told.rows == 36 and told.worst <= 0.109
-    assert told.mean <= 0.012
+    assert told.ok == told.rows == 36 and told.worst <= 0.04
+    assert told.mean <= 0.01
     own = {(row.strategy, row.phase, row.flits): row for row in rows}
     assert abs(own["MP3-DP3-PP2", "dp_all_reduce", 8192].error) <= 0.01
     assert {(row.strategy, row.phase, row.flits) for row in in_network} == {*own}
@@ -124,16 +124,14 @@ PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
     rows = shipped_beside_rtl("wafer-20").rows
-    missed = [row for row in rows if not row.ok]
-    assert len(missed) == 3 and {row.collectives for row in missed} == {"ring"}
-    assert all(row.model_cycles < row.rtl_cycles for row in missed), "flits sent again, in RTL"
+    assert [row for row in rows if not row.ok] == []
     told = {one.what: one for one in summaries(rows)}
     assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.011
-    assert told["ring"].worst <= 0.108 and told["ring"].mean <= 0.027
+    assert told["ring"].worst <= 0.09 and told["ring"].mean <= 0.025
     published = [row for row in rows if row.strategy in PUBLISHED]
     told_of = {one.what: one for one in summaries(published)}
     assert told_of["in-network"].rows == 36 and told_of["in-network"].mean <= 0.01
-    assert told["all"].mean <= 0.018
+    assert told["all"].mean <= 0.017
 
 
 SAMPLE = draw(1)

@@ -3,14 +3,16 @@
 Seeds under "regression" have found faults of endpoints, on hardware that had them.
 """
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from fred_hw.protocol import GENERATIONS
 from fred_hw.wafer.program import WaferProgram
 from testbench.campaigns.fabrics import FABRICS, WAFER, Campaign, campaign
 from testbench.campaigns.legal import is_legal
-from testbench.campaigns.loads import run_loads_seed
+from testbench.campaigns.loads import random_loads, run_loads_seed
 from testbench.campaigns.plan import Job, Operation, Piece, Plan
 from testbench.campaigns.run import fails, run_seed
 
@@ -75,6 +77,10 @@ CROSSING = plan(
 """Two endpoints receive and send in one exchange, and their destinations are late."""
 
 
+LOADED = (2, 7, 100)
+"""Seeds of loads; the first two have found generations that come round."""
+
+
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_a_campaign_is_a_function_of_its_seed(fabric: str) -> None:
     first, again, other = (campaign(fabric, seed).plan for seed in (3, 3, 4))
@@ -116,6 +122,12 @@ def test_a_part_of_a_plan_is_legal() -> None:
     assert is_legal(part)
 
 
+@pytest.mark.parametrize("seed", LOADED)
+def test_loads_go_through_more_than_all_generations_of_a_phase(seed: int) -> None:
+    written = Counter(number for one in random_loads(seed).generations for number in one)
+    assert max(written.values()) > GENERATIONS
+
+
 class TestSimulated:
     """Whole fabrics, compiled."""
 
@@ -135,7 +147,7 @@ class TestSimulated:
         """Found receives that end within a packet, and flits that hold up a link."""
         check(run_seed(fabric, seed))
 
-    @pytest.mark.parametrize("seed", [2, 7])
+    @pytest.mark.parametrize("seed", LOADED[:2])
     def test_regression_of_loads(self, seed: int) -> None:
         """Found generations that come round."""
         check(run_loads_seed(seed))
@@ -146,7 +158,7 @@ class TestSimulated:
         check(run_seed(fabric, seed, tries=30))
 
     def test_random_loads(self) -> None:
-        check(run_loads_seed(100, tries=10))
+        check(run_loads_seed(LOADED[2], tries=10))
 
     @pytest.mark.long
     @pytest.mark.parametrize("fabric", FABRICS)

@@ -60,15 +60,15 @@ def test_all_descriptors_end_from_every_state(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_flits_accepted_ahead_stand_before_what_their_endpoint_waits_for(case: str) -> None:
-    assert stuck_states(*CASES[case], rule="ahead")[1] != []
+def test_flits_that_hold_the_link_for_good_end_in_a_deadlock(case: str) -> None:
+    assert stuck_states(*CASES[case], rule="endless")[1] != []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", LARGE)
 def test_larger_cases(case: str) -> None:
     assert stuck_states(*LARGE[case])[1] == []
-    assert stuck_states(*LARGE[case], rule="ahead")[1] != []
+    assert stuck_states(*LARGE[case], rule="endless")[1] != []
 
 
 def can_end(work: Work) -> bool:

@@ -1,0 +1,81 @@
+"""Contract of fred_hw.switch.source_request."""
+
+import re
+from typing import Any
+
+import pytest
+
+from fred_hw.protocol import DATA_COUNT, PASSES
+from fred_hw.switch.source_request import SourceRequest
+from tests.fred_hw.simulation import trace
+
+MP, PP, DP = 0b001, 0b010, 0b100
+ROOM = 0b1110
+"""Destination 0 has no room."""
+
+
+def request(mp: int = 0, pp: int = 0, dp: int = 0, **others: int) -> dict[str, int]:
+    """Return a cycle with the destination of the next packet of each circuit."""
+    coming = {f"coming[{c}]": to for c, to in enumerate((mp, pp, dp))}
+    rooms = {f"{name}[{c}]": ROOM for name in ("rooms", "vacant") for c in range(DATA_COUNT)}
+    return {**coming, **rooms, **others}
+
+
+def traced(cycles: list[dict[str, int]], watch: str = "pick") -> list[int]:
+    return trace(SourceRequest(destinations=4), cycles, [watch])
+
+
+def test_throughput_is_a_request_per_cycle_of_the_most_urgent_circuit_that_is_free() -> None:
+    vacant = {"vacant[0]": 0b1100}
+    cycles = [request(2, 4, 8), request(1, 4, 8), request(1, 1, 8), request(1, 1, 1), request()]
+    assert traced(cycles) == [MP, PP, DP, 0, 0]
+    assert traced([request(2, 4) | vacant]) == [PP]
+
+
+def test_a_source_whose_path_stays_requests_none() -> None:
+    assert traced([request(2, 4, 8, stays=1), request(2, 4, 8)]) == [0, MP]
+
+
+def test_a_packet_that_was_passed_often_enough_waits_for_its_destination() -> None:
+    """It has room, but another source has the path there."""
+    taken = {"vacant[0]": 0b1100}
+    passing = [request(2, 4, starts=1, circuit_of=1) | taken] * PASSES
+    behind = [request(2, 4, circuit_of=1) | taken, request(2, 4), request(2, 4, starts=1)]
+    cycles = [*passing, *behind, request(2, 4) | taken]
+    assert traced(cycles) == [PP] * PASSES + [0, MP, MP, PP]
+    assert traced(cycles, "late") == [0] * PASSES + [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "passing",
+    [
+        request(1, 4, starts=1, circuit_of=1),
+        request(2, 4, circuit_of=1),
+        request(4, 2, starts=1, circuit_of=0),
+    ],
+    ids=["without room", "without a packet", "of the same circuit"],
+)
+def test_only_packets_that_pass_one_with_room_count(passing: dict[str, int]) -> None:
+    taken = {"vacant[0]": 0}
+    last = request(2, 4) | taken
+    assert traced([*[passing | taken] * (2 * PASSES), last])[-1] == PP
+
+
+def test_reset_forgets_what_was_passed() -> None:
+    taken = {"vacant[0]": 0}
+    passing = [request(2, 4, starts=1, circuit_of=1) | taken] * PASSES
+    last = request(2, 4) | taken
+    assert traced([*passing, last])[-1] == 0
+    assert traced([*passing, request(rst=1), last])[-1] == PP
+
+
+@pytest.mark.parametrize(
+    ("destinations", "kind", "text"),
+    [
+        (0, ValueError, "SourceRequest destinations must be 1 or more, not 0"),
+        (True, TypeError, "SourceRequest destinations must be an integer, not True"),
+    ],
+)
+def test_bad_parameters_are_refused(destinations: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=f"^{re.escape(text)}$"):
+        SourceRequest(destinations=destinations)
