@@ -1,4 +1,4 @@
-"""Write what comes from code of docs and the README: `python -m docs.generate`."""
+"""Write what comes from code of docs: `python -m docs.generate`."""
 
 import json
 import sys
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
+from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .idea import draw_idea
 from .names import names
-from .readme import README, readme
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .waves import WAVES
@@ -37,7 +37,7 @@ def documents() -> dict[Path, str]:
         DOCS / "names.md": names(),
         DOCS / "files.md": files(),
         DOCS / "reference.md": reference(),
-        README: readme(),
+        COMMANDS_PAGE: commands_page(),
     }
     return {**found, **pages}
 

@@ -140,6 +140,11 @@ def command(
         result = run_collective(fabric, pattern, parse_size(size), *how)
         if check or draw or export:
             _schedule(fabric, result, check, draw, files)
+    _say(result, size, check=check, as_json=as_json)
+
+
+def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
+    """Print what was found."""
     checked = {"checked": True} if check else {}
     if as_json:
         figures = plain(result)

@@ -122,6 +122,11 @@ def command(
         READINGS.print("Figures by every reading of the paper", readings_of(rows))
     if told:
         IDENTIFIED.print("Compute that gives the published speed-up of FRED-C", told)
+    _say_counts(rows, counts)
+
+
+def _say_counts(rows: Sequence[Any], counts: Any) -> None:
+    """Print how many figures are within tolerance, predictions first."""
     good = counts["predicted"]
     robust = sum(row.within[0] == row.within[1] for row in rows if row.evidence == "predicted")
     rest = ", ".join(

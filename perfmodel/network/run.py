@@ -232,10 +232,6 @@ def run_collectives(
     prepared = _prepare(topology, request)
     schedule = prepared.schedule
     time_s = prepared.timed.time_s(size_bytes, piece)
-    sent: dict[int, float] = {}
-    for message in schedule.messages:
-        for source in message.sources:
-            sent[source] = sent.get(source, 0.0) + message.payload_bytes * size_bytes
     links = [
         LinkLoad(
             topology.link_name(index),
@@ -255,7 +251,7 @@ def run_collectives(
         chunks=chunks,
         time_s=time_s,
         bus_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
-        bytes_per_npu=max(sent.values()),
+        bytes_per_npu=_most_sent_bytes(schedule) * size_bytes,
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*prepared.assumptions),
@@ -370,7 +366,7 @@ def _fastest(
 def _compared(
     topology: Topology, asked: Request, size_bytes: float, piece_bytes: float
 ) -> tuple[float, float, Request]:
-    """Return the times of a request and of its fastest alternative, and the request of the latter."""
+    """Return the times of a request and of its fastest alternative, and the alternative."""
     fit = candidates(topology, asked.pattern, asked.groups, asked.beside, automatic=False)
     fixed = _fastest(topology, asked, fit, size_bytes, piece_bytes)
     own_s, fixed_s = (
@@ -417,6 +413,15 @@ def _check_chunks(chunks: int) -> None:
         check_int("chunks", chunks, minimum=1, maximum=1 << 14)
     except (TypeError, ValueError) as error:
         raise InputError("", "", str(error)) from None
+
+
+def _most_sent_bytes(schedule: Schedule) -> float:
+    """Return what the NPU that sends most sends of a vector of one byte [B]."""
+    sent: dict[int, float] = {}
+    for message in schedule.messages:
+        for source in message.sources:
+            sent[source] = sent.get(source, 0.0) + message.payload_bytes
+    return max(sent.values())
 
 
 def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:

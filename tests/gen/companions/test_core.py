@@ -1,4 +1,4 @@
-"""Tests of gen.companions.core: FuseSoC runs the README's commands on what `fred gen` writes."""
+"""Tests of gen.companions.core: FuseSoC runs commands of docs/verilog.md on generated designs."""
 
 import os
 import re
@@ -18,8 +18,8 @@ from gen.write import write_files
 from testbench.sim.kept import kept
 
 ROOT = Path(__file__).parents[3]
-README = re.compile(r"^\$ PATH=\$PWD/\.venv/bin:\$PATH (fusesoc .* run .*)$", re.MULTILINE)
-COMMANDS = README.findall((ROOT / "README.md").read_text())
+SHOWN = re.compile(r"^\$ PATH=\$PWD/\.venv/bin:\$PATH (fusesoc .* run .*)$", re.MULTILINE)
+COMMANDS = SHOWN.findall((ROOT / "docs/verilog.md").read_text())
 
 
 def fusesoc(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

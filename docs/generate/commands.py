@@ -1,4 +1,4 @@
-"""What the README has from code: the files that it shows `fred gen` to write."""
+"""What the page of commands has from code: the files that it shows `fred gen` to write."""
 
 import re
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 from fred_hw.load import load_spec
 from gen.companions.companion import COMPANIONS
 
-__all__ = ["README", "readme"]
+__all__ = ["COMMANDS_PAGE", "commands_page"]
 
-README = Path(__file__).parents[2] / "README.md"
+COMMANDS_PAGE = Path(__file__).parents[1] / "commands.md"
 FOLDER, PRESET = "build/small-4", "small-4"
 
 
-def readme() -> str:
-    """Return the README with the files of an interconnect as they are written now."""
+def commands_page() -> str:
+    """Return the page of commands with the files of an interconnect as they are written now."""
     name = load_spec(PRESET).name
     endings = [one.ending for one in COMPANIONS.values() if one.serves("interconnect")]
     lines = "".join(f"  {FOLDER}/{name}{ending}\n" for ending in endings)
-    text = README.read_text(encoding="utf-8")
+    text = COMMANDS_PAGE.read_text(encoding="utf-8")
     return re.sub(rf"(^  {FOLDER}/{name}[._].*\n)+", lines, text, flags=re.MULTILINE)
