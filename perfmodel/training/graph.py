@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from perfmodel.network.fluid.task import Profile, Task, Turn
-from perfmodel.workloads.layers import COUNTED, Layer
+from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
 from .operations import Operations
@@ -102,12 +102,8 @@ class Job:
 
 
 def _effort(layer: Layer, way: Way) -> float:
-    """Return the matrix products and convolutions of a pass: twice as many backward as forward.
-
-    Links serve in an order that is laid out by their number. It is the same whatever their size: an
-    order that depended on sizes would change as a layer grows, and a larger layer could take less.
-    """
-    return sum(one.kind in COUNTED for one in layer.operators) * (1 + _SIDE[way])
+    """Return the operations of a pass: twice as many backward as forward."""
+    return layer.forward_flops * (1 + _SIDE[way])
 
 
 @dataclass

@@ -1,8 +1,7 @@
 """The order in which every link serves the tasks of an iteration.
 
-It is fixed before anything is timed: tasks are laid out as if each matrix product and convolution
-took one unit of time and transfers took nothing, so no duration, latency, bandwidth or size can
-change it.
+It is fixed before anything is timed: tasks are laid out as if compute took its operations and
+transfers took nothing, so no duration, latency, bandwidth or size can change it.
 """
 
 from collections.abc import Sequence
@@ -85,7 +84,7 @@ def _by_layout(tasks: Sequence[Task]) -> list[Step]:
 
 
 def _layout(tasks: Sequence[Task]) -> tuple[list[float], list[float]]:
-    """Return when each task begins, and by when it is to be complete, in units of effort."""
+    """Return when each task begins, and by when it is to be complete, in operations."""
     begin, end = [0.0] * len(tasks), [0.0] * len(tasks)
     for i, task in enumerate(tasks):
         for before in task.after:

@@ -63,7 +63,7 @@ class Task:
     after : tuple of int
         Tasks, earlier in the list, that must be complete.
     effort : float
-        Matrix products and convolutions if it computes: what the order of service is made from.
+        Operations if it computes: what the order of service is made from.
     priority : int
         On the links; of what is laid out at one time, a lower number is served first. From
         ``PATIENT`` on it is not urgent, and cut where urgent transfers need its links.

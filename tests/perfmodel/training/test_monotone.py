@@ -13,11 +13,8 @@ from perfmodel.topology.files import TopologyFile
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile
-from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
-from perfmodel.training.compute_model import compute_model
 from perfmodel.training.iteration import Plan
-from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import place
 from perfmodel.training.placement.policy import fitting
 from perfmodel.workloads.layers import Network
@@ -206,42 +203,6 @@ def test_larger_message_never_takes_less(
     less, more = (replace(job, network=grown(job.network, what, by, one)) for by in (1, factor))
     before_s, after_s = (case.plan(fabric, one).time_s(scale) for one in (less, more))
     assert after_s >= before_s * LEAST
-
-
-@examples(60)
-@given(
-    case=cases(),
-    sizes=st.lists(st.integers(1, 60_000), min_size=2, max_size=4, unique=True),
-    weights=st.booleans(),
-    scale=st.sampled_from(SCALES),
-)
-def test_a_larger_vocabulary_never_takes_less(
-    case: Case, sizes: list[int], weights: bool, scale: float
-) -> None:
-    """Operations of the last layer change no order on links, also where they take no time."""
-    if case.mode == "stationary":  # stages may be cut elsewhere
-        case = replace(case, strategy=replace(case.strategy, pp=1))
-    npu = compute_model("weights").npu(Npu()) if weights else Npu()
-    fabric, times = built(case), list[float]()
-    for vocabulary in sorted(sizes):
-        network = transformer(4, 256, 8, 64, vocabulary)
-        job = replace(case.workload(), network=network)
-        times.append(case.plan(fabric, job, npu).time_s(scale))
-    assert all(more >= less * LEAST for less, more in pairwise(times))
-
-
-def test_a_vocabulary_beside_large_layers_never_takes_less() -> None:
-    """With an order by operations, 24,000 words took 35.7 ms here, and none 36.8 ms."""
-    topology = parse_topology("fred-d")
-    npu = replace(compute_model("weights").npu(Npu()), hbm_bytes=1e15)
-    placed = place(topology, Strategy(10, 1, 2), "linear")
-    operations = Operations(topology, placed, "halving_doubling")
-    times: list[float] = []
-    for vocabulary in (1, 24_000):
-        network = transformer(78, 4256, 28, 1024, vocabulary)
-        job = Workload("large", network, Strategy(10, 1, 2), "streaming", 4, 16)
-        times.append(Plan(topology, job, placed, npu, operations).time_s(1.0))
-    assert times[0] < times[1]
 
 
 @examples(60)
