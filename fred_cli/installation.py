@@ -19,6 +19,7 @@ EXTRAS = {
     "fred reproduce --chart",
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
+    "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
 }
 """What the optional parts of the package enable."""

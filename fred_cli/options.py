@@ -169,6 +169,7 @@ class OutputPath(click.ParamType):
         path = Path(value)
         if self._prefix:
             check_prefix(str(value))
+            _refuse_twin(path, name, ctx)
         elif self._folder:
             check_folder(path)
         else:

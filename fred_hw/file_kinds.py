@@ -38,8 +38,8 @@ _MARKS: dict[str, tuple[str, ...]] = {
     SWEEP: ("topologies",),
     TRACE_SWEEP: ("traces",),
     CLUSTER: ("training",),
-    DESIGN: ("dimensions",),
     NETWORK: ("npus_count",),
+    DESIGN: ("dimensions",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
 }

@@ -30,6 +30,7 @@ from gen.companions.companion import COMPANIONS
 from gen.design import generate
 from gen.level import LEVELS
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.network.model import NETWORK_MODELS
 from perfmodel.studies.section import SECTIONS
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
@@ -51,6 +52,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "algorithm": (ALGORITHMS, "collective --topology fred-d --algorithm newcome"),
     "section": (SECTIONS, "reproduce --section newcome"),
     "topology": (TOPOLOGIES, "collective --topology newcome"),
+    "network model": (NETWORK_MODELS, "collective --topology fred-d --network-model newcome"),
     "kind of topologies": (TOPOLOGIES, "collective --topology no-kind.yaml"),
     "compute model": (COMPUTE_MODELS, f"{ESTIMATE} gpt-3 --compute newcome"),
     "placement": (POLICIES, f"{ESTIMATE} gpt-3 --placement newcome"),

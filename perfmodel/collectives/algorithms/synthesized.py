@@ -1,13 +1,15 @@
 """Synthesized collectives: schedules found for a topology, a pattern and a group by search."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS, TABLES, Algorithm
 from perfmodel.collectives.link_graph import LinkGraph, chain, graph_of
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.collectives.synthesis import Plan, Shard, synthesize
+
+if TYPE_CHECKING:
+    from perfmodel.collectives.synthesis import Plan, Shard
 
 __all__ = ["synthesized"]
 
@@ -35,6 +37,8 @@ def synthesized(
     InputError
         An all-to-all has too many members.
     """
+    from perfmodel.collectives.synthesis import Shard  # numpy is slow to load
+
     graph, count = graph_of(builder.topology, members), len(members)
     if pattern == "all_to_all":
         if count > _PAIRS:
@@ -64,8 +68,10 @@ def synthesized(
     builder.details = {"steps": steps, "shards": len(cut), "link_utilization": used}
 
 
-def _shortest(graphs: Sequence[LinkGraph], shards: Sequence[Shard]) -> tuple[int, list[Plan]]:
+def _shortest(graphs: Sequence[LinkGraph], shards: "Sequence[Shard]") -> "tuple[int, list[Plan]]":
     """Return plans for all graphs, and into how many parts they cut each shard."""
+    from perfmodel.collectives.synthesis import synthesize
+
     found: list[tuple[float, int, list[Plan]]] = []
     times = 1
     while times == 1 or (times <= _TIMES and times * len(shards) <= _SHARDS):
@@ -79,7 +85,7 @@ def _shortest(graphs: Sequence[LinkGraph], shards: Sequence[Shard]) -> tuple[int
 
 def _add(
     builder: ScheduleBuilder,
-    plan: Plan,
+    plan: "Plan",
     numbers: Sequence[int],
     action: Literal["reduce", "copy"],
 ) -> None:
