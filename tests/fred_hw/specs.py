@@ -56,7 +56,7 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     """
     names = {"parts": "all"}
     counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "machines": 1}
-    counts |= {"sources": 2, "count": 3, "place_bits": 3}
+    counts |= {"sources": 2, "destinations": 2, "count": 3, "place_bits": 3}
     counts |= {"npus": (4, 2), "reciprocals": (1, 2), "load_width": 16, "chunk_width": 12}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
     mesh = MESH.with_changes(protocol=spec.protocol, routing="odd_even_adaptive")
