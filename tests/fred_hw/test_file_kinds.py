@@ -23,6 +23,7 @@ KINDS = {
     "sweep": file_kinds.SWEEP,
     "trace-sweep": file_kinds.TRACE_SWEEP,
     "cluster": file_kinds.CLUSTER,
+    "libra": file_kinds.DESIGN,
     "astra-network": file_kinds.NETWORK,
     "astra-system": file_kinds.SYSTEM,
     "astra-memory": file_kinds.REMOTE_MEMORY,
