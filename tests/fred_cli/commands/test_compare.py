@@ -20,7 +20,7 @@ def test_compare_has_a_row_for_each_pair(
     fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = compare(read_requests(FABRICS, WORKLOADS))
-    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda _: once)
+    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda *_: once)
     rows = fred.json("compare", "--csv", "compare.csv")["rows"]
     assert (
         len({(row["workload"], row["topology"]) for row in rows})
