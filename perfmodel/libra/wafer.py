@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
+from perfmodel.training.compute import npu_of
+from perfmodel.training.iteration import Plan
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import Placement
 from perfmodel.training.search import rounds
@@ -29,7 +31,9 @@ def communication(topology: Topology, training: Training, placement: Placement) 
     """
     classes = _classes(topology)
     found: list[tuple[float, ...]] = []
-    for one in rounds(Operations(topology, placement), training):
+    npu = npu_of(topology.npu_rates)
+    recomputed = Plan(topology, training, placement, npu).memory.recomputed
+    for one in rounds(Operations(topology, placement), training, recomputed=recomputed):
         parts = [one.profiles] if one.at_once else [(profile,) for profile in one.profiles]
         sent = [_busiest(profiles, classes) for profiles in parts]
         found += [tuple(one.times * size for size in sizes) for sizes in sent if any(sizes)]

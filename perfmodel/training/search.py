@@ -14,6 +14,7 @@ from perfmodel.network.fluid.task import Profile
 from perfmodel.network.run import FLUID
 from perfmodel.workloads.workload import Workload
 
+from .iteration import Plan
 from .operations import Operations
 from .placement.place import Placement, place
 from .placement.policy import fitting
@@ -59,20 +60,24 @@ class Round:
         return self.times * (max(found, default=0.0) if self.at_once else sum(found))
 
 
-def communication_s(operations: Operations, workload: Workload) -> float:
+def communication_s(
+    operations: Operations, workload: Workload, *, recomputed: bool = False
+) -> float:
     """Return the time of all communication of an iteration, one after the other [s].
 
     Every collective counts as often as the stage that has most of them runs it, and those along
     MP run in all stages at once. This is what placements are searched by: it needs no compute
-    times.
+    times. ``recomputed`` is as for :func:`rounds`.
     """
-    return sum(one.time_s for one in rounds(operations, workload))
+    return sum(one.time_s for one in rounds(operations, workload, recomputed=recomputed))
 
 
-def busiest_link_s(operations: Operations, workload: Workload) -> float:
+def busiest_link_s(
+    operations: Operations, workload: Workload, *, recomputed: bool = False
+) -> float:
     """Return how long all communication of an iteration occupies the busiest link [s]."""
     busy: dict[int, float] = {}
-    for one in rounds(operations, workload):
+    for one in rounds(operations, workload, recomputed=recomputed):
         for profile in one.profiles:
             for link, carried in profile.loads:
                 busy[link] = busy.get(link, 0.0) + one.times * carried
@@ -80,30 +85,46 @@ def busiest_link_s(operations: Operations, workload: Workload) -> float:
     return max((carried / capacities[link] for link, carried in busy.items()), default=0.0)
 
 
-def rounds(operations: Operations, workload: Workload) -> Iterator[Round]:
-    """Yield the collectives of an iteration, none of which waits for compute or another."""
+def rounds(
+    operations: Operations, workload: Workload, *, recomputed: bool = False
+) -> Iterator[Round]:
+    """Yield the collectives of an iteration, none of which waits for compute or another.
+
+    Parameters
+    ----------
+    operations : Operations
+        Communication of a placed strategy.
+    workload : Workload
+        What is trained.
+    recomputed : bool
+        Whether each backward pass runs the forward pass of its layers again, with its collectives.
+    """
     strategy = operations.placement.strategy
     network = share_out(workload.network, strategy)
     layers = network.layers
     samples = workload.samples_per_replica / workload.microbatches
-    stages = range(strategy.pp)
+    stages, passes = range(strategy.pp), 3 if recomputed else 2
 
     def some(times: float, found: Iterable[Profile | None], *, at_once: bool = True) -> Round:
         return Round(times, tuple(one for one in found if one), at_once)
 
     widest = max(layers, key=lambda layer: layer.mp_reductions)
     numbers = widest.mp_reduced_numbers * samples
-    times = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
+    times = (
+        passes * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
+    )
     yield some(times, [one for _, one in operations.mp_reductions(-1, numbers)], at_once=False)
     widest = max(layers, key=lambda layer: layer.all_to_alls)
     numbers = widest.all_to_all_numbers * samples / strategy.mp
-    times = 2 * sum(layer.all_to_alls for layer in layers) * workload.microbatches / strategy.pp
+    times = (
+        passes * sum(layer.all_to_alls for layer in layers) * workload.microbatches / strategy.pp
+    )
     yield some(times, [operations.ep_all_to_all(s, numbers) for s in stages])
     numbers = max(layer.cp_numbers for layer in layers) * samples / strategy.mp
     times = sum(layer.cp_numbers > 0 for layer in layers) * workload.microbatches / strategy.pp
-    for passes, pattern in ((2, "all_gather"), (1, "reduce_scatter")):
+    for count, pattern in ((passes, "all_gather"), (1, "reduce_scatter")):
         exchanges = [operations.cp_exchange(pattern, s, numbers) for s in stages]
-        yield some(passes * times, exchanges)
+        yield some(count * times, exchanges)
     handed_on = layers[len(layers) // 2].output_numbers * samples
     streaming = workload.mode == "streaming"
     hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])
@@ -148,13 +169,20 @@ def default_placement(
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
     made = [fluid.operations(one) for one in choices]
-    times_s = [communication_s(one, workload) for one in track(made, "placements")]
+    how = {"recomputed": _recomputed(request, choices[0])}
+    times_s = [communication_s(one, workload, **how) for one in track(made, "placements")]
     alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
-    best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
+    best = min(alike, key=lambda one: busiest_link_s(one, workload, **how)).placement
     if request.placement == "auto":
         return best
     found = anneal(request, best)
     return best if judge and judge(best) <= judge(found) else found
+
+
+def _recomputed(request: Request, placed: Placement) -> bool:
+    """Return whether activations are recomputed, which is the same for all placements."""
+    plan = Plan(request.topology, request.workload, placed, request.compute_npu)
+    return plan.memory.recomputed
 
 
 def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) -> Placement:
@@ -174,10 +202,11 @@ def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) 
     seed : int
         Of the random numbers.
     """
-    fluid = replace(request, network_model=FLUID)
+    fluid, recomputed = replace(request, network_model=FLUID), _recomputed(request, start)
 
     def time_s(placed: Placement) -> float:
-        return communication_s(fluid.operations(placed), request.workload)
+        operations = fluid.operations(placed)
+        return communication_s(operations, request.workload, recomputed=recomputed)
 
     rng = random.Random(seed)
     free = [npu for npu in range(request.topology.npus) if npu not in start.npus]

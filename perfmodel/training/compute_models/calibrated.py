@@ -138,7 +138,7 @@ class Runs:
         if fabric not in self._plans:
             job = self._workload
             topology = self._others.get(fabric) or shared_topology(fabric, self._protocol)
-            placed = default_placement(Request.of(topology, job))
+            placed = default_placement(Request.of(topology, job, npu=self._npu))
             self._plans[fabric] = Plan(topology, job, placed, self._npu)
         return self._plans[fabric]
 
