@@ -7,7 +7,7 @@ from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.select import PUBLISHED
-from perfmodel.network.fluid.rivals import Rivals, rivals
+from perfmodel.network.fluid.path_conflicts import PathConflicts, path_conflicts
 from perfmodel.network.run import profile
 from perfmodel.topology.graph import Topology
 
@@ -43,7 +43,7 @@ class FabricLine(Line):
         if algorithm not in known:
             message = not_one_of(algorithm, known, listed_by="fred collective --help")
             raise InputError("algorithm", "", message)
-        self._known: dict[tuple[str, tuple[tuple[int, ...], ...]], list[Rivals]] = {}
+        self._known: dict[tuple[str, tuple[tuple[int, ...], ...]], list[PathConflicts]] = {}
         self.fabric, self.topology, self.algorithm = topology, topology, algorithm
 
     def algorithm_of(self, pattern: str) -> str:
@@ -55,16 +55,16 @@ class FabricLine(Line):
         hops = self.topology.hops((source,), (target,))
         return Way(tuple(link for link, _ in hops), 1e9 * self.topology.latency_s(hops))
 
-    def _rivals(
+    def _path_conflicts(
         self, kind: str, members: tuple[int, ...], every: tuple[tuple[int, ...], ...]
-    ) -> Rivals:
+    ) -> PathConflicts:
         """Return whom members wait for inside switches, in the algorithm that was published."""
         if not self.topology.interconnects or members not in every:
             return {}
         if (kind, every) not in self._known:
             algorithm = self.algorithm_of(kind)
             name = PUBLISHED if algorithm == "auto" else algorithm
-            self._known[kind, every] = rivals(self.topology, kind, every, name)
+            self._known[kind, every] = path_conflicts(self.topology, kind, every, name)
         return self._known[kind, every][every.index(members)]
 
     def bytes_per_ns(self, link: Link) -> float:
@@ -84,6 +84,8 @@ class FabricLine(Line):
         carried: dict[Link, float] = {}
         for link, count in found.loads:
             carried[link] = carried.get(link, 0.0) + count
-        for (switch, among), share in self._rivals(kind, tuple(members), tuple(every)).items():
+        for (switch, among), share in self._path_conflicts(
+            kind, tuple(members), tuple(every)
+        ).items():
             carried["turns", switch, (kind, among)] = share * size
         return Cost(1e9 * found.time_s, carried)

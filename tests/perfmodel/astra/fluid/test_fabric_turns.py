@@ -15,7 +15,7 @@ from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.chakra.kinds import CollectiveType
 from perfmodel.chakra.node import Node
-from perfmodel.network.fluid.rivals import rivals
+from perfmodel.network.fluid.path_conflicts import path_conflicts
 from perfmodel.network.run import run_collective, run_collectives
 from perfmodel.topology.graph import Topology
 from tests.perfmodel.astra.engine.nodes import collective, compute, run, setup
@@ -63,15 +63,15 @@ def test_who_is_not_there_is_not_waited_for(tmp_path: Path) -> None:
 def test_rounds_are_of_all_groups_whenever_they_run(tmp_path: Path) -> None:
     two = wafer(tmp_path, 2)
     switch = two.node_index["l1_0"]
-    found = rivals(two, "all_reduce", GROUPS)
+    found = path_conflicts(two, "all_reduce", GROUPS)
     (last,) = [number for number, one in enumerate(found) if len(one) == 2]
     others = [number for number in range(3) if number != last]
     assert found[last] == {(switch, frozenset({last, one})): 1.0 for one in others}
     assert [found[one] for one in others] == [
         {(switch, frozenset({last, one})): 1.0} for one in others
     ]
-    assert rivals(wafer(tmp_path, 3), "all_reduce", GROUPS) == [{}, {}, {}]
-    assert rivals(two, "all_to_all", GROUPS) == [{}, {}, {}]
+    assert path_conflicts(wafer(tmp_path, 3), "all_reduce", GROUPS) == [{}, {}, {}]
+    assert path_conflicts(two, "all_to_all", GROUPS) == [{}, {}, {}]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,16 +9,16 @@ from perfmodel.topology.graph import Topology
 
 from .turns import turns
 
-__all__ = ["Rivals", "rivals"]
+__all__ = ["PathConflicts", "path_conflicts"]
 
-Rivals = dict[tuple[int, frozenset[int]], float]
+PathConflicts = dict[tuple[int, frozenset[int]], float]
 """Bytes of a group, for a byte of its vector, that others wait for: by switch, and by the numbers
 of all groups that wait for each other there, itself included."""
 
 
-def rivals(
+def path_conflicts(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str = PUBLISHED
-) -> list[Rivals]:
+) -> list[PathConflicts]:
     """Return whom the flows of each group take turns with, if any of them may run at any time.
 
     Rounds are those of :func:`perfmodel.network.fluid.turns.turns` for all groups together. Groups
@@ -35,7 +35,7 @@ def rivals(
     algorithm : str
         As for ``build_schedule``.
     """
-    found: list[Rivals] = [{} for _ in groups]
+    found: list[PathConflicts] = [{} for _ in groups]
     if not topology.interconnects or len(groups) < 2:
         return found
     own: list[tuple[int, int, float]] = []  # group, step and bytes of each message
