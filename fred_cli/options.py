@@ -169,7 +169,8 @@ class OutputPath(click.ParamType):
         path = Path(value)
         if self._prefix:
             check_prefix(str(value))
-            _refuse_twin(path, name, ctx)
+            if not path.is_dir():  # a folder may have the name of a prefix, and no file can
+                _refuse_twin(path, name, ctx)
         elif self._folder:
             check_folder(path)
         else:

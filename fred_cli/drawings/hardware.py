@@ -104,6 +104,19 @@ def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
     }
 
 
+_LEAST_RATIO = 1.9
+"""Of two sizes that are named on a logarithmic axis: names of closer ones overlap at 400 px."""
+
+
+def _apart(sizes: Sequence[int]) -> list[int]:
+    """Return the sizes that are named on an axis: the largest, and smaller ones far enough apart."""
+    found: list[int] = []
+    for one in reversed(sizes):
+        if not found or found[-1] >= _LEAST_RATIO * one:
+            found.append(one)
+    return found[::-1]
+
+
 def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
     """Show what the model says of phases over what RTL took, against their size and their time.
 
@@ -122,7 +135,8 @@ def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
         for one in who
         for errors in [[row.error for row in rows if row.collectives == one]]
     )
-    ticks = {"tickmode": "array", "tickvals": flits, "ticktext": [f"{one:,}" for one in flits]}
+    told = _apart(flits)
+    ticks = {"tickmode": "array", "tickvals": told, "ticktext": [f"{one:,}" for one in told]}
     panels = [
         Panel(
             "Against size",

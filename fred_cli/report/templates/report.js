@@ -13,12 +13,14 @@ function element(name, attributes, text) {
   return made;
 }
 
-// What scrolls sideways must be reached by the keyboard, and only that.
+// What scrolls must be reached by the keyboard, and only that: a browser also stops at a region that
+// could scroll by a fraction of a pixel.
 const regions = [...document.querySelectorAll(".wide")];
 function reachable() {
   regions.forEach((one) => {
     const scrolls = one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1;
-    const given = { tabindex: "0", role: "region", "aria-label": one.dataset.label };
+    one.setAttribute("tabindex", scrolls ? "0" : "-1");
+    const given = { role: "region", "aria-label": one.dataset.label };
     Object.entries(given).forEach(([key, value]) => (scrolls ? one.setAttribute(key, value) : one.removeAttribute(key)));
   });
 }

@@ -21,14 +21,14 @@ pytestmark = [
 
 VIEWS = [(width, scheme) for width in (400, 1280) for scheme in ("light", "dark")]
 BARS = {
-    "chart-iteration": 5 * 6 + 2,
+    "chart-iteration": 5 * 7 + 2,
     "chart-bandwidth": 4 * 5 * 2,
     "chart-time": 4 * 5 * 2,
     **dict.fromkeys(
-        ("chart-calibrated", "chart-weights", "chart-first-principles"), 4 * (5 * 6 + 2)
+        ("chart-calibrated", "chart-weights", "chart-first-principles"), 4 * (5 * 7 + 2)
     ),
-    "chart-sweep-transformer-17b": 2 * 18 * 6,
-    "chart-sweep-transformer-1t": 2 * 18 * 6,
+    "chart-sweep-transformer-17b": 2 * 18 * 7,
+    "chart-sweep-transformer-1t": 2 * 18 * 7,
 }
 
 
@@ -208,7 +208,7 @@ def test_strategies_are_sorted_and_filtered(wide: Any) -> None:
     assert [row[0] for row in rows[: sum(fits)]] == [str(n + 1) for n in range(sum(fits))]
     times = [float(row[3]) for row in rows[: sum(fits)]]
     assert times == sorted(times)
-    assert wide.locator("#chart-explorer .main-svg .point").count() == 36 * 6
+    assert wide.locator("#chart-explorer .main-svg .point").count() == 36 * 7
     wide.select_option("[name=fits]", "no")
     assert len(rows_of(wide)) == 36 - sum(fits)
     wide.select_option("[name=fits]", "")
@@ -281,7 +281,7 @@ def test_page_knows_the_parts_that_few_strategies_have(
         heads = page.locator("#explorer-table th").all_inner_texts()
         assert "EP" in heads and "CP" not in heads
         rows = len(rows_of(page))
-        assert page.locator("#chart-explorer .main-svg .point").count() == rows * 7
+        assert page.locator("#chart-explorer .main-svg .point").count() == rows * 8
         assert f"EP all-to-all of {own}" in page.locator("#phase option").all_inner_texts()
         assert "undefined" not in page.evaluate(SHOWN)
         page.evaluate("document.querySelectorAll('.map').forEach((one) => { one.hidden = false; })")

@@ -233,9 +233,9 @@ def test_published_figures_are_folded_into_subjects_that_count_them(report: Repo
         rows = re.findall(r"<tr>(?:(?!</tr>).)*<td.*?</tr>", table, re.DOTALL)
         shown: Counter[tuple[str, bool]] = Counter()
         for row in rows:
-            kind = re.findall(r'<span class="class (\w+)">', row)
+            kind = re.findall(r'<span class="class ([\w-]+)">', row)
             shown[kind[0], '<td class="good">' in row] += 1
-        for ok, of, kind in re.findall(r">(\d+) of (\d+) (\w+)</span>", said):
+        for ok, of, kind in re.findall(r">(\d+) of (\d+) ([\w-]+)</span>", said):
             assert int(ok) == shown[kind, True], said
             assert int(of) == shown[kind, True] + shown[kind, False], said
         total += shown
