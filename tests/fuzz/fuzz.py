@@ -25,7 +25,7 @@ from tests.fuzz.targets import TARGETS, Target
 __all__ = ["fuzz"]
 
 CPU_S, MEMORY_BYTES = 10, 1 << 30
-"""What one input may take: processor time [s], and memory beside that of the readers [B]."""
+"""What one input may take: processor time [s], and memory more than the process has held [B]."""
 
 SCALE = 5
 """Inputs of a target in a round, for each of its shares."""
@@ -50,7 +50,7 @@ def bounded() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-    if _peak_bytes() > max(held, MEMORY_BYTES):
+    if _peak_bytes() > held + MEMORY_BYTES:
         raise TooMuchError(f"more than {MEMORY_BYTES} bytes")
 
 
