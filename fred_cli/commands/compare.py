@@ -1,5 +1,6 @@
 """`fred compare`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import click
 
 from fred_cli.columns.compare import COLUMNS, WITH_READINGS
 from fred_cli.columns.parts import rare_columns
-from fred_cli.names import reading_key
+from fred_cli.names import pattern_name, reading_key
 from fred_cli.options import (
     EQUAL_TERMS,
     TRAINING_OPTIONS,
@@ -23,11 +24,20 @@ from fred_cli.options import (
     topology_name,
     workload_name,
 )
-from fred_cli.output import option_names, say_above_peak, say_json
+from fred_cli.output import option_names, plain, say_above_peak, say_json
 from fred_cli.progress import progress
+from fred_cli.values import parse_group, parse_size
 from perfmodel.training.options import OPTIONS
 
 __all__ = ["command"]
+
+_OF_ALGORITHMS = ("patterns", "sizes", "groups")
+"""Options that go with --algorithms alone."""
+_OF_ESTIMATES = (
+    *("workloads", "readings", "npu_changes", "npu_from", "as_is", "memory"),
+    *(name for name in OPTIONS if name != "network_model"),
+)
+"""Options of estimates, which go neither with --algorithms nor with --hardware."""
 
 
 @click.command("compare")
@@ -50,6 +60,34 @@ __all__ = ["command"]
     is_flag=True,
     help="Instead: area, clock, latency and the work of an all-reduce, FRED and mesh as hardware.",
 )
+@click.option(
+    "--algorithms",
+    is_flag=True,
+    help="Instead: collectives by every algorithm that fits; the table has the fastest on each "
+    "topology, --csv and --json have all.",
+)
+@click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    metavar="NAME",
+    type=pattern_name,
+    help="With --algorithms: collective pattern. Repeat; most of them by default.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="SIZE",
+    help="With --algorithms: vector, like 64MB. Repeat; 64KiB, 16MiB and 1GiB by default.",
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="LIST",
+    help="With --algorithms: NPUs that take part, like 0,1,4-7. Repeat; all by default.",
+)
 @request_options
 @click.option(
     "--reading",
@@ -70,6 +108,10 @@ def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     hardware: bool,
+    algorithms: bool,
+    patterns: tuple[str, ...],
+    sizes: tuple[str, ...],
+    groups: tuple[str, ...],
     readings: tuple[str, ...],
     protocol: Any,
     npu_changes: tuple[str, ...],
@@ -92,6 +134,11 @@ def command(
     if hardware:
         _hardware(csv_file, as_json)
         return
+    if algorithms:
+        model = options["network_model"]
+        _algorithms(topologies, patterns, sizes, groups, model, protocol, csv_file, as_json)
+        return
+    refuse_given(*_OF_ALGORITHMS, message="must be given with --algorithms")
     with option_names(*TRAINING_OPTIONS, "reading"), progress("estimating workloads on topologies"):
         others = read_readings(readings)
         requests = read_requests(
@@ -119,20 +166,51 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
-    names = (
-        "topologies",
-        "workloads",
-        *OPTIONS,
-        "protocol",
-        "npu_changes",
-        "npu_from",
-        "as_is",
-        "readings",
-    )
-    refuse_given(*names, "memory", message="must not be given with --hardware")
+    names = ("topologies", *_OF_ESTIMATES, *_OF_ALGORITHMS, "network_model", "protocol")
+    refuse_given("algorithms", *names, message="must not be given with --hardware")
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)
     if as_json:
         say_json({"rows": [HARDWARE.json(row, row) for row in rows]})
         return
     HARDWARE.print("FRED beside the mesh, twenty NPUs each", rows)
+
+
+def _algorithms(
+    topologies: Sequence[str],
+    patterns: Sequence[str],
+    sizes: Sequence[str],
+    groups: Sequence[str],
+    network_model: str,
+    protocol: Any,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Print the fastest algorithm of each collective on each topology."""
+    from fred_cli.columns.algorithms import COLUMNS as ALGORITHM_COLUMNS
+    from perfmodel.studies.algorithms import (
+        PATTERNS_COMPARED,
+        SIZES_COMPARED_BYTES,
+        TOPOLOGIES_COMPARED,
+        compare_algorithms,
+        winners,
+    )
+    from perfmodel.topology.parse import parse_topology
+
+    refuse_given(*_OF_ESTIMATES, message="must not be given with --algorithms")
+    names = topologies or TOPOLOGIES_COMPARED
+    with option_names("pattern", "size", "group"), progress("running collectives"):
+        rows = compare_algorithms(
+            [parse_topology(name, protocol) for name in names],
+            patterns or PATTERNS_COMPARED,
+            [parse_size(size) for size in sizes] or SIZES_COMPARED_BYTES,
+            [parse_group(group) for group in groups] or [None],
+            network_model,
+        )
+    ALGORITHM_COLUMNS.write(rows, csv_file)
+    if as_json:
+        say_json({"rows": [plain(row) for row in rows]})
+        return
+    title = f"Fastest algorithm on each topology, network model: {network_model}"
+    ALGORITHM_COLUMNS.print(title, winners(rows))
+    print("  * is the fastest of all topologies; wires are the rate of all links of a topology")

@@ -199,6 +199,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
             *("--npu-from", "--as-is", "--csv", "--memory", "--reading"),
+            *("--algorithms", "--pattern", "--size", "--group"),
         ),
     ),
     "strategies": (

@@ -145,3 +145,42 @@ def test_remote_memory_must_be_there_for_the_largest_fabric(
     line = (command, *fabrics, "--workload", "resnet-152", "--memory")
     assert "nodes.yaml: num-nodes: must be enough for the 20 NPUs" in refused(*line, "nodes.yaml")
     assert "none.yaml: must be an existing file" in refused(*line, "none.yaml")
+
+
+FEW = ("--topology", "mesh:2x2", "--topology", "mesh:4x1", "--size", "1MiB")
+
+
+def test_algorithms_are_compared_on_topologies(fred: Fred, place: Path) -> None:
+    arguments = ("compare", "--algorithms", *FEW, "--pattern", "all_reduce", "--csv", "all.csv")
+    rows = fred.json(*arguments)["rows"]
+    assert {(row["topology"], row["pattern"]) for row in rows} == {
+        ("mesh:2x2", "all_reduce"),
+        ("mesh:4x1", "all_reduce"),
+    }
+    assert {"ring", "multitree"} <= {row["algorithm"] for row in rows}
+    (best,) = {row["time_s"] for row in rows if row["of_all"]}
+    assert best == min(row["time_s"] for row in rows)
+    with (place / "all.csv").open() as file:
+        assert [float(row["time [s]"]) for row in csv.DictReader(file)] == [
+            row["time_s"] for row in rows
+        ]
+    out = fred.out(*arguments)
+    assert len(re.findall(r"^\s*all_reduce\s+1 MiB\s+4\s+mesh:", out, re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--size 1MiB", "compare: --size: must be given with --algorithms"),
+        ("--algorithms --workload gpt-3", "compare: --workload: must not be given with --algo.*"),
+        ("--algorithms --hardware", "compare: --algorithms: must not be given with --hardware"),
+        ("--algorithms --pattern allreduce", r"--pattern: must be .*did you mean 'all_reduce'\?"),
+        ("--algorithms --group 0-90", "--group: must hold NPUs 0 to 19 of mesh:5x4, not 20"),
+        ("--algorithms --topology mesh:2x2 --topology fred-d", "--group: must be given for .*"),
+        ("--algorithms --size 0B", "--size: must be .*"),
+    ],
+)
+def test_what_is_not_for_algorithms_is_refused(fred: Fred, arguments: str, line: str) -> None:
+    status, out, err = fred("compare", *arguments.split())
+    assert (status, out) == (2, "")
+    assert re.fullmatch(f"error: {line}\n", err), err

@@ -1,0 +1,204 @@
+"""Which collective algorithm is fastest on which topology: every one that fits, beside the others.
+
+A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
+those included that `auto` does not try, as they need a schedule in each network interface.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import inf
+
+from fred_hw.errors import InputError
+from fred_hw.progress import track
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.select import PUBLISHED, candidates, chosen
+from perfmodel.network.model import CannotTimeError
+from perfmodel.network.run import FLUID, run_collective
+from perfmodel.topology.graph import Topology
+
+__all__ = [
+    "PATTERNS_COMPARED",
+    "SIZES_COMPARED_BYTES",
+    "TOPOLOGIES_COMPARED",
+    "AlgorithmRow",
+    "compare_algorithms",
+    "winners",
+    "wires_bytes_per_s",
+]
+
+PATTERNS_COMPARED = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
+"""Patterns that are compared where none is named; a reduce is a broadcast the other way round."""
+
+SIZES_COMPARED_BYTES = (64 * 1024.0, 16 * 1024.0**2, 1024.0**3)
+"""Sizes that are compared where none is named: latency counts, both count, bandwidth counts [B]."""
+
+TOPOLOGIES_COMPARED = ("mesh:5x4", "torus:5x4", "fred-a", "fred-b", "fred-c", "fred-d")
+"""Topologies that are compared where none is named: those of the paper, and a torus."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmRow:
+    """A collective on one topology by one algorithm.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``collectives.schedule.PATTERNS``.
+    size_bytes : float
+        The whole vector [B], as for ``network.run.run_collective``.
+    group : tuple of int
+        NPUs that take part, the root of a broadcast first.
+    topology : str
+        Where it runs.
+    wires_bytes_per_s : float
+        Rate of all its links but those of I/O controllers, see :func:`wires_bytes_per_s` [B/s].
+    in_network : bool
+        Whether switches reduce or multicast on the way.
+    algorithm : str
+        One of ``collectives.algorithm.ALGORITHMS``.
+    time_s : float
+        From the start to the last byte at the last NPU [s].
+    bus_bandwidth_bytes_per_s : float
+        Bus bandwidth as nccl-tests defines it [B/s].
+    on_topology : bool
+        Whether no other algorithm is faster on this topology.
+    of_all : bool
+        Whether nothing is faster on any of the topologies.
+    """
+
+    pattern: str
+    size_bytes: float
+    group: tuple[int, ...]
+    topology: str
+    wires_bytes_per_s: float
+    in_network: bool
+    algorithm: str
+    time_s: float
+    bus_bandwidth_bytes_per_s: float
+    on_topology: bool = False
+    of_all: bool = False
+
+    @property
+    def collective(self) -> tuple[str, float, tuple[int, ...]]:
+        """Pattern, size and group: what rows must share to be compared."""
+        return self.pattern, self.size_bytes, self.group
+
+
+def wires_bytes_per_s(topology: Topology) -> float:
+    """Return the rate of all links but those of I/O controllers, the mean of both directions [B/s].
+
+    Two topologies with the same rate have equal wires, and equal perimeter of chiplets too, as a
+    wire takes edge at both of its ends.
+    """
+    nodes = topology.nodes
+    rates = (
+        link.bytes_per_s
+        for link in topology.links
+        if "io" not in (nodes[link.source].kind, nodes[link.target].kind)
+    )
+    return sum(rates) / 2
+
+
+def compare_algorithms(
+    topologies: Sequence[Topology],
+    patterns: Sequence[str],
+    sizes_bytes: Sequence[float],
+    groups: Sequence[Sequence[int] | None],
+    network_model: str = FLUID,
+) -> tuple[AlgorithmRow, ...]:
+    """Run each collective on each topology with each algorithm that fits.
+
+    Parameters
+    ----------
+    topologies : sequence of Topology
+        Where they run; all of them have the NPUs of the groups.
+    patterns : sequence of str
+        Of ``collectives.schedule.PATTERNS``.
+    sizes_bytes : sequence of float
+        Sizes of the whole vector [B].
+    groups : sequence of sequences of int, or of None
+        NPUs that take part; None for all, with equally many NPUs on all topologies.
+    network_model : str
+        One of ``network.model.NETWORK_MODELS``; algorithms that it cannot time are left out.
+
+    Returns
+    -------
+    tuple of AlgorithmRow
+        Of each collective its rows together, those of a topology together, fastest first.
+
+    Raises
+    ------
+    InputError
+        A group is not valid, or means other NPUs on another topology, or the errors of
+        ``network.run.run_collective``.
+    """
+    _check_groups(topologies, groups)
+    rows: list[AlgorithmRow] = []
+    asked = list(product(patterns, sizes_bytes, groups))
+    for pattern, size_bytes, given in track(asked, "collectives"):
+        group = tuple(range(topologies[0].npus) if given is None else given)
+        found = [
+            sorted(
+                _on_topology(topology, pattern, size_bytes, group, network_model),
+                key=lambda row: row.time_s,
+            )
+            for topology in topologies
+        ]
+        best_s = min((some[0].time_s for some in found if some), default=inf)
+        rows += (
+            replace(row, on_topology=row.time_s == some[0].time_s, of_all=row.time_s == best_s)
+            for some in found
+            for row in some
+        )
+    return tuple(rows)
+
+
+def winners(rows: Sequence[AlgorithmRow]) -> tuple[AlgorithmRow, ...]:
+    """Return the fastest algorithm of each collective on each topology, the first of equal ones."""
+    found: dict[object, AlgorithmRow] = {}
+    for row in rows:
+        if row.on_topology:
+            found.setdefault((row.collective, row.topology), row)
+    return tuple(found.values())
+
+
+def _check_groups(topologies: Sequence[Topology], groups: Sequence[object]) -> None:
+    first = topologies[0]
+    other = next((one for one in topologies if one.npus != first.npus), None)
+    if None in groups and other is not None:
+        counts = f"{first.npus} of {first.name} and {other.npus} of {other.name}"
+        message = f"must be given for topologies with different numbers of NPUs, {counts}"
+        raise InputError("", "group", message)
+
+
+def _on_topology(
+    topology: Topology, pattern: str, size_bytes: float, group: tuple[int, ...], network_model: str
+) -> Iterator[AlgorithmRow]:
+    """Yield the rows of one collective on one topology."""
+    wires = wires_bytes_per_s(topology)
+    for name in _algorithms(topology, pattern, group):
+        try:
+            found = run_collective(
+                topology, pattern, size_bytes, group, algorithm=name, network_model=network_model
+            )
+        except CannotTimeError:
+            continue
+        yield AlgorithmRow(
+            pattern=pattern,
+            size_bytes=size_bytes,
+            group=group,
+            topology=topology.name,
+            wires_bytes_per_s=wires,
+            in_network=topology.in_network,
+            algorithm=name,
+            time_s=found.time_s,
+            bus_bandwidth_bytes_per_s=found.bus_bandwidth_bytes_per_s,
+        )
+
+
+def _algorithms(topology: Topology, pattern: str, group: tuple[int, ...]) -> list[str]:
+    """Return the algorithms that fit a group, each under its own name, in the registry's order."""
+    fit = candidates(topology, pattern, [group], automatic=False)
+    names = {chosen(topology, pattern, group, name) for name in fit if name == PUBLISHED}
+    return [name for name in ALGORITHMS if name in names or name in fit]

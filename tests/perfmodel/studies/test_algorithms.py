@@ -1,0 +1,97 @@
+"""Tests of all algorithms on all topologies."""
+
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.network.run import run_collective
+from perfmodel.studies.algorithms import (
+    PATTERNS_COMPARED,
+    SIZES_COMPARED_BYTES,
+    TOPOLOGIES_COMPARED,
+    compare_algorithms,
+    winners,
+    wires_bytes_per_s,
+)
+from perfmodel.topology.parse import parse_topology
+
+PAGE = Path(__file__).parents[3] / "docs/explanation/algorithms.md"
+SIZE = 16 * 2.0**20
+
+
+def table() -> str:
+    """Return the table of the page: times [us] of the fastest algorithms."""
+    topologies = [parse_topology(name) for name in TOPOLOGIES_COMPARED]
+    wires = [f"{wires_bytes_per_s(one) / 1e12:g}" for one in topologies]
+    lines = [
+        f"| collective | {' | '.join(TOPOLOGIES_COMPARED)} |",
+        f"| --- |{' --- |' * len(topologies)}",
+        f"| wires [TB/s] | {' | '.join(wires)} |",
+    ]
+    rows = winners(compare_algorithms(topologies, PATTERNS_COMPARED, SIZES_COMPARED_BYTES, [None]))
+    for (pattern, size, _), found in groupby(rows, key=lambda row: row.collective):
+        words = "64 KiB" if size < 2**20 else "16 MiB" if size < 2**30 else "1 GiB"
+        cells = [
+            f"{mark}{row.time_s * 1e6:,.2f}{mark} {row.algorithm}"
+            for row in found
+            for mark in ("**" if row.of_all else "",)
+        ]
+        lines.append(f"| {pattern}, {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+def test_page_has_the_times_that_are_found() -> None:
+    assert table() in PAGE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "wires"), [("mesh:5x4", 31 * 0.75e12), ("torus:5x4", 40 * 0.75e12), ("fred-d", 120e12)]
+)
+def test_wires_are_the_rates_of_links_without_io(name: str, wires: float) -> None:
+    assert wires_bytes_per_s(parse_topology(name)) == pytest.approx(wires)
+
+
+def test_each_algorithm_has_the_time_of_the_collective_alone() -> None:
+    topologies = [parse_topology(name) for name in ("mesh:3x2", "torus:3x2")]
+    rows = compare_algorithms(topologies, ["all_reduce", "all_to_all"], [SIZE], [None, (0, 1, 2)])
+    assert len({(row.collective, row.topology) for row in rows}) == 8
+    for row in rows:
+        topology = next(one for one in topologies if one.name == row.topology)
+        asked = (row.pattern, row.size_bytes, row.group)
+        alone = run_collective(topology, *asked, algorithm=row.algorithm)
+        assert row.time_s == alone.time_s, row
+        assert row.algorithm in ALGORITHMS
+    assert "multitree" in {row.algorithm for row in rows}
+
+
+def test_fastest_ones_are_marked() -> None:
+    topologies = [parse_topology(name) for name in ("mesh:5x4", "fred-c", "fred-d")]
+    rows = compare_algorithms(topologies, ["all_reduce"], [SIZE], [None])
+    for _, found in groupby(rows, key=lambda row: row.topology):
+        of_topology = list(found)
+        assert all(a.time_s <= b.time_s for a, b in pairwise(of_topology))
+        least_s = of_topology[0].time_s
+        assert all(row.on_topology == (row.time_s == least_s) for row in of_topology)
+    (best,) = (row for row in rows if row.of_all)
+    assert (best.topology, best.algorithm, best.in_network) == ("fred-d", "in_network", True)
+    assert [row.topology for row in winners(rows)] == [one.name for one in topologies]
+
+
+def test_automatic_choice_is_never_faster_than_the_fastest() -> None:
+    topology = parse_topology("mesh:5x4")
+    for pattern in PATTERNS_COMPARED:
+        rows = compare_algorithms([topology], [pattern], [SIZE], [(0, 1, 5, 6)])
+        chosen = run_collective(topology, pattern, SIZE, (0, 1, 5, 6))
+        assert rows[0].time_s <= chosen.time_s
+
+
+def test_all_npus_must_be_equally_many() -> None:
+    topologies = [parse_topology(name) for name in ("mesh:2x2", "fred-d")]
+    with pytest.raises(InputError, match="4 of mesh:2x2 and 20 of fred-d"):
+        compare_algorithms(topologies, ["all_reduce"], [SIZE], [None])
+    rows = compare_algorithms(topologies, ["all_reduce"], [SIZE], [(0, 1)])
+    assert {row.topology for row in rows} == {"mesh:2x2", "fred-d"}
