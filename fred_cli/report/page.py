@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import jinja2
 
+from fred_cli.columns.algorithms import COLUMNS as ALGORITHMS
 from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.hardware import COLUMNS as HARDWARE
@@ -31,8 +32,16 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.visible import visible
 from gen.design import generate
 from gen.write import check_file, check_folder, write_files
+from perfmodel.studies.algorithms import (
+    PATTERNS_COMPARED,
+    SIZES_COMPARED_BYTES,
+    TOPOLOGIES_COMPARED,
+    compare_algorithms,
+    winners,
+)
 from perfmodel.studies.compare import Row
 from perfmodel.studies.reproduce import count
+from perfmodel.topology.parse import parse_topology
 
 from .explorer import explorer
 from .hardware import gather_hardware
@@ -93,7 +102,7 @@ def build(
     simulation = given or simulation_results(spec, None)
     wafer, mapped = gather(), maps(asked)
     page = {**_switch(spec, spec_source, simulation), **_study(asked, wafer, mapped)}
-    page |= _hardware()
+    page |= {**_hardware(), **_algorithms()}
     html = _template().render(**page, simulation=simulation, **_published(wafer), **_look())
     numbers = {
         "manifest": page["design"].manifest,
@@ -101,6 +110,7 @@ def build(
         "rtl_iterations": [one.to_dict() for one in page["hardware"].iterations],
         "rtl_phases": plain(page["hardware"].rows),
         "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
+        "algorithms": plain(page["algorithms"]),
         **_figures(asked, wafer),
     }
     timeline = json.dumps(page["hardware"].timeline(), separators=(",", ":"))
@@ -157,6 +167,18 @@ def _hardware() -> dict[str, Any]:
         "hardware_rows": beside,
         "hardware_table_columns": HARDWARE.titled,
         "hardware_table_csv": _download(HARDWARE.csv(beside)),
+    }
+
+
+def _algorithms() -> dict[str, Any]:
+    """Return what the page says of collective algorithms."""
+    topologies = [parse_topology(name) for name in TOPOLOGIES_COMPARED]
+    rows = compare_algorithms(topologies, PATTERNS_COMPARED, SIZES_COMPARED_BYTES, [None])
+    return {
+        "algorithms": rows,
+        "fastest": winners(rows),
+        "algorithm_columns": ALGORITHMS.titled,
+        "algorithms_csv": _download(ALGORITHMS.csv(rows)),
     }
 
 

@@ -184,9 +184,18 @@ def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) ->
 
 @pytest.mark.sim
 @pytest.mark.slow
+def test_page_has_the_fastest_algorithm_of_each_collective(report: Report) -> None:
+    fastest = [row for row in report.numbers["algorithms"] if row["on_topology"]]
+    assert len({(row["pattern"], row["size_bytes"], row["topology"]) for row in fastest}) == 90
+    for row in fastest:
+        assert f'{row["algorithm"]}</td><td class="n">{row["time_s"] * 1e6:,.2f}' in report.text
+
+
+@pytest.mark.sim
+@pytest.mark.slow
 def test_page_needs_no_network_and_is_small(report: Report) -> None:
     contents = Contents(report.text)
-    assert len(contents.tables()) == 13
+    assert len(contents.tables()) == 14
     assert contents.network() == []
     assert report.page.stat().st_size < 6e6
 

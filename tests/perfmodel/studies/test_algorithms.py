@@ -81,6 +81,24 @@ def test_fastest_ones_are_marked() -> None:
     assert [row.topology for row in winners(rows)] == [one.name for one in topologies]
 
 
+def test_what_the_page_and_the_report_say_of_the_torus_and_fred_d() -> None:
+    torus, fred = (parse_topology(name) for name in ("torus:5x4", "fred-d"))
+    assert wires_bytes_per_s(fred) == pytest.approx(4 * wires_bytes_per_s(torus))
+    over = {
+        pattern: [
+            next(one.time_s for one in rows if one.topology == topology.name)
+            for topology in (torus, fred)
+            for rows in [compare_algorithms([torus, fred], [pattern], [2.0**30], [None])]
+        ]
+        for pattern in PATTERNS_COMPARED
+    }
+    ratio = {pattern: a / b for pattern, (a, b) in over.items()}
+    assert ratio["all_reduce"] == pytest.approx(2 * 19 / 20, rel=0.01)
+    assert ratio["reduce_scatter"] == pytest.approx(1, rel=0.01)
+    assert ratio["all_gather"] == pytest.approx(1, rel=0.01)
+    assert ratio["all_to_all"] > 3 and ratio["broadcast"] > 2.2
+
+
 def test_automatic_choice_is_never_faster_than_the_fastest() -> None:
     topology = parse_topology("mesh:5x4")
     for pattern in PATTERNS_COMPARED:
