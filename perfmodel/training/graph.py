@@ -4,9 +4,9 @@ All NPUs of a pipeline stage, in all replicas, do the same at the same time, so 
 all of them: compute on each, or the collectives of all their groups at once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from perfmodel.network.fluid.task import Profile, Task, Turn
 from perfmodel.workloads.layers import Layer
@@ -106,6 +106,23 @@ def _effort(layer: Layer, way: Way) -> float:
     return layer.forward_flops * (1 + _SIDE[way])
 
 
+class _Step(NamedTuple):
+    """A task of a pass of a layer.
+
+    Parameters
+    ----------
+    kind, profile, effort : str, Profile, float
+        As of ``Task``.
+    suffix : str
+        What the name of the task has behind that of the pass.
+    """
+
+    kind: str
+    suffix: str
+    profile: Profile
+    effort: float = 0.0
+
+
 @dataclass
 class _Graph:
     """Tasks so far."""
@@ -113,6 +130,7 @@ class _Graph:
     job: Job
     tasks: list[Task] = field(default_factory=list[Task])
     _sent: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    _steps: dict[tuple[int, Way, int], tuple[_Step, ...]] = field(default_factory=dict[Any, Any])
     _turn: Turn | None = None
 
     def begin(self, block: int, number: int) -> None:
@@ -136,13 +154,31 @@ class _Graph:
         priority = PRIORITIES.get(kind, 0)
         self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, self._turn))
         if self._turn:
-            self._turn = self._turn._replace(seat=self._turn.seat + 1)
+            block, number, seat = self._turn
+            self._turn = Turn(block, number, seat + 1)
         return len(self.tasks) - 1
 
     def compute(
         self, s: int, layers: Sequence[Layer], way: Way, name: str, after: Sequence[int | None]
     ) -> int:
         """Add one pass of layers at once."""
+        work, effort = self._work(layers, way)
+        return self.add("compute", s, name, work, after, effort)
+
+    def layer(
+        self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
+    ) -> int:
+        """Add one pass of a layer, interrupted by its communication; return its last task."""
+        key = (stage, way, id(layer))  # by identity: a layer takes long to hash
+        if key not in self._steps:  # the same with each microbatch
+            self._steps[key] = tuple(self._pass(stage, layer, way))
+        for one in self._steps[key]:
+            after = (self.add(one.kind, stage, name + one.suffix, one.profile, after, one.effort),)
+        assert after[0] is not None
+        return after[0]
+
+    def _work(self, layers: Sequence[Layer], way: Way) -> tuple[Work, float]:
+        """Return the compute of one pass of layers, and its operations."""
         ways: tuple[Way, ...] = (way,)
         if way == "backward" and self.job.recomputed:
             ways = ("forward", "backward")
@@ -152,13 +188,10 @@ class _Graph:
             operations=sum(one.operations for one in passes),
             moved_bytes=sum(one.moved_bytes for one in passes),
         )
-        effort = sum(_effort(layer, one) for layer in layers for one in ways)
-        return self.add("compute", s, name, work, after, effort)
+        return work, sum(_effort(layer, one) for layer in layers for one in ways)
 
-    def layer(
-        self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
-    ) -> int:
-        """Add one pass of a layer, interrupted by its communication; return its last task.
+    def _pass(self, stage: int, layer: Layer, way: Way) -> Iterator[_Step]:
+        """Yield the tasks of one pass of a layer, each of which waits for the one before it.
 
         Compute is cut into equal parts, each followed by what MP reduces. Forward, keys and values
         are gathered along CP before the first, and tokens go to their experts before the last and
@@ -177,9 +210,11 @@ class _Graph:
         keys = layer.cp_numbers * samples / strategy.mp
         gather = operations.cp_exchange("all_gather", stage, keys)
         if not reduce and sent is None and gather is None:
-            return self.compute(stage, (layer,), way, name, after)
+            yield _Step("compute", "", *self._work((layer,), way))
+            return
         if way == "backward" and self.job.recomputed:
-            after = (self.layer(stage, layer, "forward", f"{name} again", after),)
+            for one in self._pass(stage, layer, "forward"):
+                yield one._replace(suffix=f" again{one.suffix}")
         parts = max(layer.mp_reductions if reduce else 1, layer.all_to_alls if sent else 1)
         part = self.job.work(layer)[_SIDE[way]].part(parts)
         effort = _effort(layer, way) / parts
@@ -188,19 +223,17 @@ class _Graph:
         both = layer.all_to_alls == 2
         for number in range(parts):
             if gather is not None and number == first:
-                after = (self.add("cp", stage, f"{name} keys all-gather", gather, after),)
+                yield _Step("cp", " keys all-gather", gather)
             if sent is not None and number == last and (both or not forward):
-                after = (self.add("ep", stage, f"{name} all-to-all in", sent, after),)
-            after = (self.add("compute", stage, name, part, after, effort),)
+                yield _Step("ep", " all-to-all in", sent)
+            yield _Step("compute", "", part, effort)
             if sent is not None and number == last and (both or forward):
-                after = (self.add("ep", stage, f"{name} all-to-all out", sent, after),)
+                yield _Step("ep", " all-to-all out", sent)
             for words, profile in reduce if number < layer.mp_reductions else ():
-                after = (self.add("mp", stage, f"{name} {words} {number}", profile, after),)
+                yield _Step("mp", f" {words} {number}", profile)
         scatter = None if forward else operations.cp_exchange("reduce_scatter", stage, keys)
         if scatter is not None:
-            after = (self.add("cp", stage, f"{name} keys reduce-scatter", scatter, after),)
-        assert after[0] is not None
-        return after[0]
+            yield _Step("cp", " keys reduce-scatter", scatter)
 
     def hand_on(self, stage: int, there: int, name: str, profile: Profile, done: int | None) -> int:
         """Add the activations of a stage to another one, or their gradients.
