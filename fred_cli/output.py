@@ -205,7 +205,9 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
     if above:
         print(f"compute above the peak of the NPU, times: {above}")
     if unknown:
-        print(f"compute not identified: {', '.join(unknown)}; docs/fidelity.md says why")
+        print(
+            f"compute not identified: {', '.join(unknown)}; docs/explanation/fidelity.md says why"
+        )
 
 
 @contextmanager

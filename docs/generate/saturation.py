@@ -18,7 +18,7 @@ from perfmodel.studies.saturation import (
 
 __all__ = ["MESH_PAGE", "draw_saturation", "saturation_page"]
 
-MESH_PAGE = Path(__file__).parents[1] / "mesh.md"
+MESH_PAGE = Path(__file__).parents[1] / "explanation/mesh.md"
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Columns of the table of latencies."""
 

@@ -64,7 +64,7 @@ __all__ = ["command"]
     type=InputPath(),
     metavar="FABRIC.yaml",
     help="Co-simulate the iteration on a plane of this wafer, or on this mesh, too, and put both "
-    "beside each other (docs/wafer.md).",
+    "beside each other (docs/explanation/wafer.md).",
 )
 @click.option(
     "--record",

@@ -64,7 +64,7 @@ __all__ = ["command"]
 )
 @equal_terms_options
 @click.option(
-    "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."
+    "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/how-to/report.md."
 )
 @click.option(
     "--spec",

@@ -20,7 +20,7 @@ __all__ = ["AceControl"]
 
 
 class AceControl(Unit):
-    """Put the engine behind registers; docs/endpoint.md says what they do.
+    """Put the engine behind registers; docs/reference/endpoint.md says what they do.
 
     Parameters
     ----------

@@ -79,8 +79,8 @@ PORT_COUNTERS = {
 """Performance counters of each port."""
 
 # Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch; the
-# sixth counter and those after it stand behind the largest ENTRY. docs/extending.md says which
-# others are free.
+# sixth counter and those after it stand behind the largest ENTRY. docs/how-to/extending.md says
+# which others are free.
 _PORT_COUNTERS_AT = (*range(0x100, 0x600, 0x100), *range(0xA000, 0xC000, 0x100))
 _ROUTES_AT, _ENTRY_AT = 0x600, 0x800
 

@@ -34,7 +34,7 @@ class Conditions:
         How often a source changes to the schedule from other destinations.
     second_first : bool
         Whether the second half of the data is the more urgent one, where the halves of a collective
-        are on two virtual channels of a mesh, as in phases of DP (docs/mesh.md).
+        are on two virtual channels of a mesh, as in phases of DP (docs/explanation/mesh.md).
     """
 
     beside: tuple[Schedule, ...] = ()

@@ -11,7 +11,7 @@ from .plan import Job, Piece, Plan
 __all__ = ["QUEUED", "is_legal"]
 
 QUEUED = 4
-"""Descriptors that a circuit of an endpoint holds at least (docs/endpoint.md)."""
+"""Descriptors that a circuit of an endpoint holds at least (docs/reference/endpoint.md)."""
 
 
 class _Endpoint:

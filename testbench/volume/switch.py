@@ -186,7 +186,7 @@ def run_switch(
         ``flits``, ``packets``, ``wanted_packets``
             Delivered, and to be delivered, at all outputs together.
         ``wrong``, ``violations``, ``messages``
-            Wrong flits; broken rules of docs/protocol.md, wrong flits included; the first of them.
+            Wrong flits; broken rules of docs/reference/protocol.md with them; the first of them.
         ``cycles``, ``late_flits``
             Until all was acknowledged; data flits that the switch sent after that.
         ``resent``, ``timeouts``, ``stomped``

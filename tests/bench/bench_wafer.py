@@ -1,7 +1,7 @@
 """Measure the wafer model: seconds of collectives, their growth, and of whole iterations.
 
 All are seconds of processor time. Returns 1 if one takes more than ``SLOWER`` times what
-docs/wafer-model.md says of its kind, on whatever machine.
+docs/explanation/wafer-model.md says of its kind, on whatever machine.
 """
 
 import cProfile

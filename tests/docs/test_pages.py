@@ -25,7 +25,7 @@ KEYS = {
     for model in models(kind.schema()).values()
     for key in model["properties"]
 }
-LONG = "docs/driver.md"
+LONG = "docs/how-to/driver.md"
 """It simulates a switch."""
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] if page == LONG else [])
@@ -127,7 +127,7 @@ def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
 
 
 def test_extending_begins_with_an_index_of_its_sections() -> None:
-    head, *sections = (ROOT / "docs/extending.md").read_text().split("\n## ")
+    head, *sections = (ROOT / "docs/how-to/extending.md").read_text().split("\n## ")
     index = head.partition("\nWhatever you add:\n")[0]
     headings = [slug(section.partition("\n")[0]) for section in sections]
     assert sorted(re.findall(r"\]\(#([^)]+)\)", index)) == sorted(headings)

@@ -1,4 +1,4 @@
-"""The figures of the README, and counts of docs/fidelity.md, are what the model gives."""
+"""Figures of the README and counts of docs/explanation/fidelity.md agree with the model."""
 
 import re
 
@@ -62,12 +62,12 @@ def test_speed_ups_of_fred_d() -> None:
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_published_figures() -> None:
     counts = count(gather().reproduced)
-    fidelity = (ROOT / "docs/fidelity.md").read_text("utf-8")
+    fidelity = (ROOT / "docs/explanation/fidelity.md").read_text("utf-8")
     told = re.findall(rf"^\| ({'|'.join(CLASSES)}) \|.*\| (\d+) \| (\d+) \|$", fidelity, re.M)
     assert told == [(name, f"{one.rows}", f"{one.ok}") for name, one in counts.items()]
     evidence = counts["predicted"]
     words = f"{evidence.ok} of {evidence.rows} predicted figures are within tolerance"
-    for page in ("README.md", "docs/fidelity.md"):
+    for page in ("README.md", "docs/explanation/fidelity.md"):
         assert words in " ".join((ROOT / page).read_text("utf-8").split())
 
 
@@ -79,7 +79,7 @@ def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
     cycles, off = f"{record.cycles:,} cycles", f"{abs(iteration.time_s / record.time_s - 1):.1%}"
     readme, page = (
         (ROOT / name).read_text("utf-8").replace(" %", "%")
-        for name in ("README.md", "docs/wafer.md")
+        for name in ("README.md", "docs/explanation/wafer.md")
     )
     assert f"| {cycles}, {off} apart (" in readme
     rtl, model = (f"{one.time_s * 1e6:.2f} us" for one in (record, iteration))
@@ -95,7 +95,9 @@ def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
     missed = [sum(not row.ok for row in rows) for rows in every.values()]
     found = [f"{count - no} of {count}" for count, no in zip(counts, missed, strict=True)]
     plane, drawn, stored, fred_a, fred_b, mesh = found
-    readme, page = ((ROOT / one).read_text("utf-8") for one in ("README.md", "docs/wafer-model.md"))
+    readme, page = (
+        (ROOT / one).read_text("utf-8") for one in ("README.md", "docs/explanation/wafer-model.md")
+    )
     of_switches = f"{plane}, {drawn} of strategies drawn at random, {stored} loads and stores"
     assert f"| {of_switches}, {mesh} on the mesh, " in readme
     assert f"{fred_a} of FRED-A and {fred_b} of FRED-B within 3 % " in readme

@@ -2,7 +2,7 @@
 
 An endpoint does one descriptor after the other: a ring is one, and so is all that goes to the same
 ends. It begins to send when the first chunk, or the first message of a ring, is loaded, and goes on
-to the next descriptor when all of the one before is acknowledged (docs/endpoint.md).
+to the next descriptor when all of the one before is acknowledged (docs/reference/endpoint.md).
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ turns, copies to several): a descriptor for each. It goes on when it has given a
 and all that it sent is acknowledged. So some are ahead of others: what they send to an endpoint
 that does not expect it yet is lost, and sent again when a nack says so or no ack has come for
 ``timeout_cycles``. Others fill their links meanwhile. No sum of latencies and bytes says how long
-all that takes, so this lets the packets of all go, as endpoints do (docs/protocol.md), over routers
-(``packets``). All numbers are those of records and specifications.
+all that takes, so this lets the packets of all go, as endpoints do (docs/reference/protocol.md),
+over routers (``packets``). All numbers are those of records and specifications.
 """
 
 from collections import Counter

@@ -66,7 +66,7 @@ class GoBack(ABC):
 
 
 class Packets(GoBack):
-    """Packets of a descriptor, go-back-N (docs/protocol.md).
+    """Packets of a descriptor, go-back-N (docs/reference/protocol.md).
 
     They are read chunk by chunk, and kept until they are acknowledged, the whole window at most.
 

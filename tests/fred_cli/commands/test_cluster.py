@@ -72,7 +72,7 @@ def test_page_has_the_factors_of_the_example(fred: Fred) -> None:
     found = fred.json("cluster", FILE, "--workload", "transformer-1t")
     gain = [one["speedup"] for one in found["variants"] if one["values"]["compute"] == 1]
     times = [sum(one["unconstrained"].values()) for one in found["rows"]]
-    page = (EXAMPLES.parent / "docs/cluster.md").read_text()
+    page = (EXAMPLES.parent / "docs/explanation/cluster.md").read_text()
     assert f"| {min(gain):.2f} to {max(gain):.2f} | {COMET_GAIN.printed} |" in page
     assert f"| {max(times) / min(times):.1f} | {COMET_SPREAD.printed} |" in page
 
