@@ -50,8 +50,7 @@ HEAD = """# Names
 Everything that a user can select by name, and the file that defines it.
 [How to add something](../how-to/extending.md) explains how to add a name: a file in the folder
 that the heading gives. Every command also takes `--json` and `--help`.
-Broken units are hardware faults that the [benches](../how-to/extending.md#a-broken-unit) must
-detect.
+Broken units are faults that [benches](../how-to/extend/test.md#a-fault-broken-unit) must detect.
 """
 
 PLAIN: dict[str, Registry[Any]] = {
