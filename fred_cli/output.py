@@ -1,4 +1,4 @@
-"""What the commands share: JSON, tables, and errors of the rooms below."""
+"""Output of commands: JSON, tables and errors."""
 
 import csv
 import io

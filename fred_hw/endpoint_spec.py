@@ -1,4 +1,4 @@
-"""Specification of what an NPU's end of a link computes and keeps, beside what the switch says."""
+"""Specification of the collective endpoint, in addition to that of the switch."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Specification of a switch: the one description that every room reads."""
+"""Specification of a switch: the one description that every package reads."""
 
 from math import ceil
 from typing import Annotated, Any, Protocol, Self

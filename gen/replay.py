@@ -1,4 +1,4 @@
-"""What endpoints of a fabric keep until it is acknowledged, and what full rate takes there.
+"""Replay memory of endpoints in a fabric, and what full rate needs.
 
 A packet is kept until its ack has come: over the longest way of a fabric, through all of its
 switches or routers, and back. An ack is taken to cross them in the time of a lone packet. By what

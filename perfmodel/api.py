@@ -1,4 +1,4 @@
-"""Wafers and studies for programs and notebooks: what `fred estimate` and others do, in Python."""
+"""Python interface of `fred estimate`, `compare`, `strategies`, `sweep` and `collective`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

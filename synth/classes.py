@@ -1,4 +1,4 @@
-"""What the hardware of a unit is for: the classes that areas are counted by."""
+"""Classes of area: the purpose of a unit's hardware."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Clocks that stand for that of the fabric in each library."""
+"""Goals of clock in each library, equivalent to the fabric's clock."""
 
 from fred_hw.adder_delays import REFERENCE_NS
 

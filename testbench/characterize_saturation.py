@@ -1,4 +1,4 @@
-"""Latency against load on a mesh of 8 x 8 Verilated routers, to stand beside published curves."""
+"""Latency against load of 8 x 8 Verilated routers, for comparison with published curves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Charts of RTL beside the model: iterations on one time axis, and phases against their size."""
+"""Charts of RTL and model: iterations on one time axis, and phases against size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

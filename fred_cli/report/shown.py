@@ -1,4 +1,4 @@
-"""What a report shows of one all-reduce in the interconnect: its waves, and its flits by stage."""
+"""Report section of one all-reduce in the interconnect: waves, and flits by stage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a report says of wafers: everything simulated once, with its charts and tables."""
+"""Report sections of wafers: everything simulated once, with charts and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The collectives of a circuit, one after the other: state machines, their turns, their slots."""
+"""Collectives of a virtual channel, one after the other: state machines and slots."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring

@@ -1,4 +1,4 @@
-"""Registers of an endpoint: descriptors, what became of them, errors and counters."""
+"""Registers of an endpoint: descriptors, status, errors and counters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The collective engine: everything of an endpoint but the link."""
+"""The collective engine: everything of an endpoint except the link."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring

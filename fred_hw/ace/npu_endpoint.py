@@ -1,4 +1,4 @@
-"""The NPU's end of a link as a product: the link, and the collective engine behind it."""
+"""The collective endpoint: the link endpoint and the collective engine."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring

@@ -1,4 +1,4 @@
-"""Descriptors judged and prepared before they are queued."""
+"""Checking and preparing descriptors before they are queued."""
 
 from typing import NamedTuple
 

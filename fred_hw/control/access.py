@@ -1,4 +1,4 @@
-"""Software access to the registers of a switch, by name, over whatever carries reads and writes."""
+"""Software access to the registers of a switch by name, over any bus."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A neighbour's end of a link, with a flow out and a flow in on each data circuit."""
+"""The link endpoint, with one outgoing and one incoming flow per virtual channel."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring

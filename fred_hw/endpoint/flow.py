@@ -1,4 +1,4 @@
-"""What tells flows apart at an end of a link."""
+"""Identification of flows at an endpoint."""
 
 from amaranth.hdl import Value
 from amaranth.lib import data

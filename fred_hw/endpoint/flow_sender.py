@@ -1,4 +1,4 @@
-"""Source of a flow: a window of packets, sent again from where a destination lost them."""
+"""Source of a flow: a window of packets, retransmitted from the first lost one."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The beginning of a link: who is at the other end, and since when."""
+"""Link handshake: sessions of both sides of a link."""
 
 from typing import Any
 

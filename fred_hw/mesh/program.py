@@ -1,4 +1,4 @@
-"""What a strategy is to a mesh: descriptors of all endpoints."""
+"""Compiled program of a strategy on a mesh: descriptors of all endpoints."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A router of a mesh: five links, each flit from one to another."""
+"""A router of a mesh with five links."""
 
 from collections.abc import Sequence
 

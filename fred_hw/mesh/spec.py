@@ -1,4 +1,4 @@
-"""Specification of a mesh, and where its addresses are."""
+"""Specification of a mesh, and the location of its addresses."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""A phase of a strategy on a plane: its flows, the numbers it has in switches, and who is in it."""
+"""A phase of a strategy on a plane: flows, phase numbers and members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
+"""Compiled program of a strategy on a plane: switch contents and endpoint descriptors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

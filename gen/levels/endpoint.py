@@ -1,4 +1,4 @@
-"""An NPU's end of a link, with its collective engine."""
+"""The collective endpoint of an NPU."""
 
 from collections.abc import Mapping
 from typing import Any

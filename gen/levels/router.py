@@ -1,4 +1,4 @@
-"""The router of a mesh that has all ports, alone."""
+"""A single router of a mesh, with all ports."""
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec

@@ -1,4 +1,4 @@
-"""A whole switch around its interconnect."""
+"""A whole switch."""
 
 from typing import Any
 

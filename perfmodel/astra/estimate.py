@@ -1,4 +1,4 @@
-"""Traces run on one network or several, one workload or several jobs."""
+"""Estimates of traces on one or several networks, with one or several jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The network of ASTRA-sim: dimensions that stack, and how long a message takes alone.
+"""Networks of ASTRA-sim: stacked dimensions, and the time of a message alone.
 
 From the sources of astra-network-analytical. A gigabyte per second is 2^30 bytes per second, and
 times are cut to whole nanoseconds where a message arrives, in the order in which it is done there,

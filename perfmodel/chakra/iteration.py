@@ -1,4 +1,4 @@
-"""Training iterations of our own model as traces, one for each NPU.
+"""Export of simulated training iterations as traces, one per NPU.
 
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
 pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a

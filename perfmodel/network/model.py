@@ -1,4 +1,4 @@
-"""What a network model is, and all that there are."""
+"""The interface of a network model, and the registry of all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows of the table of published figures, and the sections that they stand in.
+"""Rows and sections of the table of published figures, with classes of evidence.
 
 **Classes.** A row is *predicted* if a simulation or a formula of ours gives the figure without it,
 *link-rate* if it is the rate of one link, or the ratio of two: such a row fails only if the

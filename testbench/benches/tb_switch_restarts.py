@@ -1,4 +1,4 @@
-"""cocotb tests of links that begin anew: resets of either side, and strange neighbours."""
+"""cocotb tests of link restarts: resets of either side, and incompatible neighbours."""
 
 from typing import Any
 

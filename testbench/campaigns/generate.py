@@ -1,4 +1,4 @@
-"""Random legal plans: operations first, then cuts, order and lateness of each endpoint's jobs."""
+"""Random legal plans: operations first, then cuts, order and delay of each endpoint's jobs."""
 
 import random
 from collections.abc import Mapping, Sequence

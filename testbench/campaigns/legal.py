@@ -1,4 +1,4 @@
-"""Whether a plan is legal: it must end where each flow has links of its own.
+"""Legality of a plan: it must end where each flow has its own links.
 
 Flits go straight from a send that is under way to the receives for it, all sources and destinations
 of a flow at once. This is stricter than hardware, which may be ahead by what its buffers hold.

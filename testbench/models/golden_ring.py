@@ -1,4 +1,4 @@
-"""Golden model of rings of endpoints: who adds to what, in which order.
+"""Golden model of endpoint rings: operands and order of additions.
 
 Written from docs/reference/endpoint.md: the sum of block r begins with member r + 1 and goes
 around. It knows no messages, no chunks and no cycles.

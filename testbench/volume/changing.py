@@ -1,4 +1,4 @@
-"""Traffic of one or two levels of switches, whose phases are written anew while it goes on."""
+"""Traffic on one or two levels of switches, with phases rewritten under load."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How the network models carry collectives and messages."""
+"""Execution of collectives and messages by each network model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

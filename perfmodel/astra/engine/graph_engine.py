@@ -1,4 +1,4 @@
-"""The execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
+"""Execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence

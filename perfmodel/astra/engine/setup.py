@@ -1,4 +1,4 @@
-"""What a run needs beside the traces: a network, a system, remote memory and groups."""
+"""Inputs of a run: network, system, remote memory and groups."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A fabric of ours as a line: what joins its NPUs, and its collectives."""
+"""A built-in fabric as a dimension of a network, with its collectives."""
 
 from collections.abc import Sequence
 from typing import cast

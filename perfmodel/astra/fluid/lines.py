@@ -1,4 +1,4 @@
-"""What joins the NPUs of a line, as links that messages share."""
+"""Links of a dimension that messages share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence

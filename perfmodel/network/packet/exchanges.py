@@ -1,4 +1,4 @@
-"""Unicasts of endpoints packet by packet, one descriptor after the other, on links of one port.
+"""Unicasts of endpoints packet by packet, one descriptor after the other.
 
 An endpoint sends to one after the other, and receives from one after the other (all-to-alls in
 turns, copies to several): a descriptor for each. It goes on when it has given and got all of one,

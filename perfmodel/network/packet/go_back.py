@@ -1,4 +1,4 @@
-"""Source of a flow: a window of packets, sent again from where an ack is missing, in cycles."""
+"""Source of a flow in cycles: a window of packets with go-back-N retransmission."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Packets on circuits: what routers and switches do with several that want a link, in cycles.
+"""Packets on virtual channels in cycles: arbitration of routers and switches for links.
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
 link is free, the receiver there has room for a largest packet, and no other packet of the same link

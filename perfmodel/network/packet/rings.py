@@ -1,4 +1,4 @@
-"""Rings message by message, where each link is a port.
+"""Rings message by message, with each link as a port.
 
 Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
