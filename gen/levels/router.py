@@ -13,7 +13,7 @@ __all__ = ["RouterLevel"]
 class RouterLevel(UnitLevel[MeshSpec], OfMesh):
     """The router."""
 
-    text = "a router of that"
+    text = "a router of a mesh file"
     description = "Router of a mesh with the links, virtual circuits and credits of a FRED switch"
 
     def top(self, spec: MeshSpec) -> Unit:
