@@ -8,7 +8,7 @@ __all__ = ["CLASSES", "UNKNOWN", "Kinds", "kinds_of"]
 CLASSES = ("adders", "multiplexers", "pipeline", "bypass", "configuration", "buffers", "control")
 
 UNKNOWN = "unclassified"
-"""Class of hardware that is not ours."""
+"""Class of imported hardware."""
 
 
 @dataclass(frozen=True)

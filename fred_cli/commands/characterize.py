@@ -49,9 +49,8 @@ _PHASES = ("wafer", "mesh")
     type=NameChoice(lambda _context: _MEASURERS),
     default="switch",
     show_default=True,
-    help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
-    "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
-    "which the model is held against.",
+    help="Measure a switch, a collective endpoint, the routers of a mesh file, or the phases of "
+    "strategies on a wafer or mesh, with which the model is compared.",
 )
 @simulator_option
 @seed_option

@@ -203,7 +203,7 @@ class AceChannel(Unit):
         changes: Value,
         taken: Value,
     ) -> None:
-        """Accept flits that a descriptor wants, as far as they cannot hold up the link for good.
+        """Accept flits that a descriptor wants, as far as they cannot block the link forever.
 
         Wanted are the flits of the descriptor, and of the next one if its flow is the same. A
         source may be ahead by descriptors between which this end has other flows; their flits are

@@ -88,7 +88,7 @@ class Shape:
     """
 
     fabrics: "Sequence[Topology]" = ()
-    """The fabrics of ours that dimensions are."""
+    """The built-in fabrics among the dimensions."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         if not sizes:
@@ -99,7 +99,7 @@ class Shape:
 
     @property
     def fabric(self) -> "Topology | None":
-        """The fabric of ours, if the network is one and nothing else."""
+        """The built-in fabric, if the network consists of nothing else."""
         return self.fabrics[0] if self.fabrics and len(self.sizes) == 1 else None
 
     def joins(self, dimension: int) -> Dimension | None:

@@ -3,7 +3,7 @@
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
 pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a
 receive on each NPU that it goes to, as a trace knows no multicast. What a trace has no room for is
-in attributes of ours (``marks``), by which the tasks can be made of the traces again.
+in attributes (``marks``), by which the tasks can be made of the traces again.
 """
 
 from collections.abc import Sequence

@@ -93,7 +93,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproduceRow:
-    """A figure of the paper, or one derived from them, beside ours.
+    """A published figure, or one derived from published ones, compared with our result.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def number(
     name, what, how, reading : str
         As in the row.
     figure : Published or Derived
-        What ours is held against.
+        What ours is compared with.
     model : float
         Ours, in ``unit``.
     evidence : str

@@ -104,7 +104,7 @@ class SwitchConditions(Conditions):
     trace : bool
         Whether the result has ``arrivals``.
     written_phase : int, optional
-        A phase whose packets are held against nothing, as its entry may be anything at any time.
+        A phase whose packets are compared with nothing, as its entry may be anything at any time.
     """
 
     fault: LinkFault | None = None

@@ -21,7 +21,7 @@ _Turns = tuple[str, int, object]
 
 
 class FabricLine(Line):
-    """A fabric of ours, all NPUs of it or the first ones.
+    """A built-in fabric, all NPUs of it or the first ones.
 
     Parameters
     ----------

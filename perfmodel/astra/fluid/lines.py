@@ -65,7 +65,7 @@ class Line(ABC):
     """
 
     fabric: "Topology | None" = None
-    """The fabric of ours that it is, which has its own collectives."""
+    """The built-in fabric, which has its own collectives."""
 
     turns = False
     """Whether all NPUs are alike, so that to turn the places round turns links into links."""
@@ -81,7 +81,7 @@ class Line(ABC):
     def collective(
         self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
-        """Return what a collective takes on a fabric of ours.
+        """Return what a collective takes on a built-in fabric.
 
         Parameters
         ----------

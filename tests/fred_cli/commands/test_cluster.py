@@ -68,7 +68,7 @@ def test_published_figures_are_beside_ours(fred: Fred, place: Path) -> None:
 
 
 def test_page_has_the_factors_of_the_example(fred: Fred) -> None:
-    # COMET's are context: its batch is not known, so nothing is held against them.
+    # COMET's are context: its batch is not known, so nothing is compared with them.
     found = fred.json("cluster", FILE, "--workload", "transformer-1t")
     gain = [one["speedup"] for one in found["variants"] if one["values"]["compute"] == 1]
     times = [sum(one["unconstrained"].values()) for one in found["rows"]]

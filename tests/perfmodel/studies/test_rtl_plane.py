@@ -1,4 +1,4 @@
-"""Tests of perfmodel.studies.rtl_plane: the model of a plane is held against cycles of the RTL."""
+"""Tests of perfmodel.studies.rtl_plane: the model of a plane is compared with cycles of the RTL."""
 
 import re
 from collections.abc import Mapping
