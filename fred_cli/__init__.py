@@ -1,1 +1,1 @@
-"""The command line `fred`; the one place that may import every room, lazily."""
+"""The command line `fred`: the only package that may import all others, lazily."""

@@ -1,4 +1,4 @@
-"""Options of what maps hardware to the cells of a library."""
+"""Options of commands that map hardware to a cell library."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

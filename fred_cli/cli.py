@@ -1,4 +1,4 @@
-"""The command `fred`: options in, one JSON object or a table out."""
+"""The command group `fred`: options in, one JSON object or a table out."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,4 +1,4 @@
-"""What commands that co-simulate share: the benches, which an installation may lack."""
+"""Shared code of commands that co-simulate, which need optional packages."""
 
 import re
 from collections.abc import Iterable, Iterator

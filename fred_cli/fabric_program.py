@@ -1,4 +1,4 @@
-"""`fred route` of a mesh or a wafer: what is written to its endpoints and switches."""
+"""`fred route` of a mesh or a wafer: programs of its endpoints and switches."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

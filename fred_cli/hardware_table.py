@@ -1,4 +1,4 @@
-"""FRED beside the mesh as hardware: area, clock, latency, and what an all-reduce makes it do."""
+"""Hardware comparison of FRED and mesh: area, clock, latency and work of an all-reduce."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What an all-reduce makes the hardware of a fabric do, counted from the compiled programs."""
+"""Work of an all-reduce in the hardware of a fabric, counted from compiled programs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What of an installation is there, and what each part that is missing would enable."""
+"""Installed and missing parts, and what each missing part would enable."""
 
 import importlib.metadata as metadata
 import os

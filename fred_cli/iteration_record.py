@@ -1,4 +1,4 @@
-"""`fred estimate --rtl --record`: what hardware did in an iteration, as `fred report` draws it."""
+"""`--rtl` with `--record` of `fred estimate`: the iteration in RTL, for the report."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""`fred estimate --network-model loggops`: schedules of messages without a topology."""
+"""`--network-model loggops` of `fred estimate`: schedules without a topology."""
 
 from dataclasses import asdict
 from typing import Any

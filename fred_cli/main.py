@@ -1,4 +1,4 @@
-"""How the command `fred` begins and ends: one line whatever goes wrong, and no child left."""
+"""Start and end of `fred`: one error line whatever goes wrong, and no child process left."""
 
 # What takes long to import is imported where an interrupt is waited for.
 import errno

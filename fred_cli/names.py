@@ -1,4 +1,4 @@
-"""Names that options of text take, which a shell completes; what is wrong, the rooms below say."""
+"""Names for shell completion of text options."""
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module

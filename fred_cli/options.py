@@ -290,7 +290,7 @@ as_json_option = click.option(
 control_option = click.option(
     "--control/--no-control",
     default=True,
-    help="Have nodes of traces wait for control dependencies too, as Chakra's FeederV3 does; the "
+    help="Trace nodes also wait for control dependencies, as in Chakra's FeederV3; the "
     "feeder before it ignores them.  [default: control]",
 )
 csv_option = click.option(
@@ -323,7 +323,7 @@ workload_option, optional_workload_option = (
 protocol_option = click.option(
     "--protocol",
     type=NameChoice(names_in("perfmodel.switch_timing.record", "PROTOCOL_MODELS")),
-    help="What headers, CRC, acks and link layer cost: as co-simulated, or nothing. "
+    help="Cost of headers, CRC, acks and link layer: as co-simulated, or none. "
     "[default: measured, or as the file says]",
 )
 npu_option = click.option(
@@ -339,7 +339,7 @@ memory_option = click.option(
     "--memory",
     type=InputPath(),
     metavar="FILE",
-    help="Remote memory: where weights and input come from, in place of I/O controllers.",
+    help="Remote memory file: source of weights and input instead of the I/O controllers.",
 )
 size_option = click.option(
     "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
@@ -386,9 +386,11 @@ def equal_terms_options(command: Any) -> Any:
 
 collectives_name = NameChoice(names_in("fred_hw.wafer.program", "COLLECTIVES"))
 _modes = NameChoice(names_in("perfmodel.workloads.file", "MODES"))
-mode_option = click.option("--mode", type=_modes, help="Where the weights are.")
+mode_option = click.option(
+    "--mode", type=_modes, help="Weights stay on the wafer, or are streamed."
+)
 _schedules = NameChoice(names_in("perfmodel.workloads.pipeline_schedule", "SCHEDULES"))
-schedule_option = click.option("--schedule", type=_schedules, help="Of the pipeline.")
+schedule_option = click.option("--schedule", type=_schedules, help="Pipeline schedule.")
 
 TRAINING_OPTIONS = (
     "topology",

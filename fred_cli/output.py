@@ -1,4 +1,4 @@
-"""What the commands share: JSON, tables, and errors of the rooms below."""
+"""Output of commands: JSON, tables and errors."""
 
 import csv
 import io
@@ -205,7 +205,9 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
     if above:
         print(f"compute above the peak of the NPU, times: {above}")
     if unknown:
-        print(f"compute not identified: {', '.join(unknown)}; docs/fidelity.md says why")
+        print(
+            f"compute not identified: {', '.join(unknown)}; docs/explanation/fidelity.md says why"
+        )
 
 
 @contextmanager

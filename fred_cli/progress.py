@@ -1,4 +1,4 @@
-"""What the commands say on standard error while they work: nothing at first, then how far."""
+"""Progress on standard error: silent at first, then a percentage."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""What `fred collective` does where chunks take the dimensions in an order of their own."""
+"""`fred collective` with orders of dimensions, such as Themis."""
 
 from collections import Counter
 from pathlib import Path

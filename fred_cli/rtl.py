@@ -1,4 +1,4 @@
-"""`fred estimate --rtl`: the iteration on a plane of a wafer in hardware, beside the estimate."""
+"""`--rtl` of `fred estimate`: the same iteration in RTL."""
 
 import os
 import tempfile

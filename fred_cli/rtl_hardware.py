@@ -1,4 +1,4 @@
-"""Hardware that `fred estimate --rtl` puts beside an estimate: a plane of a wafer, or a mesh."""
+"""Hardware of `--rtl` of `fred estimate`: a plane of a wafer, or a mesh."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

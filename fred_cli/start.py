@@ -1,4 +1,4 @@
-"""Entry point of `fred`, which an interrupt may reach while the rest is imported."""
+"""Entry point of `fred`, robust against interrupts while modules are imported."""
 
 import sys
 

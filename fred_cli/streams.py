@@ -1,4 +1,4 @@
-"""Standard streams on which names from files and command lines do no harm."""
+"""Standard streams that escape control characters in names."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables of traces that have run: ranks, collectives and links, for the terminal and as CSV."""
+"""Tables of traces that have run: ranks, collectives and links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`fred estimate` of execution traces, on networks as ASTRA-sim describes them and on ours."""
+"""`fred estimate` of execution traces, on ASTRA-sim networks and built-in topologies."""
 
 import json
 import re

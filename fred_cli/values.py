@@ -1,4 +1,4 @@
-"""What the values of options mean."""
+"""Parsing of option values."""
 
 import re
 from math import inf

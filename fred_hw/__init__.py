@@ -1,1 +1,1 @@
-"""The FRED switch: its specification, its hardware in Amaranth and its compiler."""
+"""The FRED switch: specification, hardware in Amaranth, and compiler."""

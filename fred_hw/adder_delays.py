@@ -1,4 +1,4 @@
-"""Delays of adders by operation, format and depth, as a record of measurements has them."""
+"""Measured delays of adders by operation, format and depth."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the docstring of a class says, for pages and schemas that are written from it."""
+"""Parsing of class docstrings, for pages and schemas."""
 
 import inspect
 import re

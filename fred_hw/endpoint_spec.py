@@ -1,4 +1,4 @@
-"""Specification of what an NPU's end of a link computes and keeps, beside what the switch says."""
+"""Specification of the collective endpoint, in addition to that of the switch."""
 
 from typing import Annotated, Any
 
@@ -55,8 +55,8 @@ class EndpointSpec(FileModel, validate_default=True):
         is of each.
     replay_packets : int
         Packets of each data circuit that are kept until they are acknowledged, 2, 4, 8, 16, 32 or
-        64, at most ``window_packets`` of the protocol; 0 for as many. docs/endpoint.md has the
-        budget.
+        64, at most ``window_packets`` of the protocol; 0 for as many. docs/reference/endpoint.md
+        has the budget.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The error that bad input ends in."""
+"""The error that bad input raises."""
 
 from .visible import visible
 

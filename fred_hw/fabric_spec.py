@@ -1,4 +1,4 @@
-"""Base of specifications of fabrics: what meshes and wafers say of the ends of their links."""
+"""Base of specifications of meshes and wafers: the endpoints of their links."""
 
 from abc import abstractmethod
 from typing import Any, Self

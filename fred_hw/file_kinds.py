@@ -1,4 +1,4 @@
-"""Kinds of input files, told apart by the keys that only they have."""
+"""Recognition of input files by the keys that only their kind has."""
 
 from collections.abc import Mapping
 

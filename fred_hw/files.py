@@ -1,4 +1,4 @@
-"""Validating what input files hold; every failure is an :class:`InputError`."""
+"""Validation of input files; every failure is an :class:`InputError`."""
 
 import re
 from collections.abc import Callable, Collection, Mapping

@@ -1,4 +1,4 @@
-"""Folders for files in between."""
+"""Temporary folders."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a text of plain values may hold, YAML or JSON, and how it is told what it may not."""
+"""Limits and allowed values of YAML and JSON texts."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How far long work has come, told to whoever listens; the rooms that work know nobody of them."""
+"""Progress reports of long work to an optional listener."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -68,7 +68,7 @@ GENERATIONS = 1 << GENERATION_BITS
 
 
 class Kind(IntEnum):
-    """What a flit is; see docs/protocol.md."""
+    """What a flit is; see docs/reference/protocol.md."""
 
     DATA = 0
     ACK = 1
@@ -113,7 +113,7 @@ HEADER_FIELDS = {
     "up": Place(23, 1),
     "digest": Place(24, 20),
 }
-"""Fields of the header, the same for all switches: see docs/protocol.md. A unicast has
+"""Fields of the header, the same for all switches: see docs/reference/protocol.md. A unicast has
 ``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a hello
 has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
 
@@ -241,11 +241,12 @@ class ProtocolSpec(FileModel, validate_default=True):
         Largest packets that each data circuit of an input port has room for, 2 to 64, and 255
         flits at most. The published 24 KB are 6 of 4 KB, which is the bandwidth times the round
         trip; full rate takes 9, as a packet starts only when there is room for all of it, and
-        credits take some cycles in the ports too (docs/switch.md).
+        credits take some cycles in the ports too (docs/explanation/switch.md).
     ack_interval : int
         Packets per ack, 1 to 64. "auto" stands for 16, or in a switch of more ports than can be
-        acknowledged so often for the least that keeps the highest rate (docs/switch.md); it
-        becomes that number in the specification of a switch, a mesh or a wafer.
+        acknowledged so often for the least that keeps the highest rate
+        (docs/explanation/switch.md); it becomes that number in the specification of a switch, a
+        mesh or a wafer.
     window_packets : int
         Packets that a source may have unacknowledged, a power of two, 2 to 64.
     timeout_cycles : int

@@ -1,4 +1,4 @@
-"""Specification of a switch: the one description that every room reads."""
+"""Specification of a switch: the one description that every package reads."""
 
 from math import ceil
 from typing import Annotated, Any, Protocol, Self
@@ -72,10 +72,10 @@ class SwitchSpec(FileModel):
     middle : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; published is 3.
     format : str
-        Number format of a lane, one of ``FORMATS``; docs/names.md lists them.
+        Number format of a lane, one of ``FORMATS``; docs/reference/names.md lists them.
     operation : str
         What a micro-switch does with the two operands that it reduces, one of ``OPERATIONS``;
-        docs/names.md says what each does.
+        docs/reference/names.md says what each does.
     overflow : str
         What integer sums do beyond the range: saturate or wrap. Saturating sums depend on the
         order of addition, which the routing fixes; wrapping ones do not. Floating point ignores it.
@@ -175,7 +175,7 @@ class SwitchSpec(FileModel):
 
     @property
     def digest(self) -> int:
-        """What both ends of a link must have alike, in a few bits; see docs/protocol.md."""
+        """Digest of the sizes on which both sides of a link agree (docs/reference/protocol.md)."""
         numbers = (self.data_width, self.format, self.operation, self.overflow)
         sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
         ways = [] if self.protocol.ways is None else [self.protocol.ways.shape_name]

@@ -1,4 +1,4 @@
-"""Text that shows every character: the one place where what does not print is escaped."""
+"""Escaping of characters that do not print."""
 
 __all__ = ["visible"]
 

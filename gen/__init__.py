@@ -1,1 +1,1 @@
-"""From a specification to Verilog and the files a user puts beside it."""
+"""Generator: from a specification to Verilog and its companion files."""

@@ -1,4 +1,4 @@
-"""What files beside generated Verilog are written from."""
+"""Inputs of companion files, common to all designs."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Hash of Verilog that does not depend on names: a record says with it what was measured.
+"""Canonical hash of Verilog, independent of names, by which records identify a design.
 
 Two texts have the same hash if one can be made from the other by renaming modules, instances,
 ports and nets, by moving modules, or by moving what has no order in Verilog: declarations,

@@ -1,4 +1,4 @@
-"""The clocks that generated hardware is meant for."""
+"""Target clocks of generated hardware."""
 
 from fred_hw.published import FLIT_BYTES, MESH_LINK_BYTES_PER_S, PORT_BYTES_PER_S
 

@@ -1,4 +1,4 @@
-"""Verilog text of a hierarchy of units, each distinct module written once."""
+"""Verilog of a hierarchy of units, each distinct module written once."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""Texts of independent parts, half of them made by a copy of this process."""
+"""Parallel generation: half of the parts in a copy of this process."""
 
 import json
 import os

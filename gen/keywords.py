@@ -1,4 +1,4 @@
-"""Keywords of Verilog and SystemVerilog, which name no generated port, net or instance."""
+"""Keywords of Verilog and SystemVerilog, which no generated name may be."""
 
 __all__ = ["KEYWORDS"]
 

@@ -1,4 +1,4 @@
-"""What a level of generation says of itself, and the registry of all of them."""
+"""The interface of a level of generation, and the registry of all levels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

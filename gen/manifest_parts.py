@@ -1,4 +1,4 @@
-"""Parts of manifests that several levels have."""
+"""Parts of manifests that several levels share."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Verilog of a whole mesh: its routers, and the wires between them and to the outside.
+"""Verilog of a mesh: its routers and the wires between them.
 
 It is written as text, since it is wires alone: Amaranth takes modules of up to 65,536 bits of
 inputs, which sixteen links of 4,096 bits exceed.

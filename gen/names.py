@@ -1,4 +1,4 @@
-"""Names for the nets that Amaranth leaves without one."""
+"""Names for nets that Amaranth leaves unnamed."""
 
 import re
 from collections import Counter

@@ -1,7 +1,7 @@
 """Registers of a switch as a page of Markdown and as a C header.
 
-``python -m gen.registers`` prints docs/registers.md, ``python -m gen.registers c PRESET`` the
-header of a preset.
+``python -m gen.registers`` prints docs/reference/registers.md, and
+``python -m gen.registers c PRESET`` prints the C header of a preset.
 """
 
 import re
@@ -20,7 +20,7 @@ _DOCUMENTED = "l1-12"
 _USE = f"""\
 # Registers
 
-<!-- Written by: python -m gen.registers > docs/registers.md -->
+<!-- Written by: python -m gen.registers > docs/reference/registers.md -->
 
 Software reaches a switch by an AXI4-Lite slave with words of 32 bits. Reads of no register and
 unaligned ones read 0; writes to none, unaligned ones, writes to a register that has nothing to
@@ -49,7 +49,7 @@ The published configuration memory of a switch has {CONFIGURATION_BYTES / 1024} 
 
 
 def page() -> str:
-    """Return docs/registers.md."""
+    """Return docs/reference/registers.md."""
     rows = ["| switch | ports | bits of an entry | phases in it |", "| --- | --- | --- | --- |"]
     for preset in PRESETS:
         spec = load_spec(preset)

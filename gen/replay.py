@@ -1,10 +1,10 @@
-"""What endpoints of a fabric keep until it is acknowledged, and what full rate takes there.
+"""Replay memory of endpoints in a fabric, and what full rate needs.
 
 A packet is kept until its ack has come: over the longest way of a fabric, through all of its
 switches or routers, and back. An ack is taken to cross them in the time of a lone packet. By what
-was measured (docs/endpoint.md) a round trip is 3 % longer in two levels of switches, where acks of
-several members are served one by one, and 4 % shorter in a mesh, where what follows on its path
-crosses a router sooner.
+was measured (docs/reference/endpoint.md) a round trip is 3 % longer in two levels of switches,
+where acks of several members are served one by one, and 4 % shorter in a mesh, where what follows
+on its path crosses a router sooner.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Parser of the subset of Verilog that is generated here: what the canonical hash walks."""
+"""Parser of the generated subset of Verilog, for the canonical hash."""
 
 import re
 from collections.abc import Iterator, Sequence

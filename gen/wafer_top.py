@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # Equal units are made for each place, to tell of names and ports, and generated once.
-"""Verilog of a plane of a wafer: its endpoints and switches, and the wires between them.
+"""Verilog of a wafer plane: endpoints, switches and the wires between them.
 
 It is written as text, as that of a mesh is: it is wires alone, and many.
 """

@@ -1,4 +1,4 @@
-"""Writing outputs: all of them or none, and never over what is no regular file."""
+"""Output files: all of them or none, and only over regular files."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Yosys as Amaranth brings it, in a process of its own."""
+"""Amaranth's Yosys in a process of its own."""
 
 import re
 import subprocess

@@ -1,1 +1,1 @@
-"""The wafer: topologies, collectives, workloads, and estimates from timing records."""
+"""The performance model: topologies, collectives, workloads and estimates from timing records."""

@@ -1,4 +1,4 @@
-"""Wafers and studies for programs and notebooks: what `fred estimate` and others do, in Python."""
+"""Python interface of `fred estimate`, `compare`, `strategies`, `sweep` and `collective`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,7 +41,7 @@ class Wafer:
 
     @classmethod
     def from_yaml(cls, path: str | Path, protocol: ProtocolModel | None = None) -> Self:
-        """Return the wafer of a YAML file; docs/reference.md has its keys.
+        """Return the wafer of a YAML file; docs/reference/yaml-keys.md has its keys.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Study:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Return the estimates of a sweep file; docs/reference.md has its keys.
+        """Return the estimates of a sweep file; docs/reference/yaml-keys.md has its keys.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Constants of the model that are our own choice, in SI base units (see also published.py)."""
+"""Assumed constants of the model, in SI base units (published.py has the published ones)."""
 
 __all__ = ["HBM_BYTES", "NUMBER_BYTES"]
 

@@ -1,4 +1,4 @@
-"""Figures that we worked out ourselves from published ones, with the steps; none is published."""
+"""Figures derived from published ones, with the steps; none is published."""
 
 from dataclasses import dataclass
 

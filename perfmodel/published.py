@@ -119,7 +119,7 @@ class Statement:
     Parameters
     ----------
     words : str
-        What it says, in a word or two of ours.
+        The claim in one or two words.
     source : str
         Where, and as far as it matters how.
     """

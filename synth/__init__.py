@@ -1,1 +1,1 @@
-"""From Verilog to area and clock: mapping to a cell library, areas by unit and class, timing."""
+"""Synthesis: from Verilog to area and clock with a cell library."""

@@ -1,4 +1,4 @@
-"""Area of a mapped design, by unit and by what the hardware is for."""
+"""Area of a mapped design, by unit and by class."""
 
 from collections import Counter
 from collections.abc import Mapping

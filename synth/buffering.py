@@ -1,4 +1,4 @@
-"""Which nets of a design should have a buffer in front of some of their sinks."""
+"""Choice of nets that get buffers in front of some of their sinks."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the hardware of a unit is for: the classes that areas are counted by."""
+"""Classes of area: the purpose of a unit's hardware."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ __all__ = ["CLASSES", "UNKNOWN", "Kinds", "kinds_of"]
 CLASSES = ("adders", "multiplexers", "pipeline", "bypass", "configuration", "buffers", "control")
 
 UNKNOWN = "unclassified"
-"""Class of hardware that is not ours."""
+"""Class of imported hardware."""
 
 
 @dataclass(frozen=True)

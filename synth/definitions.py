@@ -1,4 +1,4 @@
-"""Mapped modules bit by bit, so that cells can be exchanged and buffers put in."""
+"""Mapped modules bit by bit, for exchanging cells and inserting buffers."""
 
 import re
 from collections.abc import Sequence

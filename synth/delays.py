@@ -1,4 +1,4 @@
-"""Delay tables of a cell library: what sizing needs to time cells by itself."""
+"""Delay tables of a cell library, for sizing."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A mapped design dissolved: all cells and nets of all instances, as arrays."""
+"""A flattened mapped design: cells and nets of all instances, as arrays."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""All paths of a mapped design at once: arrivals, and what each cell has to do with the clock."""
+"""Timing graph of a mapped design: arrivals, and the effect of each cell on the clock."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Files that Verilog includes, read from the folder of the input alone."""
+"""Included Verilog files, restricted to the folder of the input."""
 
 import re
 from pathlib import Path

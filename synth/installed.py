@@ -1,4 +1,4 @@
-"""Cell libraries by name, which packages of the package index bring."""
+"""Cell libraries by name, installed from Python packages."""
 
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files

@@ -1,4 +1,4 @@
-"""Cells of a library as arrays, in families that may stand for each other."""
+"""Cells of a library as arrays, in families of exchangeable cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Cell libraries in Liberty: what mapping, areas and timing need to know of them."""
+"""Reading of Liberty cell libraries, for mapping, areas and timing."""
 
 import gzip
 import hashlib

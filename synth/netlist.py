@@ -1,4 +1,4 @@
-"""Reading of mapped Verilog: which cells and modules stand in each module."""
+"""Reading of mapped Verilog: cells and modules in each module."""
 
 import re
 from collections import Counter

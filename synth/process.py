@@ -1,4 +1,4 @@
-"""Yosys in a process of its own: it keeps its memory and its output apart, and can be ended."""
+"""Yosys in a process of its own, with separate memory and output."""
 
 import json
 import os

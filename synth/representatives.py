@@ -1,4 +1,4 @@
-"""A smaller design with the same paths: of many equal instances a few are timed.
+"""A smaller design with the same paths: a few of equal instances stand for all.
 
 A switch of 256 lanes has millions of cells, most of them in equal modules beside each other. Their
 paths are equal, so some instances stand for all. The others become blocks that load their inputs

@@ -1,4 +1,4 @@
-"""Which cells of a design should have another size."""
+"""Choice of cells that get another size."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A mapped design whose cells may change size and whose nets may get buffers."""
+"""A mapped design with exchangeable cells and insertable buffers."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sizes of cells and buffers for a whole design, after its modules were mapped one by one."""
+"""Sizing of a whole design after its modules were mapped separately."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

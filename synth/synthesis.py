@@ -42,7 +42,7 @@ class Source:
     label : str
         Whom to name when it is refused.
     units : Mapping of str to str
-        From which class of ours each module was generated; empty for Verilog that is not ours.
+        Class of this package from which each module was generated; empty for imported Verilog.
     """
 
     name: str

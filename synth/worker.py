@@ -1,4 +1,4 @@
-"""Process that runs Yosys: ``python -m synth.worker LOG CPU_S BYTES`` does jobs of standard input.
+"""Worker process of Yosys: ``python -m synth.worker LOG CPU_S BYTES`` takes jobs on stdin.
 
 Each line is a job in JSON, each answer a line of JSON on standard output. What Yosys and ABC print
 goes to the file LOG; after an error, which ends the process, that is its last line. The system ends

@@ -1,4 +1,4 @@
-"""Timing record of an NPU's end of a link, measured by co-simulation of two of them."""
+"""Timing record of an endpoint, measured by co-simulation of two of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Latency against load on a mesh of 8 x 8 Verilated routers, to stand beside published curves."""
+"""Latency against load of 8 x 8 Verilated routers, for comparison with published curves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,8 +142,8 @@ def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str
     mesh = one.mesh
     offered = share * capacity(mesh, one.pattern)
     found = run_mesh(program, one.load(offered, seed))
-    # Acks and nacks are lost where eight wait, as docs/mesh.md says. A flit of data would be sent
-    # again, which ends take as wrong where links have no faults.
+    # Acks and nacks are lost where eight wait, as docs/explanation/mesh.md says. A flit of data
+    # would be sent again, which ends take as wrong where links have no faults.
     if found["wrong"] or found["errors"] or found["wedged"]:
         raise SimulatorError(f"{one.pattern}, {one.routing}, {offered:.4f} offered: {found}")
     accepted = found["accepted"] * mesh.routers / senders(mesh, one.pattern)

@@ -1,4 +1,4 @@
-"""A measurement by co-simulation, from what is measured to its record.
+"""A measurement by co-simulation, from inputs to record.
 
 All records are made in one way: the Verilog of a specification is generated and hashed, simulated,
 and what was counted is put behind a head that says what was measured, by whom, and on what.

@@ -1,4 +1,4 @@
-"""A switch in Amaranth's simulator: read, written, and sent packets to as a device would be."""
+"""A switch in Amaranth's simulator with the interface of a device."""
 
 from collections.abc import Callable, Coroutine
 from functools import cached_property

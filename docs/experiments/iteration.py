@@ -1,7 +1,7 @@
 """Draw an iteration in hardware beside its estimate, of two NPUs, from a timeline of both.
 
-`fred estimate ... --rtl WAFER.yaml --timeline FILE.json` writes the timeline; docs/wafer.md has the
-command and the drawing.
+`fred estimate ... --rtl WAFER.yaml --timeline FILE.json` writes the timeline;
+docs/explanation/wafer.md has the command and the drawing.
 """
 
 import argparse

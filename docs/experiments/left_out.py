@@ -1,6 +1,6 @@
 """What two things would cost that the wafer model leaves out: one phase at a time, and acks.
 
-Prints the table of docs/wafer-model.md on what it leaves out: `make fidelity`.
+Prints the table of docs/explanation/wafer-model.md on what it leaves out: `make fidelity`.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How far each reading of compute goes: speed-ups, sweeps and statements, beside its choices.
 
-Prints the tables of docs/fidelity.md on models of compute: `make fidelity`.
+Prints the tables of docs/explanation/fidelity.md on models of compute: `make fidelity`.
 """
 
 import sys

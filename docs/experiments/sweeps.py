@@ -1,6 +1,6 @@
 """What the misses of the strategy sweeps depend on: one assumption changed at a time.
 
-Prints the tables of docs/fidelity.md: `make fidelity`.
+Prints the tables of docs/explanation/fidelity.md: `make fidelity`.
 """
 
 import sys

@@ -33,10 +33,10 @@ def documents() -> dict[Path, str]:
     found[FIGURES / "idea.svg"] = draw_idea()
     pages = {
         MESH_PAGE: saturation_page(),
-        DOCS / "units.md": catalogue(DIAGRAMS),
-        DOCS / "names.md": names(),
-        DOCS / "files.md": files(),
-        DOCS / "reference.md": reference(),
+        DOCS / "reference/units.md": catalogue(DIAGRAMS),
+        DOCS / "reference/names.md": names(),
+        DOCS / "reference/files.md": files(),
+        DOCS / "reference/yaml-keys.md": reference(),
         COMMANDS_PAGE: commands_page(),
     }
     return {**found, **pages}

@@ -36,7 +36,7 @@ In shapes of members stand functions of its module and sizes: `P` ports, `m` mid
 SIZES = """## Sizes
 
 Which files of `fred_hw` go by a size of a link or of an endpoint, or by one that follows from them.
-[reference.md](reference.md#specification) says what it is.
+[YAML keys](yaml-keys.md#specification) says what it is.
 
 | size | files |
 | --- | --- |"""
@@ -99,7 +99,7 @@ def row(unit: type[Unit], drawn: dict[str, list[str]], homes: dict[str, list[str
     latency = entry(unit, "Latency").replace("``", "`")
     links = ", ".join(f"[{name}](#{name}-blocks)" for name in drawn.get(unit.__name__, []))
     home = ", ".join(homes.get(unit.__name__, []))
-    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {home} | {links} |"
+    return f"| [{unit.__name__}](../../{path}) | {summary} | {latency} | {home} | {links} |"
 
 
 def sizes() -> dict[str, list[str]]:
@@ -147,9 +147,9 @@ def catalogue(figures: dict[str, Blocks]) -> str:
         lines += ["| --- | --- | --- | --- | --- |", *rows, ""]
     lines += [SIZES]
     for name, found in sizes().items():
-        links = (f"[{one}](../fred_hw/{one})" for one in found)
+        links = (f"[{one}](../../fred_hw/{one})" for one in found)
         lines.append(f"| `{name}` | {', '.join(links)} |")
     lines += ["", FIGURES]
     for name, blocks in figures.items():
-        lines += [f"### {name}\n", f"![{blocks.title}](figures/{name}.svg)\n"]
+        lines += [f"### {name}\n", f"![{blocks.title}](../figures/{name}.svg)\n"]
     return "\n".join(lines)

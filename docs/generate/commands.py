@@ -8,7 +8,7 @@ from gen.companions.companion import COMPANIONS
 
 __all__ = ["COMMANDS_PAGE", "commands_page"]
 
-COMMANDS_PAGE = Path(__file__).parents[1] / "commands.md"
+COMMANDS_PAGE = Path(__file__).parents[1] / "how-to/commands.md"
 FOLDER, PRESET = "build/small-4", "small-4"
 
 

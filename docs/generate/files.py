@@ -16,9 +16,9 @@ HEAD = """# Files
 
 <!-- Written by: python -m docs.generate -->
 
-Every file of Python, C++ and Verilog, with its first sentence. [architecture.md](architecture.md)
-says what folders are for, and which may import which. Tests mirror them; here is only what is no
-test.
+Every Python, C++ and Verilog file with the first sentence of its docstring, tests excepted.
+[Architecture](../explanation/architecture.md) describes the folders and which may import which.
+Tests mirror the folders.
 """
 
 
@@ -52,7 +52,7 @@ def files() -> str:
         lines += [f"{says(about)}.\n"] if about.exists() and says(about) else []
         lines += ["| file | |", "| --- | --- |"]
         lines += [
-            f"| [{path.name}](../{path.relative_to(ROOT).as_posix()}) | {says(path)} |"
+            f"| [{path.name}](../../{path.relative_to(ROOT).as_posix()}) | {says(path)} |"
             for path in paths
         ]
         lines.append("")

@@ -47,9 +47,10 @@ HEAD = """# Names
 
 <!-- Written by: python -m docs.generate -->
 
-What can be asked for by name, and the file that holds it. [extending.md](extending.md) says how to
-add one: a file in the folder that its heading names. Every command takes `--json` and `--help` too.
-Broken units are what [benches](extending.md#a-broken-unit) must notice.
+Everything that a user can select by name, and the file that defines it.
+[How to add something](../how-to/extending.md) explains how to add a name: a file in the folder
+that the heading gives. Every command also takes `--json` and `--help`.
+Broken units are faults that [benches](../how-to/extend/test.md#a-fault-broken-unit) must detect.
 """
 
 PLAIN: dict[str, Registry[Any]] = {
@@ -75,7 +76,7 @@ def table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) ->
 def home(registry: Registry[Any], name: str) -> str:
     """Return a link to the file of an entry."""
     parts = registry.module(name).split(".")
-    return f"[{parts[-1]}.py](../{'/'.join(parts)}.py)"
+    return f"[{parts[-1]}.py](../../{'/'.join(parts)}.py)"
 
 
 def comment(path: Path) -> str:
@@ -87,7 +88,7 @@ def comment(path: Path) -> str:
 
 def link(path: Path) -> str:
     """Return a link to a file."""
-    return f"[{path.name}](../{path.resolve().relative_to(ROOT).as_posix()})"
+    return f"[{path.name}](../../{path.resolve().relative_to(ROOT).as_posix()})"
 
 
 def shipped(heading: str, paths: Iterable[Path]) -> list[str]:
@@ -101,7 +102,7 @@ def examples() -> tuple[tuple[str, str, str], ...]:
     """Return kind, first sentence and place of each YAML file to copy from, by kind."""
     return tuple(
         (
-            f"[{name}](reference.md#{name})",
+            f"[{name}](yaml-keys.md#{name})",
             comment(path).split(". ")[0].replace("`", ""),
             link(path),
         )
@@ -191,7 +192,7 @@ def faults() -> list[tuple[str, ...]]:
             " ".join((fault.disturb.__doc__ or "").split()).removesuffix("."),
             f"`{fault.unit.__name__}`",
             ", ".join(fault.noticed),
-            f"[{module}.py](../testbench/faults/{module}.py)",
+            f"[{module}.py](../../testbench/faults/{module}.py)",
         )
         for fault, module in every_fault().items()
     ]

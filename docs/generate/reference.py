@@ -198,6 +198,6 @@ def reference() -> str:
     lines = [HEAD]
     for name, kind in FILES.items():
         shown = [path for path in files(kind) if path.is_relative_to(EXAMPLES)]
-        links = ", ".join(f"[{path.name}](../examples/{path.name})" for path in shown)
+        links = ", ".join(f"[{path.name}](../../examples/{path.name})" for path in shown)
         lines += [f"## {name}\n", f"{kind.summary} For example {links}.\n", *tables(kind)]
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from perfmodel.studies.saturation import (
 
 __all__ = ["MESH_PAGE", "draw_saturation", "saturation_page"]
 
-MESH_PAGE = Path(__file__).parents[1] / "mesh.md"
+MESH_PAGE = Path(__file__).parents[1] / "explanation/mesh-measurements.md"
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Columns of the table of latencies."""
 
@@ -66,7 +66,7 @@ def _lines(record: SaturationRecord) -> list[Line]:
     """Return the lines, ours first."""
     ours = [
         Line(
-            f"ours, packets of {one.packet_flits}, {one.buffer_flits} flits of room",
+            f"fred-hw, packets of {one.packet_flits}, buffers of {one.buffer_flits} flits",
             _over_lowest(one),
             "#0072b2",
             OURS[one.packet_flits],
@@ -177,7 +177,7 @@ def _latencies(name: str, curve: Curve) -> list[str]:
 
 
 def _named_ours(one: MeasuredCurve) -> str:
-    return f"ours, packets of {one.packet_flits}"
+    return f"fred-hw, packets of {one.packet_flits}"
 
 
 def latency_table(record: SaturationRecord) -> list[str]:
@@ -205,7 +205,7 @@ def knee_table(record: SaturationRecord) -> list[str]:
         ]
         for one in (*UNIFORM_CURVES.values(), flat)
     ]
-    titles = ["router", "flits of a port", "lowest load", "twice", "three times", "passes"]
+    titles = ["router", "flits of a port", "lowest load", "twice", "three times", "accepted"]
     return _table(titles, rows)
 
 
@@ -240,7 +240,7 @@ def pattern_table(record: SaturationRecord) -> list[str]:
         rows.append([pattern, allowed, *cells])
     titles = ["", "X-Y allows"]
     for routing, beside in BESIDE.items():
-        titles += [f"`{routing}`, ours", "passes"]
+        titles += [f"`{routing}`, fred-hw", "accepted"]
         titles += [] if beside is None else [f"`{beside}`, BookSim 2"]
     return _table(titles, rows)
 
@@ -249,7 +249,7 @@ TABLES = {"latency": latency_table, "knee": knee_table, "pattern": pattern_table
 
 
 def saturation_page() -> str:
-    """Return the page of the mesh with its tables of the record."""
+    """Return the page of mesh measurements with its tables of the record."""
     text, record = MESH_PAGE.read_text(encoding="utf-8"), load_saturation()
     for name, table in TABLES.items():
         begin, end = f"<!-- {name}: make docs -->\n", "<!-- end -->\n"

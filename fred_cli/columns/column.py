@@ -1,4 +1,4 @@
-"""A column of a table, declared once for all places that the table goes to."""
+"""A column of a table, declared once for terminal, CSV, JSON and report."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

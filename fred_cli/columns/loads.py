@@ -1,4 +1,4 @@
-"""Columns of the loads of links, which the report's maps show."""
+"""Columns of link loads, which the report's maps show."""
 
 from operator import itemgetter
 

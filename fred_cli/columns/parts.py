@@ -1,4 +1,4 @@
-"""Parts of an iteration in tables and charts: compute, and what exposed time is waited for."""
+"""Parts of an iteration in tables and charts: compute, and causes of exposed time."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

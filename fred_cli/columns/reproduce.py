@@ -1,4 +1,4 @@
-"""Columns of `fred reproduce`: a row is a published figure beside ours."""
+"""Columns of `fred reproduce`: a row compares a published figure with our result."""
 
 from collections.abc import Iterable
 from operator import attrgetter

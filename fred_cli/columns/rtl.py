@@ -1,4 +1,4 @@
-"""Columns of `fred reproduce --rtl`: a row is a phase in RTL beside the model."""
+"""Columns of `fred reproduce --rtl`: a row compares a phase in RTL with the model."""
 
 from operator import attrgetter
 

@@ -226,7 +226,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     if as_json:
         say_json({"file": str(output), "groups": found.groups})
         return
-    print(f"  {output}: {len(found.groups):,} groups, beside that of all ranks")
+    print(f"  {output}: {len(found.groups):,} groups, besides the group of all ranks")
 
 
 @command.command("convert")

@@ -38,7 +38,7 @@ _MEASURERS = {
 """Levels that are measured: module and class of the measurement."""
 
 _PHASES = ("wafer", "mesh")
-"""Levels of which phases of strategies are measured."""
+"""Levels that measure phases of strategies."""
 
 
 @click.command("characterize")
@@ -49,9 +49,8 @@ _PHASES = ("wafer", "mesh")
     type=NameChoice(lambda _context: _MEASURERS),
     default="switch",
     show_default=True,
-    help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
-    "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
-    "which the model is held against.",
+    help="Measure a switch, a collective endpoint, the routers of a mesh file, or the phases of "
+    "strategies on a wafer or mesh, with which the model is compared.",
 )
 @simulator_option
 @seed_option
@@ -60,25 +59,25 @@ _PHASES = ("wafer", "mesh")
     "--strategy",
     "strategies",
     multiple=True,
-    help="Of a wafer or mesh: its phases; repeat for more.",
+    help="For a wafer or mesh: strategy whose phases are measured. Repeat for more.",
 )
 @click.option(
     "--flits",
     "flits",
     multiple=True,
     type=int,
-    help="Of a wafer or mesh: what an NPU sends; repeat.",
+    help="For a wafer or mesh: flits that an NPU sends. Repeat for more.",
 )
 @click.option(
     "--collectives",
     type=collectives_name,
-    help="Of a wafer: by switches, or by rings of endpoints; both by default.",
+    help="For a wafer: collectives by switches, or by rings of endpoints; by default both.",
 )
 @click.option(
     "--phase",
     "phases",
     multiple=True,
-    help="Of a wafer: only this phase, such as load_0; repeat for more.",
+    help="For a wafer: only this phase, such as load_0. Repeat for more.",
 )
 @liberty_option()
 @effort_option
@@ -240,7 +239,7 @@ def _print_endpoint(record: dict[str, Any]) -> None:
     print(
         f"{record['name']}: an endpoint sends {found['start_cycles']} cycles after COMMAND, of a "
         f"ring {found['ring_start_cycles']}, and is done {found['finish_cycles']} after the last "
-        f"flit; a step of a ring takes {found['step_cycles']} beside its message"
+        f"flit; a step of a ring takes {found['step_cycles']} in addition to its message"
     )
     print(
         f"{found['flits_per_cycle']:.4f} flits per cycle, in a ring "

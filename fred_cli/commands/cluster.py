@@ -22,11 +22,13 @@ __all__ = ["command"]
 @click.option(
     "--workload",
     type=NameOrFile(names_in("perfmodel.cluster.model", "transformer_names")),
-    help="A transformer: one that is shipped, or a file.",
+    help="A transformer: a built-in workload, or a file.",
 )
-@click.option("--batch", type=int, help="Samples in an iteration; those of the file by default.")
+@click.option("--batch", type=int, help="Samples per iteration; by default those of the file.")
 @click.option(
-    "--published", is_flag=True, help="Measured memory and iterations beside ours; takes no file."
+    "--published",
+    is_flag=True,
+    help="Compare measured memory and iterations with computed ones; takes no file.",
 )
 @click.option(
     "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of time and memory."

@@ -162,7 +162,7 @@ def command(
 
 
 def _hardware(csv_file: Path | None, as_json: bool) -> None:
-    """Print FRED beside the mesh as hardware."""
+    """Print FRED and the mesh as hardware."""
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
@@ -173,7 +173,7 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     if as_json:
         say_json({"rows": [HARDWARE.json(row, row) for row in rows]})
         return
-    HARDWARE.print("FRED beside the mesh, twenty NPUs each", rows)
+    HARDWARE.print("FRED and the mesh, twenty NPUs each", rows)
 
 
 def _algorithms(

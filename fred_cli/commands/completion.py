@@ -17,7 +17,7 @@ VARIABLE = "_FRED_COMPLETE"
 @as_json_option
 @click.pass_context
 def command(context: click.Context, shell: str, as_json: bool) -> None:
-    """Print what has a shell complete commands, options and names, for its start-up file."""
+    """Print a shell-completion script for commands, options and names."""
     kind = get_completion_class(shell)
     assert kind is not None
     root = context.find_root()

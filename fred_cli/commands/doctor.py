@@ -11,7 +11,7 @@ __all__ = ["command"]
 @click.command("doctor")
 @as_json_option
 def command(as_json: bool) -> None:
-    """Say what is installed, in which version, and what each missing part would enable."""
+    """List installed parts with versions, and what each missing part would enable."""
     from fred_cli.installation import parts
 
     found = parts()

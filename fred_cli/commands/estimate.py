@@ -33,7 +33,7 @@ __all__ = ["command"]
 @optional_topology_option
 @optional_workload_option
 @click.option(
-    "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
+    "--strategy", help="Strategy, like MP2-DP5-PP2 or TP2-DP5-PP2; by default that of the workload."
 )
 @request_option("compute")
 @request_option("placement")
@@ -43,15 +43,17 @@ __all__ = ["command"]
 @mode_option
 @schedule_option
 @click.option(
-    "--overlap/--no-overlap", default=None, help="Reduce gradients while others are computed."
+    "--overlap/--no-overlap",
+    default=None,
+    help="Reduce gradients layer by layer during the backward pass.",
 )
-@click.option("--microbatches", type=int, help="Pieces of a replica's samples.")
+@click.option("--microbatches", type=int, help="Microbatches of a replica.")
 @click.option("--samples", type=int, help="Samples per replica and iteration.")
 @click.option(
     "--repeats/--no-repeats",
     default=True,
-    help="Leave out microbatches, and iterations in traces, that are sure to take as long as those "
-    "before; not with --timeline, which has all.  [default: repeats]",
+    help="Compute repeating microbatches, and repeating iterations of traces, once; --timeline "
+    "always has all.  [default: repeats]",
 )
 @click.option(
     "--timeline",
@@ -63,14 +65,14 @@ __all__ = ["command"]
     "--rtl",
     type=InputPath(),
     metavar="FABRIC.yaml",
-    help="Co-simulate the iteration on a plane of this wafer, or on this mesh, too, and put both "
-    "beside each other (docs/wafer.md).",
+    help="Also run the iteration in RTL, on a plane of this wafer or on this mesh, and compare "
+    "(docs/how-to/train-in-rtl.md).",
 )
 @click.option(
     "--record",
     type=OutputPath(),
     metavar="FILE.json",
-    help="With --rtl: write what hardware did, as `fred report` draws it.",
+    help="With --rtl: write the iteration in RTL as a record, for `fred report`.",
 )
 @trace_options
 @as_json_option
@@ -78,8 +80,8 @@ __all__ = ["command"]
 def command(context: click.Context, workload: Any, as_json: bool, **given: Any) -> None:
     """Estimate one training iteration: where its time goes.
 
-    With --network it is Chakra traces PREFIX.RANK.et, a prefix of which is the workload, on a
-    network as ASTRA-sim describes it or on a topology of ours.
+    With --network the workload is the prefix of Chakra traces PREFIX.RANK.et, which run on a
+    network file of ASTRA-sim or on a built-in topology.
     """
     if check_loggops(context):
         estimate_schedule(workload, given["loggops"], given["control"], as_json)
@@ -111,7 +113,7 @@ def _estimate(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Estimate an iteration on one of our topologies."""
+    """Estimate an iteration on a topology."""
     from fred_cli.iteration_record import check_record, write_record
     from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
     from perfmodel.training.estimate import simulate, summarize

@@ -48,7 +48,7 @@ def _files() -> str:
 def command(
     spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
 ) -> None:
-    """Write the Verilog of SPEC, a YAML file or a preset, and the files beside it."""
+    """Write the Verilog of SPEC, a YAML file or a preset, and its companion files."""
     from gen.design import file_names, generate
     from gen.level import LEVELS
     from gen.write import check_file, write_files

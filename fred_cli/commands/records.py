@@ -60,7 +60,7 @@ def list_records(as_json: bool) -> None:
 @names_argument
 @as_json_option
 def check_records(names: tuple[str, ...], as_json: bool) -> None:
-    """Say which records are stale and why; all of them without NAME. Exit status 1 if one is.
+    """Report which records are stale and why, all of them without NAME. Exit status 1 if one is.
 
     A record is stale if its design or its inputs have changed. Designs are generated and hashed
     only where the sources that generate have changed since the last time.

@@ -54,17 +54,19 @@ __all__ = ["command"]
 )
 @click.option(
     "--strategy",
-    help="Own strategy, like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default.",
+    help="Your strategy, like MP2-DP5-PP2 or TP2-DP5-PP2; by default that of the workload.",
 )
 @click.option(
     "--compute",
     metavar="MODEL",
     type=option_value("compute"),
-    help="As for fred estimate; calibrated where it is known.",
+    help="As for `fred estimate`; by default calibrated where that is known.",
 )
 @equal_terms_options
 @click.option(
-    "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."
+    "--least-npus",
+    type=int,
+    help="Least number of NPUs that a strategy uses; see docs/how-to/report.md.",
 )
 @click.option(
     "--spec",

@@ -61,13 +61,13 @@ def _sections() -> str:
     multiple=True,
     type=InputPath(),
     metavar="FILE",
-    help="With --rtl: compare this record of a wafer or mesh, too, as `fred characterize` writes "
-    "it; repeat for more.",
+    help="With --rtl: also compare this record of a wafer or mesh, written by `fred characterize`. "
+    "Repeat for more.",
 )
 @click.option(
     "--readings",
     is_flag=True,
-    help="List every figure by every reading of the paper, too.",
+    help="Also list every figure by every reading of the paper.",
 )
 @request_option("compute", "calibrated")
 @request_option("algorithm")
@@ -86,7 +86,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Put every published figure beside ours, and say how far the protocol moved it."""
+    """Compare every published figure with our result, with and without the protocol's cost."""
     from perfmodel.studies.reproduce import count, identified, reproduce_both
     from perfmodel.studies.reproduce import reproduce as run
     from perfmodel.studies.section import SECTIONS, Setting
@@ -139,7 +139,7 @@ def _say_counts(rows: Sequence[Any], counts: Any) -> None:
         f"{robust} of them by every reading of the paper"
     )
     if rest:
-        print(f"beside them, and no evidence: {rest}")
+        print(f"not counted as evidence: {rest}")
 
 
 def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:

@@ -43,18 +43,18 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 @click.option(
     "--effort", type=int, hidden=True, deprecated="use --max-conflicts", help="Old spelling."
 )
-@click.option("--generation", type=int, help="Of the entries, 0 to 7; 0 by default.")
+@click.option("--generation", type=int, help="Generation of the entries, 0 to 7; by default 0.")
 @click.option(
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )
 @click.option(
     "--algorithm",
     type=NameChoice(names_in("fred_hw.mesh.collectives", "algorithm_names"), _RENAMED),
-    help="Of a mesh: how rings go; by default auto, the last of these that a group fits.",
+    help="For a mesh: algorithm of collectives; by default auto, the last that fits a group.",
 )
 @click.option(
     "--size",
-    help="Of a wafer or a mesh: what an NPU sends in a phase, and plane; 64KiB by default.",
+    help="For a wafer or mesh: bytes that an NPU sends in a phase and plane; by default 64KiB.",
 )
 @click.option(
     "--collectives",

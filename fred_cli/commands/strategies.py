@@ -37,7 +37,7 @@ __all__ = ["command"]
     "topologies",
     multiple=True,
     type=topology_name,
-    help="Repeat; mesh:5x4 and fred-d by default.",
+    help="Topology; by default mesh:5x4 and fred-d. Repeat for more.",
 )
 @request_options
 @protocol_option
@@ -46,12 +46,20 @@ __all__ = ["command"]
 @memory_option
 @mode_option
 @click.option(
-    "--samples", type=int, help="Per replica and iteration; those of the workload by default."
+    "--samples",
+    type=int,
+    help="Samples per replica and iteration; by default those of the workload.",
 )
-@click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
-@click.option("--cp", multiple=True, type=int, help="Context parallelism too; repeat; 1 without.")
-@click.option("--ep", multiple=True, type=int, help="Expert groups too; repeat; 1 without.")
-@click.option("--sp", is_flag=True, help="Sequence parallelism too, where MP is 2 or more.")
+@click.option(
+    "--least-npus", type=int, help="Least number of NPUs in use; by default 90 % of the wafer."
+)
+@click.option(
+    "--cp", multiple=True, type=int, help="Context parallelism to try; 1 is none. Repeat for more."
+)
+@click.option(
+    "--ep", multiple=True, type=int, help="Expert parallelism to try; 1 is none. Repeat for more."
+)
+@click.option("--sp", is_flag=True, help="Also try sequence parallelism, where MP is 2 or more.")
 @click.option(
     "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of all strategies."
 )

@@ -1,4 +1,4 @@
-"""Charts of RTL beside the model: iterations on one time axis, and phases against their size."""
+"""Charts of RTL and model: iterations on one time axis, and phases against size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ _LEAST_RATIO = 1.9
 
 
 def _apart(sizes: Sequence[int]) -> list[int]:
-    """Return the sizes that an axis names: the largest, and smaller ones far enough apart."""
+    """Return the sizes that an axis labels: the largest, and smaller ones far enough apart."""
     found: list[int] = []
     for one in reversed(sizes):
         if not found or found[-1] >= _LEAST_RATIO * one:

@@ -1,4 +1,4 @@
-"""Text and data in HTML and SVG: the one place where they are escaped."""
+"""Text and data in HTML and SVG: the only place that escapes them."""
 
 import html
 import json

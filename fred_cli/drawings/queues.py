@@ -1,4 +1,4 @@
-"""Which chunk is in which dimension when, as an SVG: a panel for each order of the dimensions."""
+"""Chunks in dimensions over time, as an SVG: a panel per order of dimensions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

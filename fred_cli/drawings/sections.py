@@ -1,4 +1,4 @@
-"""Charts of sections of `fred reproduce` that have one."""
+"""Charts of sections of `fred reproduce`."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""An iteration as intervals of lanes, a lane for each kind of task of each stage."""
+"""An iteration as intervals in lanes, one lane per kind of task and stage."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Waves of an interconnect as an SVG: what stands on each port in each cycle."""
+"""Waves of an interconnect as an SVG: the content of each port in each cycle."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""The records that come with the package: what each measures, and whether it is of today."""
+"""Records that come with the package: what each measures, and whether it is current."""

@@ -1,4 +1,4 @@
-"""Measurement of a training iteration on hardware, for a record that comes with the package."""
+"""Measurement of a training iteration in RTL, for a shipped record."""
 
 import shlex
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""All records that come with the package; a new one is a new entry here."""
+"""Registry of all shipped records; a new record is a new entry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

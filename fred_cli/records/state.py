@@ -1,4 +1,4 @@
-"""Whether records are of the design and the inputs of today, and measuring one again."""
+"""Check whether records match today's design and inputs, and measuring one again."""
 
 from dataclasses import dataclass
 from pathlib import Path

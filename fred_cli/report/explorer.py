@@ -1,4 +1,4 @@
-"""All strategies of workloads as rows that the page sorts, filters and draws."""
+"""Strategies of workloads as rows that the page sorts, filters and draws."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

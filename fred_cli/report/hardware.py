@@ -1,4 +1,4 @@
-"""What a report says of RTL beside the model: whole iterations, and phases alone."""
+"""Report sections that compare RTL and model: whole iterations and single phases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

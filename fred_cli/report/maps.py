@@ -1,4 +1,4 @@
-"""Maps of where phases of communication load the links of a wafer."""
+"""Maps of the load of links in phases of communication."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a report says of the co-simulation: read from a file, or simulated."""
+"""Report section of the co-simulation: read from a file, or simulated."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What a report shows of one all-reduce in the interconnect: its waves, and its flits by stage."""
+"""Report section of one all-reduce in the interconnect: waves, and flits by stage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def columns(spec: SwitchSpec) -> list[int]:
     """Return the cycle in which a flit is first in each stage, and then on the outputs.
 
     A micro-switch that can reduce takes the registers of the adder and of the crossing, one that
-    only distributes those of the crossing (docs/architecture.md).
+    only distributes those of the crossing (docs/explanation/architecture.md).
     """
     halvings, ports = 0, spec.ports
     while ports > 2:

@@ -1,4 +1,4 @@
-"""What a report is about: a workload and a strategy on some fabrics, simulated once."""
+"""Subject of a report: a workload and a strategy on some fabrics, simulated once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

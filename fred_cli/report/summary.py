@@ -1,4 +1,4 @@
-"""The answer first: which fabric wins, by how much, and what was assumed."""
+"""Report summary: which fabric wins, by how much, under which assumptions."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a report says of wafers: everything simulated once, with its charts and tables."""
+"""Report sections of wafers: everything simulated once, with charts and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Wafer:
         return [(title, rows, count(rows)) for title, rows in found.items()]
 
     def swept(self, name: str) -> list[MovedRow]:
-        """Return what was published of a sweep, beside ours."""
+        """Return the published figures of a sweep with our results."""
         return [row for row in self.reproduced if row.id.startswith(f"sweep/{name}/")]
 
     def tables(self) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Kinds of files that users write, one module each; a new one is a new file here."""
+"""Kinds of input files, one module each; a new kind is a new file here."""

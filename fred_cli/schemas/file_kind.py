@@ -1,4 +1,4 @@
-"""What a kind of files says of itself, and the registry of all of them."""
+"""The interface of a kind of input file, and the registry of all kinds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Collectives at an NPU, as in ACE (arXiv 2007.00156): slots, state machines, reduce lanes."""
+"""The collective endpoint, as in ACE (arXiv 2007.00156): slots, state machines, reduce lanes."""

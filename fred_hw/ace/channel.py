@@ -1,4 +1,4 @@
-"""The collectives of a circuit, one after the other: state machines, their turns, their slots."""
+"""Collectives of a virtual channel, one after the other: state machines and slots."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
@@ -203,7 +203,7 @@ class AceChannel(Unit):
         changes: Value,
         taken: Value,
     ) -> None:
-        """Accept flits that a descriptor wants, as far as they cannot hold up the link for good.
+        """Accept flits that a descriptor wants, as far as they cannot block the link forever.
 
         Wanted are the flits of the descriptor, and of the next one if its flow is the same. A
         source may be ahead by descriptors between which this end has other flows; their flits are

@@ -1,4 +1,4 @@
-"""Registers of an endpoint: descriptors, what became of them, errors and counters."""
+"""Registers of an endpoint: descriptors, status, errors and counters."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ __all__ = ["AceControl"]
 
 
 class AceControl(Unit):
-    """Put the engine behind registers; docs/endpoint.md says what they do.
+    """Put the engine behind registers; docs/reference/endpoint.md says what they do.
 
     Parameters
     ----------

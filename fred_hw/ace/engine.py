@@ -1,4 +1,4 @@
-"""The collective engine: everything of an endpoint but the link."""
+"""The collective engine: everything of an endpoint except the link."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -36,7 +36,7 @@ class AceEngine(Unit):
     Members
     -------
     s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/endpoint.md.
+        AXI4-Lite slave of the registers in docs/reference/endpoint.md.
     irq : Out(1)
         High while an error is set, or a descriptor done, that is enabled to interrupt.
     memory : Out(memory_signature(spec))

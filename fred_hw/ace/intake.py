@@ -1,4 +1,4 @@
-"""What is received: reduced with a slot, kept in it, written to memory."""
+"""Received flits: reduced with a slot, stored in it, or written to memory."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream

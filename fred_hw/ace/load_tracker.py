@@ -1,4 +1,4 @@
-"""The order in which a chunk of a collective takes the dimensions of a network (Themis)."""
+"""Order of dimensions of a chunk, by load (Themis)."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Chunks from memory into slots, part by part."""
+"""Loading of chunks from memory into slots, part by part."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream

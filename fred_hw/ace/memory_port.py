@@ -1,4 +1,4 @@
-"""The port to the memory of the NPU."""
+"""Port to the NPU's memory."""
 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out

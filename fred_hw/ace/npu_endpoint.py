@@ -1,4 +1,4 @@
-"""The NPU's end of a link as a product: the link, and the collective engine behind it."""
+"""The collective endpoint: the link endpoint and the collective engine."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -27,7 +27,7 @@ END_CYCLES = 4
 
 
 class NpuEndpoint(Unit):
-    """Do an NPU's part of collectives: docs/endpoint.md says how to wire and drive it.
+    """Do an NPU's part of collectives: docs/reference/endpoint.md says how to wire and drive it.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class NpuEndpoint(Unit):
     Members
     -------
     s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
-        the header says too, is not looked at.
+        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high, and
+        ``tlast``, which the header says too, is not looked at.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     m_axis_read_tvalid, read_tready, read_tdata : Out(1), In(1), Out(40)
@@ -58,7 +58,7 @@ class NpuEndpoint(Unit):
     m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
         The flits, and their addresses [bytes].
     s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/endpoint.md.
+        AXI4-Lite slave of the registers in docs/reference/endpoint.md.
     incarnation : In(8)
         See ``LinkSession``.
     irq : Out(1)

@@ -1,4 +1,4 @@
-"""Descriptors of collectives: what software writes so that an endpoint does its part.
+"""Descriptors of collectives: register writes that start an endpoint's part.
 
 A collective is one descriptor or a few of them, one behind the other on a circuit. In a network
 that adds (FRED-B and D, arXiv 2406.19580) a phase's flows do the work and an endpoint only sends

@@ -1,4 +1,4 @@
-"""What is sent: from slots to the circuits of the link."""
+"""Sent flits: from slots to the virtual channels of the link."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out

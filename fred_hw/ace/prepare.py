@@ -1,4 +1,4 @@
-"""Descriptors judged and prepared before they are queued."""
+"""Checking and preparing descriptors before they are queued."""
 
 from typing import NamedTuple
 
@@ -176,7 +176,7 @@ class AcePrepare(Unit):
     def _unset(self, m: Module, asked: _Asked) -> tuple[Signal, Signal]:
         """Return, a cycle later, whether a flow out, and one in, stays that was never set.
 
-        Only where it is used: what is sent in no flow would be sent again for good.
+        Only where it is used: what is sent in no flow would be sent again forever.
         """
         rest, is_exchange = asked.rest, asked.operation == OPERATIONS.index("exchange")
         sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))

@@ -1,4 +1,4 @@
-"""Reads of all circuits on the one port to memory."""
+"""Memory reads of all virtual channels on one port."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream

@@ -1,4 +1,4 @@
-"""Slots in which chunks stay while they are worked on."""
+"""Scratchpad: slots that hold chunks while they are processed."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""What software writes to an endpoint's registers: to begin, and to queue a descriptor."""
+"""Register writes of software: initialization and queued descriptors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

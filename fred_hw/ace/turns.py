@@ -1,4 +1,4 @@
-"""Turns of the state machines, in the order that all ends of a ring have, and their messages."""
+"""Order in which state machines send, equal at all members of a ring."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data

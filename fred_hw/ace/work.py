@@ -1,4 +1,4 @@
-"""What units of the engine say to each other: prepared work, messages, words on their way."""
+"""Interfaces between units of the engine: prepared work, messages, words."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

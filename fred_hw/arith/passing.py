@@ -1,4 +1,4 @@
-"""Registers of a lane, in which operands wait that are not reduced."""
+"""Registers of a lane for operands that are not reduced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace

@@ -1,1 +1,1 @@
-"""From flows and collectives to micro-switch configurations; pure Python."""
+"""Compiler: from flows and collectives to micro-switch configurations, in pure Python."""

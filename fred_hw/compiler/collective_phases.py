@@ -1,4 +1,4 @@
-"""Phases of a strategy as endpoints do them: a whole collective where switches take many steps."""
+"""Phases of a strategy for endpoints, which execute whole collectives."""
 
 from .flows import Flow
 from .placement import Groups, Strategy, cp_groups, ep_groups, mp_groups, phases

@@ -1,4 +1,4 @@
-"""Exact routing and smallest conflicts, by satisfiability (SAT) across all levels at once."""
+"""Exact routing and smallest conflicts, by satisfiability (SAT) across all levels."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations

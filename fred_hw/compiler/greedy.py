@@ -1,4 +1,4 @@
-"""Quick searches for paths: flow by flow, and level by level. Neither proves a conflict."""
+"""Greedy searches for paths, flow by flow and level by level; neither proves a conflict."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

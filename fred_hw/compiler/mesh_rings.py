@@ -1,4 +1,4 @@
-"""In which order a logical ring visits NPUs of a mesh, so that it goes from neighbour to neighbour.
+"""Order of NPUs in a logical ring on a mesh, from neighbour to neighbour.
 
 Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring that only
 goes between those puts one message on a link and nothing on its other direction, which leaves room

@@ -1,4 +1,4 @@
-"""Routing of flows on FRED_m(P): which middle subswitch each takes at every level.
+"""Routing of flows on FRED_m(P): the middle subswitch of each flow at every level.
 
 FRED, arXiv 2406.19580, on routing (our section 5), as a search across all levels at once: a flow
 takes one of m subswitches at each of K levels, so its path is a leaf of an m-ary tree, and two

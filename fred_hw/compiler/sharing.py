@@ -1,4 +1,4 @@
-"""Which flows meet at micro-switches, and at which level of the recursion first.
+"""Flows that share micro-switches, and the first level at which they do.
 
 At level l, counted from 1, port p is on micro-switch p >> l of the subswitch that its flow is in,
 and the port of a (de)multiplexer has that number to itself. So a pair of flows has one first level

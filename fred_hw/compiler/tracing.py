@@ -1,4 +1,4 @@
-"""Which inputs a configuration brings to each output."""
+"""Inputs that a configuration brings to each output."""
 
 from collections.abc import Iterable, Sequence
 

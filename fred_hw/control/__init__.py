@@ -1,1 +1,1 @@
-"""Control of a switch: its registers, and the AXI4-Lite slave that they stand behind."""
+"""Control of a switch: registers behind an AXI4-Lite slave."""

@@ -1,4 +1,4 @@
-"""Software access to the registers of a switch, by name, over whatever carries reads and writes."""
+"""Software access to the registers of a switch by name, over any bus."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -213,13 +213,13 @@ class AsyncAccess:
         return found - 1 if found else None
 
     async def queued(self, number: int) -> bool:
-        """Return whether a packet of a phase is in a queue; docs/driver.md says what for."""
+        """Return whether a packet of a phase is in a queue; docs/how-to/driver.md says what for."""
         self._check_phase(number)
         word = await self.read("QUEUED", number // WORD_BITS)
         return bool(word >> number % WORD_BITS & 1)
 
     async def unicasts(self, port: int) -> bool:
-        """Return whether a unicast is in a queue of an input port; docs/driver.md says what for."""
+        """Return whether a queue of an input port holds a unicast; see docs/how-to/driver.md."""
         ports = self.registers.register("SHAPE").field("ports").value
         check_int("port", port, minimum=0, maximum=ports - 1)
         word = await self.read("UNICASTS", port // WORD_BITS)

@@ -1,4 +1,4 @@
-"""Registers that switches and endpoints have alike."""
+"""Registers that switches and endpoints share."""
 
 from collections.abc import Mapping
 

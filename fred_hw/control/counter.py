@@ -1,4 +1,4 @@
-"""Counter of events that stays at its largest value."""
+"""Saturating event counter."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

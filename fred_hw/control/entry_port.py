@@ -1,4 +1,4 @@
-"""Entries of the configuration memory as hardware has them, and the wires that write them."""
+"""Layout of configuration memory entries, and the wires that write them."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""Signals of what a switch counts and reports, one for each name in ``switch_map``."""
+"""Signals that a switch counts and reports, one per name in ``switch_map``."""
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out

@@ -1,4 +1,4 @@
-"""Entries of the configuration memory: what the switch does in a phase."""
+"""Entries of the configuration memory."""
 
 from collections.abc import Iterable, Sequence
 

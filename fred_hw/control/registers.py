@@ -1,4 +1,4 @@
-"""Description of registers, from which hardware, documents and software access are made."""
+"""Description of registers, from which hardware, pages and software access derive."""
 
 import re
 from collections.abc import Iterator

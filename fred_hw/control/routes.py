@@ -1,4 +1,4 @@
-"""Routes of unicasts: by what port a switch hands them on, by address."""
+"""Unicast routes: the output port of each address."""
 
 from amaranth.lib import data
 

@@ -78,9 +78,9 @@ PORT_COUNTERS = {
 }
 """Performance counters of each port."""
 
-# Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch; the
-# sixth counter and those after it stand behind the largest ENTRY. docs/extending.md says which
-# others are free.
+# Registers of ports begin at fixed addresses with space for the 64 ports of the largest switch. The
+# sixth counter and later ones follow the largest ENTRY. docs/how-to/extend/register.md lists the
+# free addresses.
 _PORT_COUNTERS_AT = (*range(0x100, 0x600, 0x100), *range(0xA000, 0xC000, 0x100))
 _ROUTES_AT, _ENTRY_AT = 0x600, 0x800
 

@@ -23,7 +23,7 @@ __all__ = ["ControlUnit"]
 class ControlUnit(Unit):
     """Put the configuration memory, the errors and the counters of a switch behind registers.
 
-    The registers are those of ``switch_map``; docs/registers.md lists them.
+    The registers are those of ``switch_map``; docs/reference/registers.md lists them.
 
     Parameters
     ----------

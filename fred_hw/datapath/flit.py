@@ -1,4 +1,4 @@
-"""The wires that carry flits through the rigid pipeline, and the registers on them."""
+"""Flit wires of the rigid pipeline, and their registers."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring

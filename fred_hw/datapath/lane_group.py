@@ -1,4 +1,4 @@
-"""A few lanes of a reducer, and what tells them whether to reduce."""
+"""A group of lanes of a reducer, with the registers of its select signals."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,1 +1,1 @@
-"""A neighbour's end of a link, to stand beside an NPU."""
+"""The link endpoint: connects an NPU, or another neighbour, to a link."""

@@ -1,4 +1,4 @@
-"""A neighbour's end of a link, with a flow out and a flow in on each data circuit."""
+"""The link endpoint, with one outgoing and one incoming flow per virtual channel."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
@@ -24,7 +24,7 @@ __all__ = ["Endpoint"]
 
 
 class Endpoint(Unit):
-    """Speak docs/protocol.md with a switch, or with another endpoint, on behalf of an NPU.
+    """Connect an NPU to a link with a switch or another endpoint (docs/reference/protocol.md).
 
     Each data circuit carries one flow out and one flow in; flows may change, and go on with
     the numbers that they had come to. No two circuits may have the same flow in the same direction;
@@ -38,8 +38,8 @@ class Endpoint(Unit):
     Members
     -------
     s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
-        the header says too, is not looked at.
+        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high, and
+        ``tlast``, which the header says too, is not looked at.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     incarnation : In(8)

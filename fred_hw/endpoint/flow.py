@@ -1,4 +1,4 @@
-"""What tells flows apart at an end of a link."""
+"""Identification of flows at an endpoint."""
 
 from amaranth.hdl import Value
 from amaranth.lib import data
@@ -35,5 +35,5 @@ def way_layout() -> data.StructLayout:
 
 
 def same_flow(spec: SwitchSpec, flow: data.View, phase: Value, peer: Value) -> Value:
-    """Return whether a phase and peer name a flow, of whatever generation; see docs/protocol.md."""
+    """Return whether a phase and peer name a flow, whatever the generation."""
     return (phase == flow.phase) & ((phase != spec.protocol.online) | (peer == flow.peer))

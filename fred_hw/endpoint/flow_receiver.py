@@ -35,7 +35,7 @@ class _Judged(NamedTuple):
 
 
 class FlowReceiver(Unit):
-    """Receive the packets of a flow; see docs/protocol.md.
+    """Receive the packets of a flow; see docs/reference/protocol.md.
 
     Flits are handed on as they come, and each is accepted or dropped by itself. When a packet is
     sent again, the flits of it that were accepted before are dropped. Packets that are sent again

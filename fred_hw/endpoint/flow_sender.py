@@ -1,4 +1,4 @@
-"""Source of a flow: a window of packets, sent again from where a destination lost them."""
+"""Source of a flow: a window of packets, retransmitted from the first lost one."""
 
 from typing import NamedTuple
 
@@ -57,8 +57,8 @@ class _Kept(NamedTuple):
 class FlowSender(Unit):
     """Send the packets of a flow, and again from where a nack says, or from the oldest.
 
-    Packets are kept until they are acknowledged, see docs/protocol.md. One that has begun is sent
-    to its end.
+    Packets are kept until they are acknowledged (docs/reference/protocol.md). A packet that has
+    begun is sent to its end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Numbers of flows that follow each other on a virtual channel."""
+"""Sequence numbers of successive flows on a virtual channel."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data

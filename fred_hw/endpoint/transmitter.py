@@ -1,4 +1,4 @@
-"""Circuits that share a link: packet after packet, that of the most urgent one first."""
+"""Arbitration of virtual channels on a link: packet by packet, most urgent first."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring

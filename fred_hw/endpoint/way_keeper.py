@@ -1,4 +1,4 @@
-"""The way of a flow: it is chosen anew only when no packet of the flow can be under way."""
+"""Route of a flow: it changes only when no packet of the flow can be in flight."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

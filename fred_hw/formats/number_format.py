@@ -1,4 +1,4 @@
-"""What a number format says of itself, and the registry of all of them."""
+"""Number formats of floats and integers, and the registry of all formats."""
 
 from dataclasses import dataclass
 

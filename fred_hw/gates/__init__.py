@@ -1,1 +1,1 @@
-"""Parts that hardware units are made of."""
+"""Building blocks of hardware units."""

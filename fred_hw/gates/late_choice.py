@@ -1,4 +1,4 @@
-"""Choice between two values by what comes late in its cycle."""
+"""Selection between two values by a signal that arrives late in the cycle."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""A multiplexer that is controlled by a bit for each of its values."""
+"""One-hot multiplexer."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""A word of a stream in a register, so that what is behind it sees no gates before it."""
+"""Pipeline register of a stream, so that no gates precede its output."""
 
 from amaranth.hdl import Module, ShapeLike, Signal, Value
 from amaranth.lib import stream

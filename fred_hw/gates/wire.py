@@ -1,4 +1,4 @@
-"""Values that are made once and used often."""
+"""Named intermediate values."""
 
 from amaranth.hdl import Module, Signal, Value
 

@@ -1,1 +1,1 @@
-"""Links that recover: headers, CRC, Go-Back-N, credits."""
+"""Link layer: headers, CRC, go-back-N retransmission, credits."""

@@ -1,4 +1,4 @@
-"""Flits that came from a link, on their way to the queue of their circuit."""
+"""Flits received from a link, on their way to the queue of their virtual channel."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

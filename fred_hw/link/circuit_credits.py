@@ -1,4 +1,4 @@
-"""Credits of a circuit at its sender."""
+"""Credits of a virtual channel at its sender."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

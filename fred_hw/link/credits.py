@@ -1,4 +1,4 @@
-"""Credits: from what comes in on a link to what goes out on it."""
+"""Credit signals from the receiver to the sender of a link."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""How crowded the ways out of a router are, as it tells its neighbours."""
+"""Load of a router's outputs, as reported to its neighbours."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""What is known of a packet: its descriptor."""
+"""Packet descriptors."""
 
 from amaranth.lib import data
 

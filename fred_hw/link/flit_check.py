@@ -1,4 +1,4 @@
-"""Check of flits as they come from a link."""
+"""Check of received flits."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data

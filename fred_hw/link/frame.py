@@ -1,4 +1,4 @@
-"""Flits of packets on their way to a link, with what their headers will say."""
+"""Flits of packets on their way to a link, with their future header fields."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

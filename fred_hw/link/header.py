@@ -11,7 +11,7 @@ __all__ = ["header_layout", "name_flow"]
 
 
 def header_layout() -> data.Layout:
-    """Return the header of a flit as bits; see ``HEADER_FIELDS`` and docs/protocol.md."""
+    """Return the header of a flit as bits; see ``HEADER_FIELDS`` and docs/reference/protocol.md."""
     fields = {name: data.Field(bits, low) for name, (low, bits) in HEADER_FIELDS.items()}
     # Bits that fields share in parts get a name too: without one, Verilog knows them as part of a
     # whole port only, and a CRC of that port which is in the port looks like a loop.

@@ -19,7 +19,7 @@ class Message(wiring.PureInterface):
 
 
 def message_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return an ack, nack or ask as bits: some fields of the header; see docs/protocol.md."""
+    """Return an ack, nack or ask as bits: fields of the header (docs/reference/protocol.md)."""
     fields = spec.protocol.fields
     return data.StructLayout({name: fields[name] for name in ("kind", *FLOW, "sequence")})
 

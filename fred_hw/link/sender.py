@@ -1,4 +1,4 @@
-"""Sending side of a link: tickets, CRC, a queue, and the framer."""
+"""Sending side of a link: link sequence numbers, CRC, queue and framer."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring

@@ -1,4 +1,4 @@
-"""The beginning of a link: who is at the other end, and since when."""
+"""Link handshake: sessions of both sides of a link."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class Session(wiring.PureInterface):
 
 
 def hello_layout() -> data.StructLayout:
-    """Return a hello as bits; see docs/protocol.md."""
+    """Return a hello as bits; see docs/reference/protocol.md."""
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
 
 

@@ -1,1 +1,1 @@
-"""Routers of a 2-D mesh, the rival of the switch, on the same links."""
+"""Routers of a 2-D mesh, the baseline, with the links of the switch."""

@@ -1,4 +1,4 @@
-"""What an algorithm of rings on a mesh says of itself, and the registry of all of them."""
+"""The interface of a collective algorithm on a mesh, and the registry of all of them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which input of a router goes to which output, and for how long."""
+"""Matching of a router's inputs and outputs."""
 
 from amaranth.hdl import Module
 

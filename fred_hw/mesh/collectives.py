@@ -1,4 +1,4 @@
-"""Collectives of endpoints on a mesh, as descriptors: rings of an algorithm, and unicasts."""
+"""Collectives on a mesh as endpoint descriptors: rings and unicasts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest

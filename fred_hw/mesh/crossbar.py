@@ -1,4 +1,4 @@
-"""Crossbar: from the memories of a router's inputs to its outputs."""
+"""Crossbar between the input memories and the outputs of a router."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out

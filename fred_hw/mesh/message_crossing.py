@@ -1,4 +1,4 @@
-"""Acks and nacks about unicasts, from the inputs of a router to its outputs."""
+"""Acks and nacks of unicasts, from the inputs of a router to its outputs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Queue of one virtual circuit of a router's port."""
+"""Queue of one virtual channel of a router's port."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a strategy is to a mesh: descriptors of all endpoints."""
+"""Compiled program of a strategy on a mesh: descriptors of all endpoints."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -131,7 +131,7 @@ class MeshProgram(EndpointProgram):
         return link_loads(self.mesh, between)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, JSON-friendly; docs/mesh.md has the keys."""
+        """Return all of it, JSON-friendly; docs/explanation/mesh.md has the keys."""
         return {
             "schema": MESH_PROGRAM_SCHEMA,
             "mesh": self.mesh.name,

@@ -1,4 +1,4 @@
-"""A router of a mesh: five links, each flit from one to another."""
+"""A router of a mesh with five links."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ from .way import check_directions, position_layout, ways_name
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
 
 ERRORS = ("length", "kind", "overflow", "stuck", "route", "partner")
-"""What can be wrong at a port, by bit; see docs/mesh.md."""
+"""What can be wrong at a port, by bit; see docs/explanation/mesh.md."""
 
 HOP_CYCLES = 8
 """Cycles from a flit of a lone packet on a port to the same flit offered on another."""
@@ -39,7 +39,7 @@ _CROSSING = 2  # from a flit taken to the output: memory and crossbar
 
 
 class MeshRouter(Unit):
-    """Hand packets of unicasts on, each toward the address that it is for: docs/mesh.md.
+    """Forward each unicast packet toward its destination address (docs/explanation/mesh.md).
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class MeshRouter(Unit):
     Members
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from port k, its number among ``DIRECTIONS``; see docs/protocol.md. ``tready`` is
-        always high, and ``tlast``, which the header says too, is not looked at.
+        Flits from port k, its number among ``DIRECTIONS``; see docs/reference/protocol.md.
+        ``tready`` is always high, and ``tlast``, which the header says too, is not looked at.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     position : In(position_layout(mesh))

@@ -1,4 +1,4 @@
-"""Input of a router: what comes on a link, in a queue for each data circuit."""
+"""Input of a router: one queue per virtual channel."""
 
 from collections.abc import Sequence
 from typing import Any

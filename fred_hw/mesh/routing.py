@@ -1,4 +1,4 @@
-"""What a way through a mesh says of itself, and the registry of all of them."""
+"""The interface of a routing algorithm, and the registry of all of them."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,4 +1,4 @@
-"""The way of a packet through a mesh: by which port of a router it leaves."""
+"""Output port of a packet at a router, in hardware."""
 
 from collections.abc import Sequence
 

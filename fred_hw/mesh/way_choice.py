@@ -1,4 +1,4 @@
-"""Which ways a source may choose of, and how crowded they are at its router."""
+"""Routes that a source may choose, and their load at its router."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""The way of a packet through a mesh, as its routers find it, and the flits on each link."""
+"""Routes through a mesh in Python, and the flits on each link."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What a micro-switch does with the two operands that it reduces; a new one is a new file here."""
+"""Operations of a micro-switch on two operands; a new one is a new file here."""

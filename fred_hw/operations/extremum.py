@@ -1,4 +1,4 @@
-"""What maximum and minimum share."""
+"""Maximum and minimum: golden model and hardware."""
 
 from typing import TYPE_CHECKING
 

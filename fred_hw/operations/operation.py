@@ -1,4 +1,4 @@
-"""What an operation says of itself, and the registry of all of them."""
+"""The interface of an operation, and the registry of all operations."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias

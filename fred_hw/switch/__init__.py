@@ -1,1 +1,1 @@
-"""The switch around the interconnect: buffers, virtual circuits, phases."""
+"""The switch around the interconnect: buffers, virtual channels, phases."""

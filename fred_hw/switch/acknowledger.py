@@ -1,4 +1,4 @@
-"""Acks, nacks and asks of flows: merged, handed on, answered."""
+"""Acks, nacks and asks of flows: merged, forwarded, answered."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Messages from the neighbours and events of the input ports, one at a time."""
+"""Queue of messages and input-port events for the acknowledger."""
 
 from collections.abc import Iterator
 

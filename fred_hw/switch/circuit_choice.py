@@ -1,4 +1,4 @@
-"""What a port has on the circuit that is served at it."""
+"""Head of the virtual channel that is served at a port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""Choice of the source whose unicast a destination takes next."""
+"""Choice of the source whose unicast a destination accepts next."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -1,4 +1,4 @@
-"""Packets of the phase that is served: from the input ports into the interconnect."""
+"""Dispatch of packets of the served phase into the interconnect."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""Check of an entry before it is used: each output gets the inputs of its flow, and no others."""
+"""Check of a phase entry: each output gets exactly the inputs of its flow."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

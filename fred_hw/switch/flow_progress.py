@@ -1,4 +1,4 @@
-"""The ends of a flow, and how far its outputs have come."""
+"""Progress of a flow: acknowledged packets of its outputs."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring

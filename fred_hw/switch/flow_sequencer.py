@@ -1,4 +1,4 @@
-"""One flow of the phase that is served: when it starts, goes on, and ends a packet."""
+"""Sequencer of one flow of the served phase: start, continue, end a packet."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring

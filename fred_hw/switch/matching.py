@@ -1,4 +1,4 @@
-"""Matching of unicasts: which source gets which destination, and for how long."""
+"""Matching of unicast sources and destinations."""
 
 from collections.abc import Sequence
 

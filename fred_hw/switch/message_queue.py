@@ -1,4 +1,4 @@
-"""Queue of control messages in which what is newer takes the place of what it says anew."""
+"""Queue of control messages, in which a newer message replaces an outdated one."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring

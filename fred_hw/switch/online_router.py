@@ -1,4 +1,4 @@
-"""Packets of the default index: who gets a path through the interconnect, and for how long."""
+"""Unicast traffic: assignment of paths through the interconnect."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which unicasts may go together where there are two middle subswitches only."""
+"""Compatible sets of unicasts with two middle subswitches."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

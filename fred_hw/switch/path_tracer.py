@@ -1,4 +1,4 @@
-"""Which outputs of an interconnect its inputs come to, as its configuration has it."""
+"""Outputs that each input of an interconnect reaches in a configuration."""
 
 from collections.abc import Iterable
 

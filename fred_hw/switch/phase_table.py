@@ -1,4 +1,4 @@
-"""The configuration memory: entries of phases, checked before they are written."""
+"""The configuration memory: phase entries, checked before they are written."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring

@@ -1,4 +1,4 @@
-"""What the scheduler knows of one phase."""
+"""State of one phase for the scheduler."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data

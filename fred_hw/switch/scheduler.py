@@ -1,4 +1,4 @@
-"""Scheduler: which phase the interconnect serves."""
+"""Scheduler: selects the phase that the interconnect serves."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

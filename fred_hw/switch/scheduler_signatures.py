@@ -1,4 +1,4 @@
-"""What tells the scheduler of ports and phases, and what it tells of the phase that is served."""
+"""Signals between the scheduler and ports, phases and the dispatcher."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring

@@ -1,4 +1,4 @@
-"""Who waits for room that others always take first."""
+"""Starvation guard: reserves buffer space for packets that others overtake."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -22,7 +22,7 @@ ADDED_CYCLES = 10
 
 
 class Switch(Unit):
-    """A switch to stand between links: docs/switch.md says what it does.
+    """A switch to stand between links: docs/explanation/switch.md says what it does.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class Switch(Unit):
     Members
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from port k, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
-        the header says too, is not looked at.
+        Flits from port k, see docs/reference/protocol.md. ``tready`` is always high, and
+        ``tlast``, which the header says too, is not looked at.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/registers.md.
+        AXI4-Lite slave of the registers in docs/reference/registers.md.
     incarnation : In(8)
         See ``LinkSession``.
     irq : Out(1)

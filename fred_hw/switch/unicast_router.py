@@ -1,4 +1,4 @@
-"""Paths of unicasts: the state of every micro-switch, from who sends to whom."""
+"""Configuration of the interconnect for a set of unicasts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The unicasts of one source: when one starts, goes on, and ends."""
+"""Sequencer of one source's unicasts: start, continue, end."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

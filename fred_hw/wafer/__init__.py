@@ -1,1 +1,1 @@
-"""A plane of a wafer: endpoints and switches in a tree, and what a strategy is to them."""
+"""A wafer plane: endpoints and switches in a tree, and compiled programs."""

@@ -1,4 +1,4 @@
-"""Flows between NPUs as flows of chiplets: up the tree, reduced on the way, and down again.
+"""Flows between NPUs as flows of chiplets: up the tree, reduced, and down again.
 
 FRED, arXiv 2406.19580, on its two levels (our section 7): an L1 reduces what its members send, the
 L2 reduces what the L1s send, and the result goes back the same way.

@@ -1,4 +1,4 @@
-"""A phase of a strategy on a plane: its flows, the numbers it has in switches, and who is in it."""
+"""A phase of a strategy on a plane: flows, phase numbers and members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ class Phase:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-friendly; docs/wafer.md has the keys."""
+        """Return it JSON-friendly; docs/explanation/wafer.md has the keys."""
         found: dict[str, Any] = {"name": self.name, "number": self.number, "circuit": self.circuit}
         found |= {"pattern": self.pattern} if self.pattern else {}
         found["flows"] = [flow.to_dict() for flow in self.flows]

@@ -1,4 +1,4 @@
-"""One plane of a wafer: its chiplets, what is at each of their ports, and the ways of unicasts."""
+"""One plane of a wafer: chiplets, their ports, and unicast routes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

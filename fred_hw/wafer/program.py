@@ -1,4 +1,4 @@
-"""What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
+"""Compiled program of a strategy on a plane: switch contents and endpoint descriptors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,7 +97,7 @@ class WaferProgram(EndpointProgram):
 
         Where a switch adds what comes from several others, it waits for all of them, and what is
         behind it in a queue between switches waits too: copies of the same circuit, which one of
-        those that it waits for may still have to take (docs/protocol.md).
+        those that it waits for may still have to take (docs/reference/protocol.md).
         """
         homes = self.plane.homes
         sums = [one for one in phase.flows if len({homes[source][0] for source in one.inputs}) > 1]
@@ -216,7 +216,7 @@ class WaferProgram(EndpointProgram):
         return buffer, FlowId(number, generation=self.generation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, JSON-friendly; docs/wafer.md has the keys."""
+        """Return all of it, JSON-friendly; docs/explanation/wafer.md has the keys."""
         return {
             "schema": PROGRAM_SCHEMA,
             "wafer": self.plane.wafer.name,

@@ -1,4 +1,4 @@
-"""Phases that endpoints do alone, over unicasts: rings, and copies one after the other.
+"""Phases executed by endpoints alone: rings, and multicasts as unicasts.
 
 What FRED-A and FRED-C do, whose switches only route (FRED, arXiv 2406.19580, section 8).
 """

@@ -1,7 +1,7 @@
-"""Flows of a phase in rounds, where links or micro-switches have no room for all at once.
+"""Flows of a phase in rounds, where they do not fit on links or micro-switches at the same time.
 
-Between rounds those that share a link are told by a flit that the one before is over;
-docs/decisions/0057 says why nobody waits for good.
+A round token of one flit tells the next round on a link that the previous one is over.
+docs/decisions/0057 shows that no endpoint waits forever.
 """
 
 from collections import defaultdict

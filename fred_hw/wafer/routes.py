@@ -1,4 +1,4 @@
-"""Routes of unicasts on a plane, chosen so that the unicasts of a program share out the links.
+"""Unicast routes on a plane that spread a program's unicasts over the links.
 
 A switch has one route for each address, whatever the source. By default the address alone selects
 one of several links to the switch above (``Plane.way``). The members of a ring enter each L1 at its

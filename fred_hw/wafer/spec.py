@@ -1,4 +1,4 @@
-"""Specification of a wafer: its tree of switches, and what the ends of links in it are made of."""
+"""Specification of a wafer: its tree of switches, and its endpoints."""
 
 from collections.abc import Iterator
 from typing import Annotated, Self

@@ -1,4 +1,4 @@
-"""Phases between I/O controllers and NPUs: weights and input come in, gradients go out.
+"""Phases between I/O controllers and NPUs: weights, input and gradients.
 
 Groups are those of the model (``perfmodel/training/operations.py``): all NPUs with the same weights
 get them together, and what they store is added up; an MP group of the first stage gets the samples

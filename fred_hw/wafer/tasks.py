@@ -1,4 +1,4 @@
-"""What an NPU does in a plane, task by task: compute, and its part in flows of other NPUs too."""
+"""Tasks of an NPU in a plane: compute, and its part in flows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

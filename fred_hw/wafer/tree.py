@@ -1,4 +1,4 @@
-"""The tree of a wafer: switches, the chiplets that these are made of, and what hangs on them."""
+"""The tree of a wafer: switches, their chiplets, and what is connected to them."""
 
 import re
 from functools import cached_property

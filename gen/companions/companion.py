@@ -1,4 +1,4 @@
-"""What a writer of a file says of itself, and the registry of all of them."""
+"""The interface of a companion file, and the registry of all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

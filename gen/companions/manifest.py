@@ -1,4 +1,4 @@
-"""The manifest: what a person or tool needs to use the Verilog."""
+"""The manifest: what a person or tool needs in order to use the Verilog."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Registers of a whole switch or an endpoint, as a C header and as a page."""
+"""Registers of a switch or an endpoint, as a C header and as a page."""
 
 from fred_hw.control.registers import RegisterMap
 from gen.any_design import AnyDesign

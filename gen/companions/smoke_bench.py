@@ -1,4 +1,4 @@
-"""Self-checking Verilog bench: the first simulation of a generated top module in any simulator."""
+"""Self-checking Verilog bench for the first simulation in any simulator."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The Verilog itself."""
+"""The Verilog file."""
 
 from .companion import COMPANIONS, Companion
 

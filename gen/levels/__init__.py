@@ -1,1 +1,1 @@
-"""What can be generated, one level each; a new one is a new file here."""
+"""Levels of generation, one file each; a new level is a new file here."""

@@ -1,4 +1,4 @@
-"""An NPU's end of a link, with its collective engine."""
+"""The collective endpoint of an NPU."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
 
     model = SwitchSpec
     load = staticmethod(_load_end)
-    text = "the NPU's end of a link"
+    text = "the collective endpoint of an NPU"
     description = "NPU's end of a FRED link: link layer, collective engine and registers"
     registers = staticmethod(endpoint_map)
 

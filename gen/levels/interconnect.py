@@ -1,4 +1,4 @@
-"""The interconnect of a switch alone."""
+"""The interconnect of a switch."""
 
 from dataclasses import asdict
 from typing import Any

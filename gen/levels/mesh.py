@@ -36,7 +36,7 @@ class OfMesh(Level[MeshSpec]):
 class MeshLevel(OfMesh):
     """The routers of a mesh, wired."""
 
-    text = "the mesh of routers that it describes"
+    text = "the mesh of routers of a mesh file"
     description = "Mesh of routers with the links, virtual circuits and credits of a FRED switch"
 
     def name(self, spec: MeshSpec) -> str:

@@ -1,4 +1,4 @@
-"""The router of a mesh that has all ports, alone."""
+"""A single router of a mesh, with all ports."""
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
@@ -13,7 +13,7 @@ __all__ = ["RouterLevel"]
 class RouterLevel(UnitLevel[MeshSpec], OfMesh):
     """The router."""
 
-    text = "a router of that"
+    text = "a router of a mesh file"
     description = "Router of a mesh with the links, virtual circuits and credits of a FRED switch"
 
     def top(self, spec: MeshSpec) -> Unit:

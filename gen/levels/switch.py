@@ -1,4 +1,4 @@
-"""A whole switch around its interconnect."""
+"""A whole switch."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class SwitchLevel(UnitLevel[SwitchSpec]):
 
     model = SwitchSpec
     load = staticmethod(load_spec)
-    text = "the whole switch around it"
+    text = "the whole switch"
     description = "FRED switch: interconnect with links, virtual circuits, scheduler and registers"
     registers = staticmethod(switch_map)
 

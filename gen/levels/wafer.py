@@ -21,7 +21,7 @@ class WaferLevel(Level[WaferSpec]):
 
     model = WaferSpec
     load = staticmethod(load_wafer)
-    text = "a plane of the wafer that it describes"
+    text = "a plane of a wafer file"
     description = "Plane of a FRED wafer: endpoints and switches in a tree, wired"
 
     def name(self, spec: WaferSpec) -> str:

@@ -1,4 +1,4 @@
-"""Networks of ASTRA-sim as topologies, for what runs without a trace and a system."""
+"""Network files of ASTRA-sim as topologies, for commands without traces."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Details of a run of traces: its collectives, the bytes on its links, and how it uses compute."""
+"""Details of a run of traces: collectives, bytes on links, use of compute."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Traces run on one network or several, one workload or several jobs."""
+"""Estimates of traces on one or several networks, with one or several jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Inputs:
     model : str
         One of ``perfmodel.astra.transport.NETWORK_MODELS``.
     protocol, algorithm : str
-        Of fabrics of ours.
+        For built-in fabrics.
     symmetry : bool
         Whether what NPUs do alike is worked out once.
     repeats : bool
@@ -127,7 +127,7 @@ class TraceEstimate:
     faster_than_links : FasterThanLinks or None
         Collectives that the model has faster than links allow; None if there is none.
     provenance : Provenance
-        Of fabrics of ours.
+        For built-in fabrics.
     jobs : tuple of JobTimes
         Several jobs.
     details : TraceDetails or None
@@ -156,7 +156,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     workload : str
         Prefix of the traces.
     networks : sequence of str
-        Network files of ASTRA-sim, topology files of ours, or names such as ``fred-d``.
+        Network files of ASTRA-sim, topology files, or names such as ``fred-d``.
     inputs : Inputs
         All else.
 

@@ -1,4 +1,4 @@
-"""The network of ASTRA-sim: dimensions that stack, and how long a message takes alone.
+"""Networks of ASTRA-sim: stacked dimensions, and the time of a message alone.
 
 From the sources of astra-network-analytical. A gigabyte per second is 2^30 bytes per second, and
 times are cut to whole nanoseconds where a message arrives, in the order in which it is done there,
@@ -88,7 +88,7 @@ class Shape:
     """
 
     fabrics: "Sequence[Topology]" = ()
-    """The fabrics of ours that dimensions are."""
+    """The built-in fabrics among the dimensions."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         if not sizes:
@@ -99,7 +99,7 @@ class Shape:
 
     @property
     def fabric(self) -> "Topology | None":
-        """The fabric of ours, if the network is one and nothing else."""
+        """The built-in fabric, if the network consists of nothing else."""
         return self.fabrics[0] if self.fabrics and len(self.sizes) == 1 else None
 
     def joins(self, dimension: int) -> Dimension | None:

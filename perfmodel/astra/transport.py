@@ -1,4 +1,4 @@
-"""Messages between NPUs: how the two network models of ASTRA-sim carry them, and who waits."""
+"""Messages between NPUs in the two network models of ASTRA-sim."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping

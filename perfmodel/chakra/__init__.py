@@ -1,1 +1,1 @@
-"""Chakra execution traces (arXiv 2305.14516): files, and what becomes of their nodes."""
+"""Chakra execution traces (arXiv 2305.14516): files, conversion and feeding of nodes."""

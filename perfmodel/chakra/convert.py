@@ -1,4 +1,4 @@
-"""Between files: traces, JSON, traces of PyTorch, text workloads of ASTRA-sim 1.0 and GOAL."""
+"""Conversion between traces, JSON, PyTorch traces, ASTRA-sim 1.0 texts and GOAL."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

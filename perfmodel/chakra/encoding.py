@@ -1,4 +1,4 @@
-"""From messages of the schema to plain values, and back without a loss."""
+"""Lossless conversion between schema messages and plain values."""
 
 from functools import lru_cache
 from typing import Any

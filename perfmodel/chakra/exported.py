@@ -1,4 +1,4 @@
-"""Traces of an iteration of ours as the tasks that they were written of.
+"""Reconstruction of an iteration's tasks from its exported traces.
 
 An iteration knows what its traces have no other room for: that a stage sends one message to many,
 who goes first on a link, and the order in which I/O controllers serve. Its nodes have marks of it

@@ -1,4 +1,4 @@
-"""Handing out the nodes of a trace as their dependencies end."""
+"""Feeder: hands out the nodes of a trace as their dependencies end."""
 
 import heapq
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Files of traces: a stream of messages, read and written one by one.
+"""Trace files: streams of messages, read and written one by one.
 
 ``.et``: each message of the schema behind its length, a varint; the first is the metadata, all
 others are nodes. ``.json``: the same messages as JSON objects, one behind the other, in protobuf's

@@ -1,4 +1,4 @@
-"""Schedules in GOAL, the text of LogGOPSim and ATLAHS: read, written, and made traces.
+"""GOAL schedules (LogGOPSim, ATLAHS): reading, writing and conversion to traces.
 
 A schedule is ``num_ranks N`` and for each rank ``rank R { ... }`` with a line for each operation
 and dependency::

@@ -1,9 +1,9 @@
-"""Training iterations of our own model as traces, one for each NPU.
+"""Export of simulated training iterations as traces, one per NPU.
 
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
 pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a
 receive on each NPU that it goes to, as a trace knows no multicast. What a trace has no room for is
-in attributes of ours (``marks``), by which the tasks can be made of the traces again.
+in attributes (``marks``), by which the tasks can be made of the traces again.
 """
 
 from collections.abc import Sequence

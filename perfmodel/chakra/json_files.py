@@ -1,4 +1,4 @@
-"""JSON files that are one object: which kinds there are besides traces, and reading them.
+"""JSON files with a single object: their kinds, and reading them.
 
 Chakra's own JSON is a stream of messages. A workload graph of Chakra's feeder, an execution trace
 of PyTorch and a trace of Kineto are one object each, told apart by their keys.

@@ -1,4 +1,4 @@
-"""Messages as JSON objects: a stream of text taken apart and made."""
+"""Streams of JSON objects, parsed and written one by one."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Kinds of values and of nodes: names and numbers of Chakra's schema 0.0.4."""
+"""Kinds of attribute values and nodes in Chakra's schema 0.0.4."""
 
 from enum import IntEnum
 

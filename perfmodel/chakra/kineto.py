@@ -1,4 +1,4 @@
-"""Kineto traces of PyTorch: when operators ran on the host, and what ran on the device."""
+"""Kineto traces of PyTorch: times of operators on the host and of work on the device."""
 
 import re
 from bisect import bisect_left, bisect_right

@@ -1,4 +1,4 @@
-"""What an iteration is in traces: types of its nodes, and attributes that say of which task one is.
+"""Attributes of exported iterations: node types, and the task of each node.
 
 A trace has no room for all that an iteration knows, such as who of a stage does the same at a time,
 or in which order I/O controllers serve. Other simulators pass the attributes by.

@@ -1,4 +1,4 @@
-"""Kernels of NCCL as nodes of traces: what they communicate, how much and with whom."""
+"""NCCL kernels as trace nodes: operation, bytes and group."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -10,7 +10,7 @@ from .process_groups import lists_groups
 __all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Task", "Value"]
 
 DURATION_NS = "duration_ns"
-"""Attribute of ours: how long a node took, to the nanosecond, where `duration_us` is too coarse."""
+"""Attribute with the nanoseconds of a node, where `duration_us` is too coarse."""
 
 Value = int | float | bool | str | bytes
 """A single value of an attribute."""

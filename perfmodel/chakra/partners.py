@@ -1,4 +1,4 @@
-"""Messages and collectives of a set of traces: whether each has all of its ends.
+"""Check of a set of traces: each message and collective has all of its participants.
 
 The nodes are counted, not run. A set that passes may still wait for ever, when ranks wait for each
 other in a circle.

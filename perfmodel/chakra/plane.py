@@ -1,4 +1,4 @@
-"""Traces of an iteration as tasks of one plane of a wafer in hardware.
+"""Traces of an iteration as tasks of one wafer plane in hardware.
 
 A plane has one port of each NPU, so of all bytes it has a share, in whole flits. Loads and stores
 beyond the NPUs are left out where a plane has no endpoints at I/O controllers.

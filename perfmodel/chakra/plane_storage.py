@@ -1,4 +1,4 @@
-"""Loads and stores of an iteration on a plane: when NPUs ask for them, and what controllers do."""
+"""Loads and stores of an iteration on a plane: requests of NPUs and work of controllers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The messages of Chakra's schema 0.0.4, made of one table when they are imported.
+"""Messages of Chakra's schema 0.0.4, built from one table at import.
 
 Field numbers and names are those of MLCommons Chakra (github mlcommons/chakra, the schema
 ``et_def.proto``). No code is generated and no compiler of schemas is needed.

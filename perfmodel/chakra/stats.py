@@ -1,4 +1,4 @@
-"""What is in a trace, and whether a simulator can run it."""
+"""Statistics of a trace, and whether a simulator can run it."""
 
 from collections import Counter
 from collections.abc import Iterable

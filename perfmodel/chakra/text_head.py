@@ -1,4 +1,4 @@
-"""The first line of a text workload of ASTRA-sim 1.0: its parallelism and what that needs."""
+"""First line of an ASTRA-sim 1.0 text workload: its parallelism and parameters."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

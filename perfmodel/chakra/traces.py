@@ -1,4 +1,4 @@
-"""Sets of traces: a file for each NPU, ``PREFIX.RANK.et``."""
+"""Sets of traces: one file per NPU, ``PREFIX.RANK.et``."""
 
 import re
 from pathlib import Path

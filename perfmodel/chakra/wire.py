@@ -1,4 +1,4 @@
-"""Messages behind their lengths, which are varints: a stream of bytes taken apart and made."""
+"""Streams of length-prefixed messages, parsed and written."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO

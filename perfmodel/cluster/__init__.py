@@ -1,1 +1,1 @@
-"""Design of clusters: what fits the memory of an NPU, and what an iteration takes (COMET)."""
+"""Cluster design: memory footprint and iteration time in closed form (COMET)."""

@@ -1,4 +1,4 @@
-"""Published memory and iteration times of clusters, ours beside them."""
+"""Published memory and iteration times of clusters, compared with computed ones."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Cluster files: NPUs, memories, networks, training, and what is to be varied."""
+"""Cluster files: NPUs, memories, networks, training, and quantities to vary."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Transformers as a cluster's NPUs see them: sizes of matrix products and of what is stored."""
+"""Transformers as matrix products and stored bytes of a cluster's NPU."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

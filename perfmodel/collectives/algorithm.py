@@ -1,4 +1,4 @@
-"""What a collective algorithm is, and all that there are."""
+"""The interface of a collective algorithm, and the registry of all algorithms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

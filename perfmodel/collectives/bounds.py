@@ -1,4 +1,4 @@
-"""Times that collectives take at least, whatever else happens: ``auto`` leaves out slower ones."""
+"""Lower bounds of collective times, by which ``auto`` skips slow algorithms."""
 
 from collections.abc import Iterable, Sequence
 

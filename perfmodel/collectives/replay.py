@@ -1,4 +1,4 @@
-"""Symbolic check: a schedule replayed on sets of contributions instead of numbers."""
+"""Symbolic check: replay of a schedule on sets of contributions instead of numbers."""
 
 from collections.abc import Sequence
 from itertools import groupby

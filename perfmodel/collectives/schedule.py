@@ -1,4 +1,4 @@
-"""Schedules: the transfers of one chunk of a collective, and what each asks of the links."""
+"""Schedules: the transfers of one chunk of a collective, and their load on links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

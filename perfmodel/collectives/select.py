@@ -1,4 +1,4 @@
-"""Which algorithm runs a collective on a topology, and in how many chunks."""
+"""Selection of the algorithm and the number of chunks of a collective."""
 
 from collections.abc import Sequence
 

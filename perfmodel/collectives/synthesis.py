@@ -1,4 +1,4 @@
-"""Synthesis of collectives: links matched with shards, time slot by time slot, at random.
+"""Schedule synthesis: random matching of links and shards, time slot by time slot.
 
 The idea is that of TACOS (Won et al., MICRO 2024, arXiv 2304.05301): in each slot every free link
 takes a shard that its source holds and its target still needs. Of several random matchings the one

@@ -1,4 +1,4 @@
-"""Transfers: what a schedule moves over the links."""
+"""Transfers: data that a schedule moves over links."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,1 +1,1 @@
-"""LIBRA: how much bandwidth each dimension of a network should get (arXiv 2109.11762)."""
+"""LIBRA: optimal bandwidth of each dimension of a network (arXiv 2109.11762)."""

@@ -1,4 +1,4 @@
-"""How far an allocation is from the conditions of Karush, Kuhn and Tucker for an optimum."""
+"""KKT residual: how far an allocation is from the conditions of an optimum."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Networks as LIBRA sees them: dimensions of blocks, and what their bandwidth costs."""
+"""Networks of LIBRA: dimensions of blocks, and the cost of their bandwidth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

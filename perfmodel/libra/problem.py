@@ -1,4 +1,4 @@
-"""What is to be optimised, and whether that has an optimum."""
+"""The optimization problem, and whether it has an optimum."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an allocation means for each dimension of the network."""
+"""Results of an allocation for each dimension of the network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a training iteration on a wafer asks of the links of each class.
+"""Load of a wafer's training iteration on each class of links.
 
 On a wafer, LIBRA's dimensions are classes of links that have one rate: those of NPUs to their
 switches, those between switches or, on a mesh, between NPUs, and those of I/O controllers.

@@ -1,4 +1,4 @@
-"""Workloads as LIBRA sees them: compute time, and bytes that collectives send in each dimension."""
+"""Workloads of LIBRA: compute time, and bytes of collectives in each dimension."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,1 +1,1 @@
-"""Memory beyond that of the NPUs: what files say of it, and what moving bytes takes."""
+"""Memory beyond the NPUs: files, and the time to move bytes."""

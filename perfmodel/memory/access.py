@@ -1,4 +1,4 @@
-"""What it takes to move bytes between NPUs and memory beyond theirs.
+"""Time to move bytes between NPUs and remote memory.
 
 In a hierarchical pool (after ASTRA-sim 2.0, arXiv 2303.14006, section IV-D) data go in pieces from
 a group of memory through a switch between the nodes and the fabric of a node to the NPU. Each of

@@ -1,1 +1,1 @@
-"""How long a schedule takes on a topology: network models by name."""
+"""Network models: the time of a schedule on a topology, by name."""

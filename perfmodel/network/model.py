@@ -1,4 +1,4 @@
-"""What a network model is, and all that there are."""
+"""The interface of a network model, and the registry of all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Conditions:
         How often a source changes to the schedule from other destinations.
     second_first : bool
         Whether the second half of the data is the more urgent one, where the halves of a collective
-        are on two virtual channels of a mesh, as in phases of DP (docs/mesh.md).
+        are on two virtual channels of a mesh, as in phases of DP (docs/explanation/mesh.md).
     """
 
     beside: tuple[Schedule, ...] = ()

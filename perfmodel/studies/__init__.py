@@ -1,1 +1,1 @@
-"""Many estimates side by side."""
+"""Studies: comparisons of many estimates."""

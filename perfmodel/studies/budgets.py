@@ -1,4 +1,4 @@
-"""What optimal splits gain at every budget: the study of LIBRA's first version.
+"""Gain of optimal bandwidth splits at every budget: the study of LIBRA's first version.
 
 Three networks of 4,096 NPUs and three transformers meet ten budgets of bandwidth and three
 allocations (arXiv 2109.11762v1). Sizes, prices and workloads are those that the authors ship with

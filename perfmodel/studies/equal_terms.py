@@ -1,4 +1,4 @@
-"""Comparisons on equal terms: which differences between the NPUs of topologies are allowed."""
+"""Comparisons on equal terms: topologies with equal NPUs, unless stated otherwise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

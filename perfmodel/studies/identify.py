@@ -1,4 +1,4 @@
-"""What published speed-ups tell of the compute behind them.
+"""Compute implied by the published speed-ups.
 
 A figure is printed in a few digits, so a whole interval of compute gives it. What follows for
 FRED-D follows over all of that interval, and where it reaches down to no compute at all, the figure

@@ -1,4 +1,4 @@
-"""Readings: the options of a request that a comparison tries besides those it was asked for."""
+"""Readings: alternative options of a request that a comparison tries too."""
 
 from collections.abc import Mapping, Sequence
 

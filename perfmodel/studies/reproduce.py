@@ -1,4 +1,4 @@
-"""Every published figure beside ours."""
+"""Comparison of every published figure with our result."""
 
 import gc
 import signal

@@ -1,4 +1,4 @@
-"""The model beside the RTL: cycles of phases of strategies, each alone on a fabric, and ours."""
+"""Comparison of the model with RTL: cycles of single phases of strategies."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

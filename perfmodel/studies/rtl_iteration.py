@@ -1,4 +1,4 @@
-"""A training iteration in RTL beside the model: what was measured, and the same iteration, ours."""
+"""Comparison of the model with RTL: a whole training iteration."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

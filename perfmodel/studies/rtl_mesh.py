@@ -1,4 +1,4 @@
-"""The model beside the RTL of a mesh: cycles of phases on routers with endpoints, and ours."""
+"""Comparison of the model with RTL: phases on a mesh of routers with endpoints."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""The model beside the RTL of a plane: cycles of phases on switches with endpoints, and ours."""
+"""Comparison of the model with RTL: phases on a plane of switches with endpoints."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache

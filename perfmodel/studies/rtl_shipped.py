@@ -1,4 +1,4 @@
-"""Records of cycles in RTL, shipped ones and those of users, each compared with the model."""
+"""Comparison of the model with RTL: shipped records and those of users."""
 
 from collections.abc import Callable, Mapping
 from functools import cache

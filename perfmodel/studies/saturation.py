@@ -1,4 +1,4 @@
-"""Latency against load on a mesh of 8 x 8 routers in RTL, beside a published router.
+"""Latency against load of 8 x 8 routers in RTL, compared with a published router.
 
 Loads are shares of what single links allow with X-Y, latencies are in cycles or over that of the
 lowest load. Two figures say where a router saturates: the share at which latency is a number of

@@ -1,4 +1,4 @@
-"""Rows of the table of published figures, and the sections that they stand in.
+"""Rows and sections of the table of published figures, with classes of evidence.
 
 **Classes.** A row is *predicted* if a simulation or a formula of ours gives the figure without it,
 *link-rate* if it is the rate of one link, or the ratio of two: such a row fails only if the
@@ -93,7 +93,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproduceRow:
-    """A figure of the paper, or one derived from them, beside ours.
+    """A published figure, or one derived from published ones, compared with our result.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def number(
     name, what, how, reading : str
         As in the row.
     figure : Published or Derived
-        What ours is held against.
+        What ours is compared with.
     model : float
         Ours, in ``unit``.
     evidence : str

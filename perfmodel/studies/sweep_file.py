@@ -1,4 +1,4 @@
-"""Sweep files: lists of topologies, workloads and so on, all of which meet all others."""
+"""Sweep files: lists of topologies, workloads and options to combine."""
 
 from typing import Annotated, Any, cast
 

@@ -1,4 +1,4 @@
-"""Points of a sweep: what its file names, read, and each with all others."""
+"""Points of a sweep: every combination of the lists of its file."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Sweeps of traces: lists of traces, networks, systems and so on, all of which meet all others."""
+"""Sweeps of traces: every combination of traces, networks, systems and options."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

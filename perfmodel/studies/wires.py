@@ -1,4 +1,4 @@
-"""How a wafer of 20 NPUs should spend its wires: FRED trees, mesh-switch hybrids and the mesh.
+"""Wire budgets of a wafer of 20 NPUs: FRED trees, mesh-switch hybrids and the mesh.
 
 Every fabric has the wires of FRED-D, that is the same sum of the rates of its links, and switch
 chiplets of the same area at most. A wire takes edge of a chiplet at both ends, so the same wires

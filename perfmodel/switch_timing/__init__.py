@@ -1,1 +1,1 @@
-"""What co-simulation measured of switches, and where a number comes from."""
+"""Timing records of switches, routers and endpoints, and the provenance of results."""

@@ -1,4 +1,4 @@
-"""Record of areas: what synthesis found of switches, routers and endpoints of one configuration."""
+"""Record of areas: synthesis of switches, routers and endpoints of one configuration."""
 
 from typing import Annotated, Literal
 

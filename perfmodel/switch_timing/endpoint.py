@@ -1,4 +1,4 @@
-"""Timing records of endpoints: what co-simulation measured of an NPU's end of a link."""
+"""Timing records of endpoints, measured by co-simulation."""
 
 from math import ceil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What all records of co-simulations have alike: what was measured, by whom, and on what."""
+"""Common fields of co-simulation records: what was measured, with which tools and inputs."""
 
 from typing import Annotated, ClassVar, Generic, TypeVar
 

@@ -1,4 +1,4 @@
-"""Where a result comes from: the timing records used and the assumptions made."""
+"""Provenance of a result: timing records and assumptions."""
 
 from dataclasses import dataclass
 

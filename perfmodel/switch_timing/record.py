@@ -1,4 +1,4 @@
-"""Timing records: what co-simulation measured of one switch, the one source of switch timing."""
+"""Timing records of switches, the only source of switch timing."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Timing records of mesh routers: what co-simulation measured, the one source of router timing."""
+"""Timing records of mesh routers, the only source of router timing."""
 
 from pathlib import Path
 from typing import ClassVar, Literal, cast

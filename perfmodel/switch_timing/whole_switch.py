@@ -1,4 +1,4 @@
-"""What co-simulation measured of a whole switch: link layer, buffers and interconnect."""
+"""Measurements of a whole switch: link layer, buffers and interconnect."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""A block: what joins the NPUs of a line."""
+"""A block: the links that join the NPUs of a line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Blocks that stack: rings, tori, fully connected NPUs and switches, one dimension after the other.
+"""Stacked blocks: rings, tori, fully connected NPUs and switches.
 
 Every line of NPUs along a dimension is a block of its own, as in the hierarchical networks of
 ASTRA-sim 2.0 (arXiv 2303.14006): NPU d0 + n0 * (d1 + n1 * ...) is at place d0 of the first, the

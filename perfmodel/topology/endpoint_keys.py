@@ -1,4 +1,4 @@
-"""Keys of a topology file that say what ends of links NPUs have."""
+"""Keys of a topology file that describe the collective endpoints of NPUs."""
 
 from pathlib import Path
 from typing import Any, Protocol

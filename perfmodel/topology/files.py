@@ -1,4 +1,4 @@
-"""Topology files: what a user may write in YAML, and the kinds of topologies that there are."""
+"""Topology files: keys of all kinds, and the registry of kinds."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Links that carry the flits of a switch without hanging on one: what its record says of them."""
+"""Payload share and provenance of links that carry flits outside a FRED switch."""
 
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import IDEAL_PROTOCOL, ProtocolModel

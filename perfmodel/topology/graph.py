@@ -1,4 +1,4 @@
-"""The graph of a wafer: nodes, directed links, and how late a message is on its way over them."""
+"""The graph of a wafer: nodes, directed links, and the latency of a route."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -66,7 +66,8 @@ class MeshTopology(Topology):
         take no time. None if the protocol is ideal.
     endpoint : EndpointTiming or None
         Of the NPUs' ends of links. Then an NPU hangs on a router by a link of its own, as in
-        docs/mesh.md, and runs at the clock of the routers; otherwise it is where its router is.
+        docs/explanation/mesh.md, and runs at the clock of the routers; otherwise it is where its
+        router is.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Mesh-switch hybrids: groups of NPUs around a switch each, and a mesh of these switches."""
+"""Mesh-switch hybrids: groups of NPUs around switches, and a mesh of these switches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

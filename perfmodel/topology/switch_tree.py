@@ -1,4 +1,4 @@
-"""Ways through a tree of switches."""
+"""Routes through a tree of switches."""
 
 from collections.abc import Iterable, Sequence
 

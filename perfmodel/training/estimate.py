@@ -1,4 +1,4 @@
-"""Time of one training iteration: compute and simulated communication, taken apart."""
+"""Time of one training iteration: compute and simulated communication, by cause."""
 
 from dataclasses import dataclass
 

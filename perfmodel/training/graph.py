@@ -1,4 +1,4 @@
-"""The tasks of an iteration: compute and communication, and what waits for what.
+"""Tasks of an iteration: compute, communication, and their dependencies.
 
 All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task stands for
 all of them: compute on each, or the collectives of all their groups at once.

@@ -1,4 +1,4 @@
-"""One iteration: its tasks simulated, and its time taken apart."""
+"""Simulation of one iteration, and its time by cause."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Memory of an NPU: what an iteration keeps there."""
+"""Memory that an iteration needs on an NPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What each communication of an iteration takes, simulated once and remembered."""
+"""Communication of an iteration, each collective simulated once and cached."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

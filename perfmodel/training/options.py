@@ -96,7 +96,7 @@ def _placements() -> Iterable[str]:
 def _placement_listing() -> str:
     _, _, *policies = _placements()
     choices = f"auto (the best of several), anneal, {', '.join(policies)}"
-    return f"Where neighbours matter, as on a mesh: {choices}."
+    return f"Placement of workers, for example on a mesh: {choices}."
 
 
 def _algorithms() -> Iterable[str]:
@@ -105,7 +105,7 @@ def _algorithms() -> Iterable[str]:
 
 def _algorithm_listing() -> str:
     _, _, *named = _algorithms()
-    return f"Of collectives: published, auto (the fastest), or of all-reduces {', '.join(named)}."
+    return f"Collectives: published, auto (the fastest), or for all-reduces {', '.join(named)}."
 
 
 def _network_models() -> Iterable[str]:

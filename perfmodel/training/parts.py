@@ -1,4 +1,4 @@
-"""Parts of an iteration: compute, and what an NPU waits for while it does not compute."""
+"""Parts of an iteration: compute, and causes of exposed time."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any

@@ -1,4 +1,4 @@
-"""Requests: one training iteration to be estimated, with all that its time depends on."""
+"""Requests: one training iteration to estimate, with everything that its time depends on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

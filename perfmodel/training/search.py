@@ -1,4 +1,4 @@
-"""Where workers go on a mesh: the default policies compared, and simulated annealing.
+"""Placement search on a mesh: comparison of policies, and simulated annealing.
 
 In FRED every NPU is as near to its switch as any other, so the paper's placement is kept. On a mesh
 it matters who is next to whom, and the mesh is to be given its best chance.

@@ -1,4 +1,4 @@
-"""What is left of a network for an NPU where context and expert parallelism share it out."""
+"""Share of a network per NPU under context and expert parallelism."""
 
 from dataclasses import replace
 

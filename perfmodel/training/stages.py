@@ -1,4 +1,4 @@
-"""Layers to pipeline stages."""
+"""Division of layers into pipeline stages."""
 
 from collections.abc import Sequence
 

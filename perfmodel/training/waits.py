@@ -1,4 +1,4 @@
-"""Exposed time of an NPU: what it waits for while it does not compute.
+"""Exposed time of an NPU, by what it waits for.
 
 Exposed time is iteration time minus compute time, as ASTRA-sim counts it: time that is not
 overlapped with compute while the workload waits (FRED, arXiv 2406.19580, section 7.4). Every gap

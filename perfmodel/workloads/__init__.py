@@ -1,1 +1,1 @@
-"""Workloads, one YAML file each: those of the FRED paper, and others that people run."""
+"""Workloads: models of the FRED paper and others, one YAML file each."""

@@ -1,4 +1,4 @@
-"""Recommendation models: embedding tables, and perceptrons before and behind them."""
+"""Recommendation models: embedding tables and multilayer perceptrons."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Workload files: what YAML files of all kinds say, and the kinds that there are."""
+"""Workload files: keys of all kinds, and the registry of kinds."""
 
 from abc import abstractmethod
 from typing import Annotated

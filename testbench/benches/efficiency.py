@@ -1,4 +1,4 @@
-"""What links carry at full load: data, acks and other flits, as shares of their cycles."""
+"""Use of links at full load: shares of data, acks and other flits."""
 
 from collections import Counter
 from collections.abc import Iterable

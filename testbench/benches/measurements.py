@@ -1,4 +1,4 @@
-"""What benches measured, in the file that the runner reads."""
+"""Measurements of benches, in the file that the runner reads."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""cocotb test of two endpoints back to back: nothing undefined in any simulator."""
+"""cocotb test of two endpoints connected back to back: no undefined values."""
 
 import random
 from collections import deque

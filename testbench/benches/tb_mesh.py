@@ -1,4 +1,4 @@
-"""cocotb tests of a mesh: patterns of traffic, faults on links, ends that stop or begin anew."""
+"""cocotb tests of a mesh: traffic patterns, link faults, endpoints that stop or restart."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""cocotb tests that count cycles of routers, with links that take no time of their own."""
+"""cocotb tests that count cycles of routers, with links without delay."""
 
 import os
 from typing import Any

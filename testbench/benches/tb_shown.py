@@ -1,4 +1,4 @@
-"""cocotb test that records an all-reduce cycle by cycle, for people to look at."""
+"""cocotb test that records an all-reduce cycle by cycle, for the report."""
 
 import json
 import os

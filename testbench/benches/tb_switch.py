@@ -1,4 +1,4 @@
-"""cocotb tests of the whole switch: collectives, urgency, phases."""
+"""cocotb tests of the whole switch: collectives, priorities, phases."""
 
 import os
 import random

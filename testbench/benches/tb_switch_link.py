@@ -1,4 +1,4 @@
-"""cocotb tests of the whole switch on its links: faults, credits, numbers."""
+"""cocotb tests of the switch's links: faults, credits, sequence numbers."""
 
 from collections.abc import Sequence
 from enum import Enum

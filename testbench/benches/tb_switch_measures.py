@@ -1,4 +1,4 @@
-"""cocotb tests that count cycles of the whole switch, with links that take no time of their own."""
+"""cocotb tests that count cycles of the whole switch, with links without delay."""
 
 from collections import Counter
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""cocotb tests of what software sees of the whole switch: errors, counters, what it is."""
+"""cocotb tests of the switch's registers: errors, counters, identification."""
 
 import random
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""cocotb tests of links that begin anew: resets of either side, and strange neighbours."""
+"""cocotb tests of link restarts: resets of either side, and incompatible neighbours."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from .tb_switch import (
 test, three_test = scenario(), scenario(PORTS >= 3)
 HELLO, DATA = KINDS.index("hello"), KINDS.index("data")
 QUIET = 2 * PROTOCOL.timeout_cycles
-IN_FLIGHT = 256  # cycles from an input's queue to the next link at most: docs/driver.md
+IN_FLIGHT = 256  # cycles from an input's queue to the next link at most: docs/how-to/driver.md
 
 
 def reboot(bench: SwitchBench, port: int) -> None:
@@ -61,7 +61,7 @@ def first_tickets(bench: SwitchBench, watch: Watch) -> set[int]:
 
 
 async def give_up(bench: SwitchBench, phase: Phase) -> None:
-    """Do what software does about packets under way: docs/driver.md, "After a reset"."""
+    """Do what software does about packets under way: docs/how-to/driver.md, "After a reset"."""
     for port in bench.ports:
         port.forget(phase.number, bench.generations[phase.number])
         port.forget(PROTOCOL.online, 0)

@@ -1,4 +1,4 @@
-"""cocotb tests of entries that are written while packets of their phases are on the way."""
+"""cocotb tests of phase entries that are written while their packets are in flight."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""cocotb tests of sources that break off, leave out or contradict what they have begun to say."""
+"""cocotb tests of sources that stop, omit flits or contradict themselves."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""cocotb tests of how many unicasts the whole switch carries at a time."""
+"""cocotb tests of the unicast throughput of the whole switch."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Random campaigns against whole fabrics: legal work from a seed, and what must come of it."""
+"""Random campaigns on whole fabrics: legal work from a seed, and its expected results."""

@@ -1,4 +1,4 @@
-"""Small fabrics of campaigns: three switches with three NPUs each below a fourth, and meshes."""
+"""Small fabrics of campaigns: three switches of three NPUs below a fourth, and meshes."""
 
 import random
 from collections.abc import Sequence

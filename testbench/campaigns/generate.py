@@ -1,4 +1,4 @@
-"""Random legal plans: operations first, then cuts, order and lateness of each endpoint's jobs."""
+"""Random legal plans: operations first, then cuts, order and delay of each endpoint's jobs."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -64,8 +64,8 @@ class Making:
     def circuit_of(self, pairs: Sequence[tuple[int, int]]) -> str:
         """Return a circuit on which all these unicasts may go; empty if there is none.
 
-        All packets of a pair go on one circuit (docs/protocol.md, Unicasts), and so do those of the
-        other direction, as no two circuits of an endpoint have one flow.
+        All packets of a pair go on one circuit (docs/reference/protocol.md, Unicasts), and so do
+        those of the other direction, as no two circuits of an endpoint have one flow.
         """
         sorted_pairs = {(min(pair), max(pair)) for pair in pairs}
         known = {self.pairs[pair] for pair in sorted_pairs if pair in self.pairs}

@@ -1,4 +1,4 @@
-"""Whether a plan is legal: it must end where each flow has links of its own.
+"""Legality of a plan: it must end where each flow has its own links.
 
 Flits go straight from a send that is under way to the receives for it, all sources and destinations
 of a flow at once. This is stricter than hardware, which may be ahead by what its buffers hold.
@@ -11,7 +11,7 @@ from .plan import Job, Piece, Plan
 __all__ = ["QUEUED", "is_legal"]
 
 QUEUED = 4
-"""Descriptors that a circuit of an endpoint holds at least (docs/endpoint.md)."""
+"""Descriptors that a circuit of an endpoint holds at least (docs/reference/endpoint.md)."""
 
 
 class _Endpoint:

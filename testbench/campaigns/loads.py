@@ -1,7 +1,7 @@
-"""Strategies loaded one after another until generations of their phases come round.
+"""Strategies loaded one after another until phase generations wrap around.
 
 Each load has random phases with random members, who may sit out any number of loads, and follows
-the steps of docs/driver.md: sources are idle, the next generation, switches, endpoints.
+the steps of docs/how-to/driver.md: sources are idle, the next generation, switches, endpoints.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""A plan: operations between endpoints of a fabric, and the descriptors that each one queues.
+"""A plan: operations between endpoints, and the descriptors that each endpoint queues.
 
 An operation moves flits in one flow, or is a ring. Each endpoint queues its pieces of operations
 as jobs, a descriptor each. Pieces may be cut, moved and merged, so a job may send a piece of one

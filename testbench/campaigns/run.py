@@ -1,4 +1,4 @@
-"""Run a campaign, compare all memories, and find a small part of it that still fails."""
+"""Run of a campaign: comparison of all memories, and reduction of a failing plan."""
 
 import tempfile
 from dataclasses import replace

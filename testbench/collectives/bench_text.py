@@ -1,4 +1,4 @@
-"""Verilog of benches around endpoints: what is at their pins, and how a run begins and ends.
+"""Verilog of benches around endpoints: pins, start and end of a run.
 
 The modules are those of ``fabric.v``.
 """

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # Equal units are made for each place, to tell of names and ports, and generated once.
-"""A plane of a wafer, or a mesh with endpoints, in compiled code.
+"""A wafer plane, or a mesh with endpoints, as compiled code.
 
 It does what ``plane.py`` and ``mesh.py`` do in Icarus, for fabrics that are too large for that.
 """

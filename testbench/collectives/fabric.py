@@ -1,4 +1,4 @@
-"""Endpoints on the ports of a switch, with memories and programs: collectives on real flits."""
+"""Endpoints on the ports of a switch: collectives on real flits."""
 
 import random
 import subprocess

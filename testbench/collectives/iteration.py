@@ -1,4 +1,4 @@
-"""A training iteration on hardware: compute as time that passes, and communication as flits."""
+"""A training iteration in RTL: compute as elapsed time, communication as flits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

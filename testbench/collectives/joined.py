@@ -1,4 +1,4 @@
-"""A fabric in compiled code: each distinct unit Verilated once, and joined in C++."""
+"""A fabric as compiled code: each distinct unit Verilated once, joined in C++."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A mesh with an endpoint at each router, memories, and programs, in Icarus."""
+"""A mesh with an endpoint at each router, with memories and programs, in Icarus."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a simulated fabric tells, and the files that it leaves."""
+"""Output of a simulated fabric, and its files."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Two endpoints on one link, with memories and programs, in Icarus: when flits cross."""
+"""Two endpoints on one link in Icarus: cycles at which flits cross."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Cycles of phases of strategies, each alone on a fabric whose results are checked bit for bit."""
+"""Cycles of each phase of a strategy alone, with results checked bit for bit."""
 
 import tempfile
 from collections import Counter

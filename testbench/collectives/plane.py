@@ -1,4 +1,4 @@
-"""A plane of a wafer with memories, links between its units, and programs, in Icarus."""
+"""A wafer plane with memories, links and programs, in Icarus."""
 
 import random
 from collections.abc import Mapping, Sequence

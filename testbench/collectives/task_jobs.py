@@ -1,4 +1,4 @@
-"""What tasks of an iteration are to endpoints: on planes of switches, and on meshes."""
+"""Endpoint jobs of an iteration's tasks, on switch planes and on meshes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

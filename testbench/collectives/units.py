@@ -1,4 +1,4 @@
-"""Verilog of a switch or a mesh with endpoints beside it, each distinct module once."""
+"""Verilog of a switch or a mesh with endpoints, each distinct module once."""
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.spec import MeshSpec

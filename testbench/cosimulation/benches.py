@@ -1,4 +1,4 @@
-"""Which benches a level of the hardware has; asking needs neither cocotb nor a simulator."""
+"""Benches of each level of the hardware, listed without cocotb or a simulator."""
 
 import ast
 from functools import cache

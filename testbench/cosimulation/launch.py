@@ -1,4 +1,4 @@
-"""What all co-simulations share: generate the hardware, with its faults, and run benches on it."""
+"""Shared code of co-simulations: generate hardware with faults, and run benches."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path

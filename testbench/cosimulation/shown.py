@@ -1,4 +1,4 @@
-"""Co-simulation of one all-reduce, recorded cycle by cycle for people to look at."""
+"""Co-simulation of one all-reduce, recorded cycle by cycle for the report."""
 
 import json
 from dataclasses import dataclass

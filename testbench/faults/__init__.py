@@ -1,1 +1,1 @@
-"""Broken units that the benches must notice."""
+"""Faults: broken units that the benches must detect."""

@@ -1,4 +1,4 @@
-"""Broken units chosen at run time: one model holds the sound design and every fault of it."""
+"""Faults selected at run time: one model holds the correct design and all faults."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Way, {"saturated mesh": "wedged"})
 def turns_both_ways(m: Module, sound: Any, ports: Any) -> None:
-    """Packets of odd sources take the column first, so that a circle of waits can close."""
+    """Packets of odd sources take the column first, so that a cycle of waits can close."""
     places = [(one.x, one.y) for one in sound.mesh.places]
     x, y = (
         selected(ports.destination, [Const(place[axis], len(ports.here[name])) for place in places])

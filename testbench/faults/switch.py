@@ -1,4 +1,4 @@
-"""Broken parts of the switch core and its edges."""
+"""Broken parts of the switch core and its ports."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Models of the protocol that are searched state by state."""
+"""Protocol models for exhaustive state search."""

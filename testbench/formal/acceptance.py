@@ -1,4 +1,4 @@
-"""What endpoints accept from links that flows share: every state that a small fabric can reach.
+"""Exhaustive search of small fabrics: endpoints that accept or drop on shared links.
 
 The model has what can wait for something else, and nothing more: queues of links between switches,
 the window of a source, the receive queue of an endpoint, and descriptors that are carried out in

@@ -1,1 +1,1 @@
-"""What hardware is compared with."""
+"""Reference models that hardware is compared with."""

@@ -1,4 +1,4 @@
-// The endpoint of docs/protocol.md: the state of one port, for the benches in C++ and in Python.
+// The endpoint of docs/reference/protocol.md: the state of one port, for the benches in C++ and in Python.
 //
 // What it sends, what becomes of what comes, and when it pauses is said by those who derive from it.
 #pragma once

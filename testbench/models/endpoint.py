@@ -1,4 +1,4 @@
-"""An NPU's end of a link for benches in Python: docs/protocol.md cycle by cycle."""
+"""Reference endpoint of Python benches: docs/reference/protocol.md cycle by cycle."""
 
 import ctypes
 import weakref

@@ -1,4 +1,4 @@
-// Headers and flows, as an end of a link knows them: docs/protocol.md.
+// Headers and flows, as an end of a link knows them: docs/reference/protocol.md.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
-"""Golden model of endpoints that do collectives by unicasts: what is in each memory at the end.
+"""Golden model of collectives by unicasts: final memory contents.
 
-It knows what docs/endpoint.md says of descriptors, not how they were made: no cycles, no flits. A
-ring adds in its order, so floating-point results compare bit by bit.
+It knows what docs/reference/endpoint.md says of descriptors, not how they were made: no cycles, no
+flits. A ring adds in its order, so floating-point results compare bit by bit.
 """
 
 from collections import defaultdict, deque

@@ -1,4 +1,4 @@
-"""Golden model of a phase, of a plane by switches or by endpoints, or of a mesh: what NPUs get."""
+"""Golden model of a phase on a plane or a mesh: results of each NPU."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Golden model of a plane of a wafer: what each NPU gets in a phase.
+"""Golden model of a wafer plane: results of each NPU in a phase.
 
 Chiplets hand on what the golden model of the interconnect says, so the order of reductions is that
 of the whole tree, and floating-point results compare bit by bit.

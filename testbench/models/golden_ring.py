@@ -1,7 +1,7 @@
-"""Golden model of rings of endpoints: who adds to what, in which order.
+"""Golden model of endpoint rings: operands and order of additions.
 
-Written from docs/endpoint.md: the sum of block r begins with member r + 1 and goes around. It knows
-no messages, no chunks and no cycles.
+Written from docs/reference/endpoint.md: the sum of block r begins with member r + 1 and goes
+around. It knows no messages, no chunks and no cycles.
 """
 
 from collections.abc import Callable, Sequence

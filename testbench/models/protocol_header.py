@@ -1,4 +1,4 @@
-"""What C++ must know of the protocol: a header made of fred_hw/protocol.py."""
+"""C++ header of the protocol, generated from fred_hw/protocol.py."""
 
 from fred_hw.protocol import (
     ADDRESSES,

@@ -1,1 +1,1 @@
-"""Where simulators are, how they are built and run."""
+"""Simulators: location, build and run."""

@@ -1,4 +1,4 @@
-"""One store of what simulators build: by content, shared by all runs and processes."""
+"""Cache of simulator builds by content, shared by all runs and processes."""
 
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""The C++ compiler, and libraries that Python calls."""
+"""The C++ compiler, and libraries called from Python."""
 
 import os
 import shutil

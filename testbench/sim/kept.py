@@ -1,4 +1,4 @@
-"""Generated Verilog on disk: who wants what another process has generated only reads it."""
+"""Cache of generated Verilog on disk, shared by processes."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Co-simulation runs: build once per content, run the benches, read the results."""
+"""Co-simulation runs: build once per content, run benches, read results."""
 
 import json
 import os

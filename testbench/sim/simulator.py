@@ -1,4 +1,4 @@
-"""What a simulator says of itself, and the registry of all of them."""
+"""The interface of a simulator, and the registry of all simulators."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

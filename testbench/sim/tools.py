@@ -1,4 +1,4 @@
-"""Where the simulators are, and which versions."""
+"""Location and version of simulators."""
 
 import os
 import re

@@ -1,7 +1,7 @@
-"""Programs of Verilated models.
+"""Build of Verilated models.
 
 Verilator lists the C++ files of a model in JSON, for build systems such as this one. Clang is
-preferred: it compiles a switch of 8 ports in 14 s of CPU time, GCC in 35 s (docs/decisions/0051).
+preferred: it compiles a switch of 8 ports in 14 s of CPU time, and GCC takes 35 s.
 Verilator's runtime is compiled once for all models, and Clang reads Verilator's header once.
 """
 

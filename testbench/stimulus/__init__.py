@@ -1,1 +1,1 @@
-"""What the hardware is fed with."""
+"""Stimulus for the hardware."""

@@ -1,4 +1,4 @@
-"""Patterns of traffic of a mesh: to where each NPU sends.
+"""Traffic patterns of a mesh: the destination of each NPU.
 
 They are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
 section 3.2. What is made for a torus is taken with the columns and rows as rings.

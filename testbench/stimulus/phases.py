@@ -1,4 +1,4 @@
-"""Phases for the switch core's bench: entries of its table, packets, and what they must become."""
+"""Phases for the switch core's bench: entries, packets and expected results."""
 
 import random
 from collections.abc import Sequence

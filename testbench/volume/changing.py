@@ -1,4 +1,4 @@
-"""Traffic of one or two levels of switches, whose phases are written anew while it goes on."""
+"""Traffic on one or two levels of switches, with phases rewritten under load."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,9 +84,9 @@ def changing_steps(
 ) -> list[Write | Burst | Unicast]:
     """Return random bursts of phases and unicasts, until so many flits are to be delivered.
 
-    A phase gets other flows, circuit and generation as docs/driver.md says, while all else goes on.
-    Bursts of phases that share a circuit of a link between switches follow each other, as
-    docs/protocol.md wants, or come from the same sources, which keep the order.
+    A phase gets other flows, circuit and generation as docs/how-to/driver.md says, while all else
+    goes on. Bursts of phases that share a circuit of a link between switches follow each other, as
+    docs/reference/protocol.md wants, or come from the same sources, which keep the order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-// The endpoint of docs/protocol.md in a harness: it pauses at random, and sees that rules are kept.
+// The endpoint of docs/reference/protocol.md in a harness: it pauses at random, and sees that rules are kept.
 #pragma once
 
 #include "npu.hpp"

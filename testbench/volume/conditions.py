@@ -1,4 +1,4 @@
-"""Conditions of a run: what the harnesses in C++ have in common, and how they are told."""
+"""Conditions of a run, shared by all C++ harnesses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""How switches and NPUs are joined, and which way flows go."""
+"""Connections of switches and NPUs, and routes of flows."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-// Flits as docs/protocol.md has them, their CRC, and the channel that damages them.
+// Flits as docs/reference/protocol.md has them, their CRC, and the channel that damages them.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 //
 // Flow f goes from end f / 3 to the other one, on data circuit f % 3. Packets of pseudo-random data
 // go in with random pauses and must come out the same, in order, each once, with their ends where
-// they were; what each end puts on the link must keep docs/protocol.md. Prints counts as JSON.
+// they were; what each end puts on the link must keep docs/reference/protocol.md. Prints counts as JSON.
 
 #include <deque>
 

@@ -179,7 +179,7 @@ def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
         ``flits``, ``matched``, ``wrong``
             Wanted, delivered, and delivered with another payload than expected.
         ``violations``, ``messages``
-            Broken rules of docs/protocol.md, and the first of them.
+            Broken rules of docs/reference/protocol.md, and the first of them.
         ``cycles``, ``span_cycles``
             Of the whole run; from the first flit taken to the last one given.
         ``rewinds``, ``dropped``, ``errors``

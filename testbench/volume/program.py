@@ -1,4 +1,4 @@
-"""Harnesses in C++: how they are put together, and how one is run."""
+"""C++ harnesses: build and run."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the harness of switches reads: how they are joined, what is written, what is sent when."""
+"""Input of the switch harness: connections, writes, and traffic over time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

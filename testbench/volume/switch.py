@@ -104,7 +104,7 @@ class SwitchConditions(Conditions):
     trace : bool
         Whether the result has ``arrivals``.
     written_phase : int, optional
-        A phase whose packets are held against nothing, as its entry may be anything at any time.
+        A phase whose packets are compared with nothing, as its entry may be anything at any time.
     """
 
     fault: LinkFault | None = None
@@ -186,7 +186,7 @@ def run_switch(
         ``flits``, ``packets``, ``wanted_packets``
             Delivered, and to be delivered, at all outputs together.
         ``wrong``, ``violations``, ``messages``
-            Wrong flits; broken rules of docs/protocol.md, wrong flits included; the first of them.
+            Wrong flits; broken rules of docs/reference/protocol.md with them; the first of them.
         ``cycles``, ``late_flits``
             Until all was acknowledged; data flits that the switch sent after that.
         ``resent``, ``timeouts``, ``stomped``

@@ -1,4 +1,4 @@
-"""A switch with an endpoint at each port, Verilated, and compiled faulty links between them."""
+"""A Verilated switch with an endpoint at each port, and compiled faulty links."""
 
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false

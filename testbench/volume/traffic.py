@@ -1,4 +1,4 @@
-"""What the NPUs of a switch send in a volume test, and what its configuration memory holds."""
+"""Traffic of a volume test: packets of NPUs, and contents of the configuration memory."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Volume stimulus of arithmetic units: a Verilated bank of them, driven by a compiled harness.
+"""Volume stimulus of arithmetic units: a Verilated bank with a compiled harness.
 
 Python makes the operands and compares the results with the golden arithmetic; the cycles in between
 run at a million a second or so instead of a thousand.

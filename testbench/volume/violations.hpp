@@ -1,4 +1,4 @@
-// Broken rules of docs/protocol.md: how many, and what the first were.
+// Broken rules of docs/reference/protocol.md: how many, and what the first were.
 #pragma once
 
 #include <cinttypes>

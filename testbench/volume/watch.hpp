@@ -1,4 +1,4 @@
-// What a port puts on a link must keep docs/protocol.md before anything damages it.
+// What a port puts on a link must keep docs/reference/protocol.md before anything damages it.
 #pragma once
 
 #include "flit.hpp"

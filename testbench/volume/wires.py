@@ -1,4 +1,4 @@
-"""Separate wires of links and of payload, which a harness in C++ can drive one by one."""
+"""Separate wires of links and payload, which a C++ harness drives."""
 
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false

@@ -1,4 +1,4 @@
-"""Writes of anything to the registers of a switch, which may hurt one phase and no other."""
+"""Random register writes, each of which may affect one phase only."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ the flits of both directions. Then the same on switches of ``CROWDS`` ports, wit
 ``ack_interval: auto``. Then unicasts of eight ports, data flits per port and cycle. Then two
 runs of 10,000,000 flits of random phases and unicasts, with 20 % stalls, and with faults too:
 flits, faults, packets sent again, flits per output and cycle, simulated cycles per second. Returns
-1 if a flit was lost or wrong, a rule of docs/protocol.md was broken, or unicasts go slower than
-``LEAST``, or all-reduces of many ports slower than ``CROWDS``.
+1 if a flit was lost or wrong, a rule of docs/reference/protocol.md was broken, or unicasts go
+slower than ``LEAST``, or all-reduces of many ports slower than ``CROWDS``.
 """
 
 import random
@@ -47,7 +47,7 @@ LEAST = {
     "all to one": {8: 0.90, 4: 0.87, 2: 0.80, 1: 0.77},
 }
 """Data flits per port and cycle that unicasts must reach, by flits of a packet: two to five per
-cent less than in docs/switch.md."""
+cent less than in docs/explanation/switch.md."""
 
 CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.65, (48, 16): 0.98}
 """Data flits per port and cycle that an all-reduce must reach, by ports and flits of a packet."""

@@ -210,7 +210,7 @@ def iterations(bench: Timed, side: int, count: int) -> None:
 
 
 def microbatches(bench: Timed) -> None:
-    """Print iterations of ours with few microbatches and with many."""
+    """Print iterations with few microbatches and with many."""
     given = ["--topology", "fred-d", "--workload", "transformer-17b"]
     for count, more in ((64, []), (512, ["--no-repeats"]), (512, []), (1 << 20, [])):
         what = f"Transformer-17B on fred-d, {count:,} microbatches{' of which all' if more else ''}"

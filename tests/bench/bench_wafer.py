@@ -1,7 +1,7 @@
 """Measure the wafer model: seconds of collectives, their growth, and of whole iterations.
 
 All are seconds of processor time. Returns 1 if one takes more than ``SLOWER`` times what
-docs/wafer-model.md says of its kind, on whatever machine.
+docs/explanation/wafer-model.md says of its kind, on whatever machine.
 """
 
 import cProfile
@@ -93,7 +93,7 @@ def collectives(
 ) -> None:
     """Print the time of a collective: with its schedule to be built, and with it at hand.
 
-    The first is held against ``said_s``, or both against ``PUBLISHED_S``.
+    The first is compared with ``said_s``, or both against ``PUBLISHED_S``.
     """
     # The first call in a process loads numpy and fills the processor's caches.
     run_collective(parse_topology("mesh:2x2"), "all_reduce", GIB)

@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of imports is so."""
+"""What docs/explanation/architecture.md says of imports is so."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
 SAID = {
     name: sorted(re.findall(r"`(\w+)`", imports))
-    for name, imports in ROW.findall((ROOT / "docs/architecture.md").read_text())
+    for name, imports in ROW.findall((ROOT / "docs/explanation/architecture.md").read_text())
 }
 ROOMS = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__.py"))]
 

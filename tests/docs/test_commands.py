@@ -170,8 +170,10 @@ def test_command_does_what_is_shown(
     said = capfd.readouterr()
     assert ended.value.code == one.status, said.err
     assert one.output is None or said.out == one.output
-    for path in (place / "docs").iterdir():
-        assert path.read_text() == (ROOT / "docs" / path.name).read_text(), "committed and stale"
+    for path in (place / "docs").rglob("*.md"):
+        assert path.read_text() == (ROOT / path.relative_to(place)).read_text(), (
+            "committed and stale"
+        )
 
 
 @pytest.mark.parametrize("one", cases("python"))

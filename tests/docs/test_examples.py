@@ -30,7 +30,7 @@ def test_bytes_go_through_a_switch(tmp_path: Path) -> None:
 
 
 def test_protocol_page_has_the_places_of_header_and_crc() -> None:
-    text = (ROOT / "docs/protocol.md").read_text()
+    text = (ROOT / "docs/reference/protocol.md").read_text()
     assert f"| `tuser` | bits {HEADER_BITS - 1}:0 | the header" in text
     assert f"| `tuser` | bits {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
 
@@ -38,7 +38,9 @@ def test_protocol_page_has_the_places_of_header_and_crc() -> None:
 @pytest.mark.slow
 def test_one_trace_on_three_fabrics_is_one_chart(tmp_path: Path) -> None:
     """And the page shows the commands of the example, and what they say."""
-    script, page = (ROOT / one for one in ("examples/trace-to-chart.sh", "docs/astra-sim.md"))
+    script, page = (
+        ROOT / one for one in ("examples/trace-to-chart.sh", "docs/how-to/astra-sim.md")
+    )
     text = page.read_text(encoding="utf-8")
     lines = [line for line in script.read_text().splitlines() if line.startswith(("$fred", "  "))]
     assert "\n".join(line.replace("$fred", "fred") for line in lines) in text

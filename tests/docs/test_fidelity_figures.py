@@ -1,4 +1,4 @@
-"""The tables of docs/fidelity.md are what the experiments print, as far as that is quick to see."""
+"""The tables of docs/explanation/fidelity-compute.md agree with what the experiments print."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from perfmodel.workloads.workload import PUBLISHED
 
 from .pages import ROOT
 
-PAGE = (ROOT / "docs/fidelity.md").read_text("utf-8")
+PAGE = (ROOT / "docs/explanation/fidelity-compute.md").read_text("utf-8")
 IDEAL = json.loads((ROOT / "tests/perfmodel/studies/ideal_figures.json").read_text("utf-8"))
 
 

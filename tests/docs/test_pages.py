@@ -1,6 +1,7 @@
 """What the pages link to, name and show exists, and their Python prints what they say."""
 
 import re
+import subprocess
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -25,7 +26,7 @@ KEYS = {
     for model in models(kind.schema()).values()
     for key in model["properties"]
 }
-LONG = "docs/driver.md"
+LONG = "docs/how-to/driver.md"
 """It simulates a switch."""
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] if page == LONG else [])
@@ -126,11 +127,18 @@ def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
         assert load_workload(str(path)).samples_per_replica
 
 
-def test_extending_begins_with_an_index_of_its_sections() -> None:
-    head, *sections = (ROOT / "docs/extending.md").read_text().split("\n## ")
-    index = head.partition("\nWhatever you add:\n")[0]
-    headings = [slug(section.partition("\n")[0]) for section in sections]
-    assert sorted(re.findall(r"\]\(#([^)]+)\)", index)) == sorted(headings)
+@pytest.mark.parametrize("page", [one for one in PAGES if blocks(one, "diff")])
+def test_diffs_of_examples_apply(page: str) -> None:
+    for block in blocks(page, "diff"):
+        done = subprocess.run(
+            ["git", "apply", "--check", "-"],
+            input=block.text,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:

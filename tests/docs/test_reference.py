@@ -1,4 +1,4 @@
-"""Every key of every file is on docs/reference.md, with all that is promised of it."""
+"""Every key of every file is on docs/reference/yaml-keys.md, with all that is promised of it."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,9 @@ from jsonschema import Draft202012Validator
 from docs.generate.reference import models
 from fred_cli.schemas.file_kind import FILES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "yaml-keys.md").read_text(
+    encoding="utf-8"
+)
 UNITS = {
     r"bytes_per_s|flops|bandwidth|mem-bw|node-bw": r"B/s|FLOP/s|10\^9 B/s|2\^30 B/s|bytes per ns",
     r"(?:^|_)bytes$|piece-size": r"B",

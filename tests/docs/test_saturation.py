@@ -19,7 +19,7 @@ def test_figure_has_a_line_and_a_name_for_each_curve_inside_its_axes() -> None:
     lines = [one.get("points", "") for one in root.iter(f"{SVG}polyline")]
     names = [one.text or "" for one in root.iter(f"{SVG}text")]
     assert len(lines) == len(load_saturation().uniform) + len(DRAWN)
-    assert len(lines) == sum(name.startswith(("ours, ", "BookSim 2, ")) for name in names)
+    assert len(lines) == sum(name.startswith(("fred-hw, ", "BookSim 2, ")) for name in names)
     for line in lines:
         places = [tuple(map(float, one.split(","))) for one in line.split()]
         across, down = zip(*places, strict=True)

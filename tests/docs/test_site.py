@@ -20,8 +20,8 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert {page.stem for page in (ROOT / "docs").glob("*.md")} <= {
-        page.stem for page in site.glob("*.html")
+    assert {page.stem for page in (ROOT / "docs").rglob("*.md")} <= {
+        page.stem for page in site.rglob("*.html")
     }
     index = (site / "index.html").read_text(encoding="utf-8")
     assert "tutorials/first-switch.html" in index

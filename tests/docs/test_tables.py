@@ -31,16 +31,16 @@ def names(cell: str) -> list[str]:
 
 
 def test_driver_page_says_of_every_error_what_to_do() -> None:
-    told = rows("docs/driver.md", "## Interrupts and errors")
+    told = rows("docs/how-to/driver.md", "## Interrupts and errors")
     assert sorted(name for cause, *_ in told for name in names(cause)) == sorted(CAUSES)
     assert all(reason and remedy for _, reason, remedy in told)
 
 
-def test_switch_page_has_where_each_rule_is_tried() -> None:
-    told = rows("docs/switch.md", "Each of these rules has tests and scenarios made against it:")
+def test_verification_page_names_the_tests_of_each_rule() -> None:
+    told = rows("docs/explanation/verification.md", "## Rules of the switch")
     for rule, tests in told:
         assert names(tests), rule
-        linked = re.findall(r"\[`(\w+)`\]\(\.\./([\w/.]+)\)", tests)
+        linked = re.findall(r"\[`(\w+)`\]\((?:\.\./)+([\w/.]+)\)", tests)
         assert [name for name, _ in linked] == names(tests)
         for name, file in linked:
             assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(), re.MULTILINE), (
@@ -49,20 +49,20 @@ def test_switch_page_has_where_each_rule_is_tried() -> None:
 
 
 def test_synthesis_page_has_every_class_of_area() -> None:
-    told = rows("docs/synth.md", "## What is counted where")
+    told = rows("docs/explanation/synthesis.md", "## What is counted where")
     assert [name for name, _ in told] == [*CLASSES, UNKNOWN]
     assert all(hardware for _, hardware in told)
 
 
 def test_wafer_page_has_every_model_of_compute_but_the_usual_one() -> None:
-    told = rows("docs/wafer-model.md", "## Training")
+    told = rows("docs/explanation/wafer-model.md", "### Compute models")
     assert [name.strip("`") for name, *_ in told] == list(COMPUTE_MODELS)[1:]
 
 
 def test_endpoint_page_has_what_replay_takes_in_fabrics() -> None:
     """As manifests have it, which have what the endpoint keeps beside it."""
-    page = (ROOT / "docs/endpoint.md").read_text(encoding="utf-8")
-    told = dict(re.findall(r"^  \| `(examples/[\w.-]+)` \| (.*) \|$", page, re.MULTILINE))
+    page = (ROOT / "docs/reference/endpoint.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(examples/[\w.-]+)` \| (.*) \|$", page, re.MULTILINE))
     wafer, mesh = load_wafer(f"{ROOT}/examples/wafer-20.yaml"), load_mesh(f"{ROOT}/{MESH}")
     ways = {
         "examples/wafer-20.yaml": replay_on_way(wafer.link, longest_in_plane(wafer)),
@@ -86,14 +86,14 @@ def test_endpoint_page_has_what_replay_takes_in_fabrics() -> None:
 
 
 def test_protocol_page_has_the_places_of_all_fields() -> None:
-    text = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
     fields = re.findall(r"^\| (`.*`) \| ([\d:, ]+) \|", text, re.MULTILINE)
     said = {
         name: place
         for cell, places in fields
         for name, place in zip(names(cell), places.split(", "), strict=True)
     }
-    [hellos] = re.findall(r"^A hello has other fields .*: (`.*)\.$", text, re.MULTILINE)
+    [hellos] = re.findall(r"^A hello, .*: (`.*)\.$", text, re.MULTILINE)
     said |= dict(re.findall(r"`(\w+)` ([\d:]+)", hellos))
     assert said == {
         name: f"{low + bits - 1}:{low}" if bits > 1 else f"{low}"
@@ -102,16 +102,14 @@ def test_protocol_page_has_the_places_of_all_fields() -> None:
 
 
 def test_protocol_page_names_what_both_ends_must_have_alike() -> None:
-    text = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
     [said] = re.findall(r"`digest` stands for (.*?):", text, re.DOTALL)
     assert sorted(names(said)) == sorted(SHARED_SIZES)
 
 
-def test_counters_have_the_addresses_that_extending_leaves_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    [said] = re.findall(r"^from the map\. Free are (.*?)\. With one from", text, re.M | re.S)
+def test_page_on_registers_names_the_free_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs/how-to/extend/register.md").read_text(encoding="utf-8")
+    [said] = re.findall(r"^\*\*Free addresses\*\*: (.*?)\. A register", text, re.M | re.S)
     [behind] = re.findall(r"from (0x\w+) on", said)
     single, first, more = (
         range(int(a, 16), int(b, 16) + 1) for a, b in re.findall(r"(0x\w+) to (0x\w+)", said)

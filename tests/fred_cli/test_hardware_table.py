@@ -66,7 +66,7 @@ def test_areas_are_those_of_all_planes_per_npu() -> None:
 
 
 def test_the_page_has_the_table_of_today() -> None:
-    page = (EXAMPLES.parent / "docs/hardware.md").read_text()
+    page = (EXAMPLES.parent / "docs/explanation/hardware.md").read_text()
     shown = COLUMNS.titled[1:-1]
     for row in hardware_rows():
         line = f"| {' | '.join(column.shown(row) for column in shown)} |"

@@ -1,7 +1,7 @@
 """The generated tops of the published wafer and mesh, as text: the same wires as simulated ones.
 
 They are too large to simulate as one module. Their units are compiled and joined in C++ instead
-(``testbench.collectives``); here each connection of the text is held against those joints.
+(``testbench.collectives``); here each connection of the text is compared with those joints.
 """
 
 import re

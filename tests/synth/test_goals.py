@@ -6,12 +6,12 @@ from pathlib import Path
 from fred_hw.adder_delays import REFERENCE_NS
 from synth.goals import GOAL_CLOCKS_NS
 
-PAGE = Path(__file__).parents[2] / "docs/synth.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/synthesis.md"
 NAMES = ["nangate45", "ASAP7", "sky130hd"]
 
 
 def measured() -> list[dict[str, float]]:
-    """Return what the same designs take in each library [ns], as docs/synth.md has it."""
+    """Return the clocks of the same designs in each library [ns], by synthesis.md."""
     _, _, table = PAGE.read_text().partition(f"| design | {' | '.join(NAMES)} |")
     rows = [row.split("|")[2:-1] for row in table.split("\n\n")[0].splitlines()[2:]]
     numbers = [[re.findall(r"[\d.]+", cell) for cell in row] for row in rows]

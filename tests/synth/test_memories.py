@@ -51,7 +51,7 @@ OTHERWISE = {
     "ledger.memory": {"RD_PORTS", "RD_CLK_ENABLE", "RD_EN"},
     "phase_table_fred.generations": {"RD_EN"},
 }
-"""What small memories have otherwise, see docs/switch.md."""
+"""What small memories have otherwise, see docs/explanation/switch.md."""
 
 SEEN_AT_ONCE = ["due"]
 """Memories of which a word is used that is read while it is written."""

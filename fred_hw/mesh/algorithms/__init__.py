@@ -1,1 +1,1 @@
-"""How rings of a collective go on a mesh, one algorithm each; a new one is a new file here."""
+"""Ring algorithms of collectives on a mesh; a new one is a new file here."""

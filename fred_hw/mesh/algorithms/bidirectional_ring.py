@@ -1,4 +1,4 @@
-"""A ring both ways around, half of the data each."""
+"""Two rings of opposite direction, half of the data each."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""Ways through a mesh: each module adds its own to the registry."""
+"""Routing algorithms of a mesh, one file each."""

@@ -1,4 +1,4 @@
-"""A shortest way that the odd-even model leaves; of several the one that both addresses name.
+"""Odd-even routing; where two outputs remain, both addresses decide.
 
 Chiu, "The odd-even turn model for adaptive routing", IEEE Transactions on Parallel and Distributed
 Systems 11, 2000, Figure 2; columns are counted from 0.

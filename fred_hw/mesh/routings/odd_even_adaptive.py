@@ -1,4 +1,4 @@
-"""A shortest way that the odd-even model leaves; of several the one that the source has chosen.
+"""Odd-even routing; where two outputs remain, the source's choice decides.
 
 See ``odd_even``, whose ports these are; the source chooses by what its router tells it of them.
 """

@@ -1,4 +1,4 @@
-"""Along the row to the column of the end, then along that."""
+"""X-Y routing: along the row to the destination's column, then along the column."""
 
 from typing import TYPE_CHECKING
 

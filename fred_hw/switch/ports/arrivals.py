@@ -1,4 +1,4 @@
-"""What comes in at a port: through the link layer to a queue for each data circuit."""
+"""Receiving part of a port: link layer and one queue per virtual channel."""
 
 from collections.abc import Sequence
 from typing import Any

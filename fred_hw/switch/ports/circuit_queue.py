@@ -1,4 +1,4 @@
-"""Queue of one virtual circuit of an input port, and what becomes of the packet at its head."""
+"""Queue of one virtual channel of an input port, and the fate of its first packet."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Queue of the flits of a virtual circuit, without their payload: base of those that judge them."""
+"""Queue of the flits of a virtual channel without payload."""
 
 from typing import NamedTuple
 

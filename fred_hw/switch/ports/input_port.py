@@ -1,4 +1,4 @@
-"""Input port: a queue for each data circuit, and the numbers of the packets that are due."""
+"""Input port: one queue per virtual channel, and the packet numbers that are due."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the next packet of a queue goes, known while the one before it is still served."""
+"""Destination of a queue's next packet, known while the current one is served."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""Of which phases packets are in the queues of an input port, and whether unicasts are."""
+"""Phases and unicasts with packets in the queues of an input port."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data

@@ -1,1 +1,1 @@
-"""Collectives as the system layer of ASTRA-sim does them: chunks, phases, messages."""
+"""Collectives of ASTRA-sim's system layer: chunks, phases, messages."""

@@ -1,4 +1,4 @@
-"""When a collective ends at each NPU if nothing else is on the network.
+"""End of a collective at each NPU on an otherwise idle network.
 
 So it is in the model without congestion, where messages of others do not matter. What all NPUs do
 alike is worked out once: if they begin together, each of them is like the first, and its phases

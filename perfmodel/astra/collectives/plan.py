@@ -1,4 +1,4 @@
-"""A collective as phases: who takes part in each, with which algorithm, how many bytes."""
+"""Phases of a collective: members, algorithm and bytes of each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

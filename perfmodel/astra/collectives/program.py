@@ -1,4 +1,4 @@
-"""What an NPU does in a phase: its messages one after the other, and what it does before each.
+"""Messages of an NPU in a phase, in order, with the work before each.
 
 Rings, direct and halving-doubling algorithms are one state machine in ASTRA-sim (``Ring.cc``,
 ``AllToAll.cc``, ``HalvingDoubling.cc``). For each message that came, and for the first ones, it

@@ -1,4 +1,4 @@
-"""A phase at one NPU as events: what it sends, what it waits for, when it is through."""
+"""Event-driven execution of a phase at one NPU: sends, waits and completion."""
 
 from collections.abc import Callable
 from typing import Protocol

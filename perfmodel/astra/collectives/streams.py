@@ -1,4 +1,4 @@
-"""The chunks of a collective at one NPU, each through its phases, a few at a time per dimension."""
+"""Chunks of a collective at one NPU: a few at a time in each dimension."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence

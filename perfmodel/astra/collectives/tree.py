@@ -1,4 +1,4 @@
-"""All-reduces on two binary trees, which chunks take in turns (``DoubleBinaryTreeAllReduce.cc``).
+"""All-reduces on two binary trees that chunks use alternately (``DoubleBinaryTreeAllReduce.cc``).
 
 Both trees have the NPUs in order from left to right. The root has one child: the left one in the
 first tree, where it is the last NPU, and the right one in the second, where it is the first.

@@ -1,4 +1,4 @@
-"""Which NPUs provably do the same at the same time, so that one of them is run for all.
+"""Detection of NPUs that provably behave alike, so that one is simulated for all.
 
 Two are alike if their traces are but for the names of communicator groups, and the groups in the
 same places of the traces are: as many NPUs, round a ring of the same steps from theirs on, each

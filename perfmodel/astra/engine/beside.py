@@ -1,4 +1,4 @@
-"""Groups of traces that may do the same collective at a time."""
+"""Groups of traces that may run the same collective at the same time."""
 
 from collections.abc import Iterator, Sequence
 

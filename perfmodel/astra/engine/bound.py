@@ -1,4 +1,4 @@
-"""The least time of a collective: what an NPU has to send, at the rate of its links."""
+"""Lower bound of a collective's time: what an NPU must send, at the rate of its links."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How the network models carry collectives and messages."""
+"""Execution of collectives and messages by each network model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -109,7 +109,7 @@ class Carrying(ABC):
     ) -> Plan:
         """Return how a collective of a group, or of all NPUs, is done; arguments as ``plan_of``.
 
-        With the prefix of ``traces`` these say it, else a fabric of ours, if the network is one.
+        With the prefix of ``traces`` these say it, else a built-in fabric, if the network is one.
 
         Raises
         ------
@@ -257,7 +257,7 @@ def carrying(
     model : str
         One of ``transport.NETWORK_MODELS``.
     setup : Setup
-        With fabrics of ours for ``fluid`` alone.
+        Built-in fabrics work with ``fluid`` only.
     clock : Clock
         Where events are put.
     several : bool

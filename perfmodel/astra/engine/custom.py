@@ -1,4 +1,4 @@
-"""Collectives given as traces of their own: what each NPU sends, receives and adds up.
+"""Custom collectives, given as traces of sends, receives and reductions.
 
 As in ASTRA-sim (``CustomAlgorithm.cc``): the trace of a rank is that of its place in the group, all
 that can begin does, as no unit of the NPU is asked for, and bytes are those of these traces.

@@ -1,4 +1,4 @@
-"""The execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
+"""Execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ class GraphEngine:
     Parameters
     ----------
     traces : sequence of Trace
-        Of each NPU, by its number; or of one job, on the first NPUs of a fabric of ours.
+        Of each NPU, by its number; or of one job, on the first NPUs of a built-in fabric.
     setup : Setup
         What they run on.
     model : str

@@ -1,4 +1,4 @@
-"""A job: traces, the NPUs that run them, and how urgent it is."""
+"""A job: traces, the NPUs that run them, and a priority."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

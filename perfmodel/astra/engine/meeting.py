@@ -1,4 +1,4 @@
-"""NPUs that come together for a collective."""
+"""Rendezvous of the NPUs that take part in a collective."""
 
 from collections.abc import Sequence
 

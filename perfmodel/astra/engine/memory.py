@@ -1,4 +1,4 @@
-"""Remote memory: who waits for whom (``AnalyticalRemoteMemory.cc``), and pools that are shared."""
+"""Remote memory: queues of requests (``AnalyticalRemoteMemory.cc``), and shared pools."""
 
 from collections.abc import Callable, Sequence
 

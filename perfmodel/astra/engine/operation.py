@@ -1,4 +1,4 @@
-"""What a node of a trace asks for, read once for all NPUs that have it."""
+"""The operation that a trace node requests, read once for all NPUs that have it."""
 
 import re
 from collections.abc import Mapping

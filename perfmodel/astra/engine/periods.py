@@ -1,4 +1,4 @@
-"""Stretches of traces that come again and again, such as iterations, and traces without most.
+"""Repeating stretches of traces, such as iterations, and traces without most of them.
 
 A stretch of nodes repeats if each is the one a period before with a number that is higher by the
 same, waits for what that one waited for a period later, and asks for the same.

@@ -1,4 +1,4 @@
-"""An NPU that runs its trace: what is ready, what is under way, when it was."""
+"""State of an NPU that runs its trace: nodes that are ready, running or done."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush

@@ -1,4 +1,4 @@
-"""What happens in a run, kept for those who want more than the times of the ranks."""
+"""Events of a run, recorded for detailed reports."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Traces run as often as it takes until periods repeat, the rest of which is left out."""
+"""Runs of traces that stop simulating once periods repeat."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

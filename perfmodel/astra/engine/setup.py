@@ -1,4 +1,4 @@
-"""What a run needs beside the traces: a network, a system, remote memory and groups."""
+"""Inputs of a run: network, system, remote memory and groups."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,7 @@ class Setup:
 
     @property
     def fabric(self) -> "Topology | None":
-        """The fabric of ours that the network is, if it is one and nothing else."""
+        """The built-in fabric, if the network consists of nothing else."""
         return self.network.fabric
 
 
@@ -88,7 +88,7 @@ def load_setup(
     found = load_network(network, protocol, algorithm)
     if found.fabrics and model not in ("fluid", None):
         message = f"must be a network of ASTRA-sim alone with network model {model}"
-        raise InputError(str(network), "", f"{message}, not one with a fabric of ours")
+        raise InputError(str(network), "", f"{message}, not one with a built-in fabric")
     said = load_memory(memory) if memory else NO_MEMORY
     if not found.fabric:  # of which the traces may have fewer NPUs
         said.check_npus(found.npus, str(memory))

@@ -1,4 +1,4 @@
-"""All that decides how a run goes on, in numbers that are the same a period later.
+"""State that determines how a run continues, normalized so that periods compare equal.
 
 Times count from now, nodes and tags from the period that begins, and turns of collectives from
 those of the rank that is the furthest behind. From equal states of two times follow equal runs, as

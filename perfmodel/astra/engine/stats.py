@@ -1,4 +1,4 @@
-"""Where the time of an NPU goes."""
+"""Time of an NPU by activity."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Traces of NPUs as the execution loop takes them; those that are alike are read once."""
+"""Traces in the form of the execution loop; identical traces are read once."""
 
 import os
 import re

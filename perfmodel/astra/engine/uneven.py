@@ -1,4 +1,4 @@
-"""Uneven all-to-alls: ranks give different numbers of bytes, or differ in what each peer gets.
+"""Uneven all-to-alls, whose ranks or peers differ in bytes.
 
 ASTRA-sim has none. Here each NPU sends one message to each other NPU once all of them are there,
 whatever the system file says of algorithms and chunks. With equal sizes that takes as long as a

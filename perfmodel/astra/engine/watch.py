@@ -1,4 +1,4 @@
-"""Looks on while traces run, and finds out when all is as it was some periods before."""
+"""Detection of a state that equals the state some periods earlier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Input files of ASTRA-sim 2.0, as its own parsers take them."""
+"""Input files of ASTRA-sim 2.0, as its parsers read them."""

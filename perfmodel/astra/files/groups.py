@@ -1,4 +1,4 @@
-"""Communicator group files of ASTRA-sim: by a number, which NPUs communicate."""
+"""Communicator group files of ASTRA-sim: NPUs of each group number."""
 
 import re
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ class NetworkFile(FileModel):
     ----------
     topology : list of str
         What joins the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`; or
-        with our simulation a fabric of ours, such as `fred-d`, `mesh:5x4` or a topology file.
+        in the model ``fluid`` a built-in fabric, such as `fred-d`, `mesh:5x4` or a topology file.
     npus_count : list of int
         NPUs in a line, all of a fabric; at most 65536 in all.
     bandwidth : list of float
@@ -97,7 +97,7 @@ class NetworkFile(FileModel):
         base : Path or None
             Where files of topologies are looked for.
         protocol, algorithm : str
-            Of fabrics of ours, as for ``parse_topology`` and ``run_collective``.
+            For built-in fabrics, as for ``parse_topology`` and ``run_collective``.
 
         Raises
         ------
@@ -180,21 +180,21 @@ def _has(data: Any, key: str) -> bool:
 
 
 def is_network(data: object) -> bool:
-    """Return whether what was read of a file is a network of ASTRA-sim, not a topology of ours."""
+    """Return whether file contents are a network of ASTRA-sim, not a built-in kind."""
     return _has(data, "npus_count")
 
 
 def load_network(
     name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
 ) -> Network | FluidNetwork:
-    """Return the network of a file, YAML, or JSON if the name ends so, or a fabric of ours.
+    """Return the network of a file, YAML, or JSON if the name ends so, or a built-in fabric.
 
     Parameters
     ----------
     name : str or Path
-        A network file of ASTRA-sim, a topology file of ours, or what ``parse_topology`` takes.
+        A network file of ASTRA-sim, a topology file, or what ``parse_topology`` takes.
     protocol, algorithm : str
-        Of fabrics of ours.
+        For built-in fabrics.
 
     Raises
     ------

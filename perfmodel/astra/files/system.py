@@ -1,4 +1,4 @@
-"""System files of ASTRA-sim: how collectives are done, and what an NPU can do."""
+"""System files of ASTRA-sim: collective algorithms and NPU capabilities."""
 
 import re
 import warnings

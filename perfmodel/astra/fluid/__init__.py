@@ -1,1 +1,1 @@
-"""Our own simulation under the execution loop: communication as flows that share every link."""
+"""Network model ``fluid`` of traces: communication as flows that share every link."""

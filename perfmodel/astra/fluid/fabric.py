@@ -1,4 +1,4 @@
-"""A fabric of ours as a line: what joins its NPUs, and its collectives."""
+"""A built-in fabric as a dimension of a network, with its collectives."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,7 +21,7 @@ _Turns = tuple[str, int, object]
 
 
 class FabricLine(Line):
-    """A fabric of ours, all NPUs of it or the first ones.
+    """A built-in fabric, all NPUs of it or the first ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What joins the NPUs of a line, as links that messages share."""
+"""Links of a dimension that messages share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
@@ -65,7 +65,7 @@ class Line(ABC):
     """
 
     fabric: "Topology | None" = None
-    """The fabric of ours that it is, which has its own collectives."""
+    """The built-in fabric, which has its own collectives."""
 
     turns = False
     """Whether all NPUs are alike, so that to turn the places round turns links into links."""
@@ -81,7 +81,7 @@ class Line(ABC):
     def collective(
         self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
-        """Return what a collective takes on a fabric of ours.
+        """Return what a collective takes on a built-in fabric.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The network of our own simulation: dimensions that stack, each a block or a fabric of ours."""
+"""Network of the model ``fluid``: stacked dimensions, each a block or a built-in fabric."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""A phase of a collective as a flow: how long it takes alone, and what crosses each link.
+"""A collective phase as a flow: its time alone, and its bytes on each link.
 
 All who take part go in lockstep. A round of messages takes what its sender has to do before it,
 then the bytes that cross the link with most of them, then the longest way. Links carry the messages

@@ -1,4 +1,4 @@
-"""Hierarchical collectives: dimension after dimension, over blocks that stack.
+"""Hierarchical collectives: one dimension of stacked blocks after the other.
 
 Each dimension reduces what the ones before have scattered, as in ASTRA-sim 2.0 (arXiv 2303.14006),
 so the inner ones carry most. In turns, where parts of the data begin with a dimension each, all

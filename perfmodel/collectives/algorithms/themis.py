@@ -1,4 +1,4 @@
-"""Collectives in chunks, each with an order of the dimensions of its own.
+"""Chunked collectives whose chunks each have their own order of dimensions.
 
 Themis (Rashidi et al., ISCA 2022, arXiv 2110.04478) and the fixed orders that it is compared with.
 """

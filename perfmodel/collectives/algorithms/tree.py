@@ -1,4 +1,4 @@
-"""Double binary trees: two trees, half of the data each, so that leaves of one work in the other.
+"""Double binary trees: two trees with half of the data each.
 
 Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
 Parallel Computing 35, 2009.

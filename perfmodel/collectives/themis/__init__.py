@@ -1,1 +1,1 @@
-"""Collectives in chunks, each of which takes the dimensions of a network in an order of its own."""
+"""Themis: chunked collectives whose chunks each have their own order of dimensions."""

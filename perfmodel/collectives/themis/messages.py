@@ -1,4 +1,4 @@
-"""Chunks of a collective as messages, so that their schedule can be checked and run on links.
+"""Chunks of a collective as messages, for checking and for network models.
 
 Each phase of a chunk is a reduce-scatter or an all-gather on every line of its dimension. Phases
 are in the order in which the queues serve them: an NPU begins a phase when it has received all of

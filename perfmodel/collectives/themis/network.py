@@ -1,4 +1,4 @@
-"""Dimensions of a network as queues: who is in a line, how fast, how late."""
+"""Dimensions of a network as queues: members, bandwidth and latency."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The phases of a chunk: along which dimension, with how many bytes."""
+"""Phases of a chunk: dimension and bytes of each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which chunk of a collective takes the dimensions of a network in which order.
+"""Choice of the order of dimensions for each chunk of a collective.
 
 Themis (Rashidi et al., ISCA 2022, arXiv 2110.04478) sends each chunk first through the dimension
 that has carried least so far. Loads and chunks are counted as in the public implementation of its

@@ -1,4 +1,4 @@
-"""Chunks in the queues of dimensions, each of which serves one chunk at a time.
+"""Timing of chunks in dimension queues, each of which serves one chunk at a time.
 
 All chunks are in the queue of their first dimension at the begin, in their order. A chunk that has
 been served joins the queue of its next dimension, and then its last dimension takes the next chunk.

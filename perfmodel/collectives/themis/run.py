@@ -1,4 +1,4 @@
-"""A collective in chunks through the queues of dimensions: its time and how busy each dimension is.
+"""Time and utilization of a chunked collective in dimension queues.
 
 This model knows dimensions, not links. It is fast and close to the published simulator; the
 schedule of ``messages.py`` runs the same chunks on links.

@@ -1,4 +1,4 @@
-"""Links as in ASTRA-sim: how long a message takes, and links that carry one at a time."""
+"""Links of ASTRA-sim's models: the time of a message, and one message at a time."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""A schedule message by message, as ASTRA-sim's analytical models carry messages.
+"""A schedule message by message in ASTRA-sim's analytical models.
 
 A message begins when all messages that it waits for have arrived. Times are whole nanoseconds, and
 messages whole bytes. Messages that join or fork in switches are refused: ASTRA-sim has none.

@@ -1,4 +1,4 @@
-"""Links on which unicasts are acknowledged packet by packet, as several sources share them.
+"""Links whose unicasts are acknowledged packet by packet, because several sources share them.
 
 An endpoint answers for ``ack_interval`` packets of a flow at once, or when none has come for
 ``quiet_cycles``. Packets of sources that share a link take turns on it, so each of a flow comes

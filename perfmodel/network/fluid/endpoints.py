@@ -1,8 +1,8 @@
-"""What endpoints add to a collective: their start and end, chunks that are loaded, steps of rings.
+"""Time that endpoints add to a collective: start, end, loading of chunks, ring steps.
 
 An endpoint does one descriptor after the other: a ring is one, and so is all that goes to the same
 ends. It begins to send when the first chunk, or the first message of a ring, is loaded, and goes on
-to the next descriptor when all of the one before is acknowledged (docs/endpoint.md).
+to the next descriptor when all of the one before is acknowledged (docs/reference/endpoint.md).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Flows: what a collective asks of the links, chunk after chunk."""
+"""Flows: the load of a collective's chunks on links."""
 
 from dataclasses import dataclass
 

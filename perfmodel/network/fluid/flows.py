@@ -1,4 +1,4 @@
-"""What the messages of a schedule ask of the links."""
+"""Flows of a schedule's messages on links."""
 
 from collections.abc import Callable, Iterable, Sequence
 

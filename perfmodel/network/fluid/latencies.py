@@ -1,4 +1,4 @@
-"""Latencies of routes, each worked out once."""
+"""Latencies of routes, each computed once."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Which of some groups keep each other waiting inside switches, whenever they run."""
+"""Path conflicts: groups that delay each other inside switches."""
 
 from collections.abc import Sequence
 from itertools import chain, product

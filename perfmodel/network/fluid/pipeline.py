@@ -1,4 +1,4 @@
-"""Time of a collective whose chunks go one after the other through the same flows.
+"""Time of a collective whose chunks pass through the same flows one after the other.
 
 The model. The vector is cut into equal chunks, and each goes through all flows. A flow starts when
 those before it are complete, and ends a latency after its last byte has left its last link. Each of

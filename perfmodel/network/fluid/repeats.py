@@ -1,4 +1,4 @@
-"""Tasks that come again and again, such as with each microbatch: simulated as often as it takes.
+"""Repeating tasks, such as those of microbatches, simulated until they repeat.
 
 In the order of service some stretches are a period of steps that comes again and again: each step
 is the one a period before with the next number, waits for what that one waited for a period later,

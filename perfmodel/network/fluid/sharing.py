@@ -1,4 +1,4 @@
-"""Flows that begin and end at any time, and share links while they run.
+"""Flows that begin and end at any time and share links while they run.
 
 A flow alone takes its time, and keeps each of its links busy for a share of it. Where flows
 together ask for more than a link has, they run at a part of their speed: those of the lowest

@@ -1,4 +1,4 @@
-"""Simulation of tasks that wait for each other: compute, and transfers over shared links.
+"""Simulation of dependent tasks: compute, and transfers over shared links.
 
 A task of compute takes its time. A transfer takes its time where it is alone. With others, each of
 its links serves it by itself: after the transfer before it of its own queue, and after the time

@@ -1,4 +1,4 @@
-"""Which flows a switch cannot serve at once, so that they take turns.
+"""Flows that a switch cannot serve at the same time, and their rounds.
 
 The router of the switches says so (``fred_hw.compiler.routing``): flows active at once need
 paths through the middle subswitches of FRED_m(P), and where m are too few, some wait for a later

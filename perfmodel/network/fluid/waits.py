@@ -1,4 +1,4 @@
-"""What sources wait for acks, where they send to one destination after another."""
+"""Time that sources wait for acks when they change the destination."""
 
 from collections.abc import Callable, Iterable
 

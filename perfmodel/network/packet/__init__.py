@@ -1,1 +1,1 @@
-"""Packets of endpoints over routers and switches, as in RTL."""
+"""Network model ``packet``: packets of endpoints over routers and switches, as in RTL."""

@@ -1,4 +1,4 @@
-"""Acks of a destination: when an endpoint answers what has come, in cycles (docs/protocol.md)."""
+"""Cycles at which a destination acknowledges packets (docs/reference/protocol.md)."""
 
 from collections.abc import Callable
 

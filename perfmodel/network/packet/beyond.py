@@ -1,4 +1,4 @@
-"""Times of large vectors from simulations of smaller ones."""
+"""Times of large vectors, extrapolated from simulations of smaller ones."""
 
 from collections.abc import Callable
 

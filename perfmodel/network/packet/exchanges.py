@@ -1,12 +1,12 @@
-"""Unicasts of endpoints packet by packet, one descriptor after the other, on links of one port.
+"""Unicasts of endpoints packet by packet, one descriptor after the other.
 
 An endpoint sends to one after the other, and receives from one after the other (all-to-alls in
 turns, copies to several): a descriptor for each. It goes on when it has given and got all of one,
 and all that it sent is acknowledged. So some are ahead of others: what they send to an endpoint
 that does not expect it yet is lost, and sent again when a nack says so or no ack has come for
 ``timeout_cycles``. Others fill their links meanwhile. No sum of latencies and bytes says how long
-all that takes, so this lets the packets of all go, as endpoints do (docs/protocol.md), over routers
-(``packets``). All numbers are those of records and specifications.
+all that takes, so this lets the packets of all go, as endpoints do (docs/reference/protocol.md),
+over routers (``packets``). All numbers are those of records and specifications.
 """
 
 from collections import Counter

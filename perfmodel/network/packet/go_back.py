@@ -1,4 +1,4 @@
-"""Source of a flow: a window of packets, sent again from where an ack is missing, in cycles."""
+"""Source of a flow in cycles: a window of packets with go-back-N retransmission."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class GoBack(ABC):
 
 
 class Packets(GoBack):
-    """Packets of a descriptor, go-back-N (docs/protocol.md).
+    """Packets of a descriptor, go-back-N (docs/reference/protocol.md).
 
     They are read chunk by chunk, and kept until they are acknowledged, the whole window at most.
 

@@ -1,13 +1,14 @@
-"""Packets on circuits: what routers and switches do with several that want a link, in cycles.
+"""Packets on virtual channels in cycles: arbitration of routers and switches for links.
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
 link is free, the receiver there has room for a largest packet, and no other packet of the same link
-is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Where a
-packet ends, both ends of its path are matched anew in one cycle, as an allocator does: if the link
-were free later than the queue, a less urgent packet of another way would go ahead each time. Acks
-go between the flits of packets, a cycle of each link. A link has a queue in front of it, so an ack
-is no pause of the path before that is full. That of a slow link often is: then who is next has the
-path when the packet before has gone into that queue, and waits there.
+is on its way: the most urgent circuit first, queues of one circuit by turns
+(docs/explanation/mesh.md). Where a packet ends, both ends of its path are matched anew in one
+cycle, as an allocator does: if the link were free later than the queue, a less urgent packet of
+another way would go ahead each time. Acks go between the flits of packets, a cycle of each link. A
+link has a queue in front of it, so an ack is no pause of the path before that is full. That of a
+slow link often is: then who is next has the path when the packet before has gone into that queue,
+and waits there.
 """
 
 from collections import deque

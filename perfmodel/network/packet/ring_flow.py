@@ -1,7 +1,7 @@
-"""Packets of a member of a ring, sent again from the oldest where no ack comes in time, in cycles.
+"""Packets of a ring member in cycles, retransmitted if no ack arrives in time.
 
 A less urgent ring may have to wait for so long that packets which are on their way are sent once
-more (docs/protocol.md). Whoever expects other ones drops them, but links carry them.
+more (docs/reference/protocol.md). Whoever expects other ones drops them, but links carry them.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,10 @@
-"""Rings message by message, where each link is a port.
+"""Rings message by message, with each link as a port.
 
 Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
 sum of latencies and bytes says how long, so this lets the messages of all members go, as endpoints
-with their state machines send them (docs/endpoint.md), over routers (``packets``), and once more
-what is not acknowledged in time (``ring_flow``).
+with their state machines send them (docs/reference/endpoint.md), over routers (``packets``), and
+once more what is not acknowledged in time (``ring_flow``).
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""Time of a collective in the network whose groups share links between switches, in rounds.
+"""Time of an in-network collective whose groups share links and take rounds.
 
 A group begins when all its members have been told, by a flit, that those before it on the same
 switch are over, and at the end one goes from the last group to the others (docs/decisions/0057).

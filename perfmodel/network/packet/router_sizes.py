@@ -1,4 +1,4 @@
-"""Sizes and latencies of routers, switches and links, as packets meet them, in cycles."""
+"""Sizes and latencies of routers, switches and links in cycles."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Optimal bandwidths of LIBRA, found by our solver and by an independent one."""
+"""Optimal bandwidths of LIBRA, compared with an independent solver."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a link needs: buffers and acks."""
+"""Buffers and acks of a link."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""All-reduces of MultiTree's evaluation: cycles of its network simulator beside ours."""
+"""All-reduces of MultiTree's evaluation, compared with its network simulator."""
 
 from collections.abc import Iterator, Sequence
 

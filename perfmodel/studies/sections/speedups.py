@@ -1,4 +1,4 @@
-"""End-to-end speed-ups over the mesh, and what the text says of the iterations behind them.
+"""Speed-ups of iterations over the mesh, and qualitative claims about iterations.
 
 Of messages between pipeline stages the text has two readings. Section 8.1 gives them the rate of
 an NPU on every variant, and 8.2 has them about four times better than on the mesh on FRED-C and D,

@@ -1,4 +1,4 @@
-"""Averages over all strategies, and which is best where, by every reading of the paper.
+"""Averages over all strategies and the best ones, by every reading of the paper.
 
 Readings differ in the strategies that count, in what is exposed, and in the kind of mean. The
 chosen one goes by the text alone:

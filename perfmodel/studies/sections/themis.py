@@ -1,4 +1,4 @@
-"""What chunks gain that take the dimensions of a network in an order of their own (Themis)."""
+"""Gains of Themis, compared with its published figures."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How a wafer should spend its wires, as LIBRA computes and as the model simulates it.
+"""Wires of a wafer: LIBRA's optimum compared with simulation.
 
 No paper has these figures: the column "derived" has what LIBRA computes, and ours is simulated.
 """

@@ -1,4 +1,4 @@
-"""Calibrated compute: the one unknown of each published workload, solved from one published figure.
+"""Calibrated compute: one scale per workload, solved from the published speed-up of FRED-C.
 
 No first-principles compute model gives the compute times behind the published speed-ups. So all
 compute times of the roofline are multiplied by one number per workload, such that the speed-up of

@@ -1,4 +1,4 @@
-"""The roofline of the NPU alone."""
+"""The roofline of the NPU."""
 
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 

@@ -1,4 +1,4 @@
-"""Operations alone, at some times the peak of the NPU; memory for nothing."""
+"""Products and convolutions at a multiple of the peak; memory takes no time."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Weights alone: an NPU computes for as long as it takes to read its weights from memory.
+"""Compute time as the time to read the weights from memory.
 
 Every parameter is read once per microbatch in each of three passes (forward, and the two products
 of the backward pass), and operations take no time. So an NPU works at the line rate of weights, as

@@ -1,1 +1,1 @@
-"""Where the workers of a strategy go: policies, and the search among placements."""
+"""Placement of workers on NPUs: policies, and the search among them."""

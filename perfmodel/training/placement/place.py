@@ -1,4 +1,4 @@
-"""Which worker runs on which NPU."""
+"""Assignment of workers to NPUs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Placement policies: in which order NPUs are taken while workers are placed one after another."""
+"""Placement policies: the order in which workers are assigned to NPUs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Agents of the control unit's bench: bus master, model of the switch core, events of ports."""
+"""Agents of the control unit's bench: bus master, core model, port events."""
 
 import logging
 import random

@@ -1,4 +1,4 @@
-"""A direction of a link, and what may happen to a flit on it."""
+"""One direction of a link, and the faults of its flits."""
 
 import random
 from collections import deque

@@ -1,4 +1,4 @@
-"""Agents of a mesh's bench: NPUs and I/O controllers, by their addresses."""
+"""Agents of a mesh's bench: NPUs and I/O controllers by address."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Software on AXI4-Lite: the bus master of benches that have registers."""
+"""AXI4-Lite bus master of benches with registers."""
 
 import warnings
 from typing import Any

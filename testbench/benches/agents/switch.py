@@ -1,4 +1,4 @@
-"""Agents of the whole switch's bench: neighbours on AXI4-Stream, software on AXI4-Lite.
+"""Agents of the whole switch's bench: AXI4-Stream neighbours, AXI4-Lite software.
 
 They act at the falling edge: what stands on a port then is what the next rising edge acts on. A
 neighbour takes a flit in one cycle and answers in the next but one.

@@ -1,1 +1,1 @@
-"""Simulators of Verilog, a file each."""
+"""Verilog simulators, one file each."""

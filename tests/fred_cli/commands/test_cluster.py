@@ -68,11 +68,11 @@ def test_published_figures_are_beside_ours(fred: Fred, place: Path) -> None:
 
 
 def test_page_has_the_factors_of_the_example(fred: Fred) -> None:
-    # COMET's are context: its batch is not known, so nothing is held against them.
+    # COMET's are context: its batch is not known, so nothing is compared with them.
     found = fred.json("cluster", FILE, "--workload", "transformer-1t")
     gain = [one["speedup"] for one in found["variants"] if one["values"]["compute"] == 1]
     times = [sum(one["unconstrained"].values()) for one in found["rows"]]
-    page = (EXAMPLES.parent / "docs/cluster.md").read_text()
+    page = (EXAMPLES.parent / "docs/explanation/cluster.md").read_text()
     assert f"| {min(gain):.2f} to {max(gain):.2f} | {COMET_GAIN.printed} |" in page
     assert f"| {max(times) / min(times):.1f} | {COMET_SPREAD.printed} |" in page
 

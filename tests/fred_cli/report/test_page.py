@@ -152,7 +152,7 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     assert [row["id"] for row in numbers["reproduce"]] == list(golden)
     predicted = [row["ok"] for row in numbers["reproduce"] if row["evidence"] == "predicted"]
     said = f"{sum(predicted)} of {len(predicted)} predicted figures are"
-    for path in (report.page, ROOT / "README.md", ROOT / "docs/fidelity.md"):
+    for path in (report.page, ROOT / "README.md", ROOT / "docs/explanation/fidelity.md"):
         assert said in path.read_text(encoding="utf-8"), path
     page = report.text
     for result in numbers["all_reduce"]:

@@ -107,6 +107,6 @@ def test_every_phase_has_a_bit_of_queued(phases: int, words: int) -> None:
 
 
 def test_major_version_is_3_and_the_register_has_both() -> None:
-    # The minor one is in docs/registers.md, which a test holds against the map.
+    # The minor one is in docs/reference/registers.md, which a test holds against the map.
     fields = switch_map(SwitchSpec(ports=4)).register("VERSION").fields
     assert {field.name: field.value for field in fields} == {"major": 3, "minor": VERSION[1]}

@@ -81,7 +81,7 @@ def test_latency_to_stuck_is_a_cycle_behind_the_second_tick() -> None:
 def test_a_full_queue_that_nothing_leaves_is_empty_after_two_ticks_for_each_flit(
     ahead: int,
 ) -> None:
-    """The bound of docs/mesh.md: packets of one flit, the first just behind a tick."""
+    """The bound of docs/explanation/mesh.md: packets of one flit, the first just behind a tick."""
     period = 9
     cycles = [flit(0, 0) if k < DEPTH else {} for k in range((2 * DEPTH + 1) * period)]
     for k in range(ahead, len(cycles), period):

@@ -1,6 +1,6 @@
 """Tests of fred_hw.operations.sum: what it takes, and pairs worked by hand.
 
-All sums are held against exact arithmetic in tests/testbench/models/test_arithmetic.py.
+All sums are compared with exact arithmetic in tests/testbench/models/test_arithmetic.py.
 """
 
 import numpy as np

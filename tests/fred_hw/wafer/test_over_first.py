@@ -1,4 +1,4 @@
-"""Tests of what must be over before a phase begins, as docs/protocol.md has it."""
+"""Tests of what must be over before a phase begins, as docs/reference/protocol.md has it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of gen.companions.core: FuseSoC runs commands of docs/verilog.md on generated designs."""
+"""Tests of gen.companions.core: FuseSoC runs the commands of docs/how-to/verilog.md."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from testbench.sim.kept import kept
 
 ROOT = Path(__file__).parents[3]
 SHOWN = re.compile(r"^\$ PATH=\$PWD/\.venv/bin:\$PATH (fusesoc .* run .*)$", re.MULTILINE)
-COMMANDS = SHOWN.findall((ROOT / "docs/verilog.md").read_text())
+COMMANDS = SHOWN.findall((ROOT / "docs/how-to/verilog.md").read_text())
 
 
 def fusesoc(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.astra.estimate: iterations of ours run from their traces."""
+"""Tests of perfmodel.astra.estimate: exported iterations run from their traces."""
 
 from math import ceil
 

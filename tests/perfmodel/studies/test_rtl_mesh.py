@@ -1,4 +1,4 @@
-"""Tests of perfmodel.studies.rtl_mesh: the model of the mesh is held against cycles of the RTL."""
+"""Tests of perfmodel.studies.rtl_mesh: the model of the mesh is compared with cycles of the RTL."""
 
 import json
 from pathlib import Path

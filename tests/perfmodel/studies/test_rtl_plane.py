@@ -1,4 +1,4 @@
-"""Tests of perfmodel.studies.rtl_plane: the model of a plane is held against cycles of the RTL."""
+"""Tests of perfmodel.studies.rtl_plane: the model of a plane is compared with cycles of the RTL."""
 
 import re
 from collections.abc import Mapping
@@ -182,7 +182,7 @@ def measured(
 
 
 RINGS_OF_FIVE = {1024: (3_776, 4_220), 1500: (4_016, 6_032), 2048: (6_272, 8_056)}
-"""Cycles in RTL by flits, with routes of the strategy and with default ones (decision 0081): two
+"""Cycles in RTL by flits, with routes of the strategy and with default ones: two
 rings that meet on an L1 have a link each, or share one."""
 
 

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.studies.wires, and what docs/wires.md says of its results."""
+"""Tests of perfmodel.studies.wires, and what docs/explanation/wires.md says of its results."""
 
 from dataclasses import replace
 
@@ -105,7 +105,7 @@ def test_rows_of_the_section_are_within_tolerance() -> None:
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_page_has_the_exposed_communication(workload: str) -> None:
     shown = [f"{1e3 * one.exposed_s():.1f}" for one in compared(workload, "measured").values()]
-    page = (ROOT / "docs/wires.md").read_text("utf-8")
+    page = (ROOT / "docs/explanation/wires.md").read_text("utf-8")
     assert f"\n| {' | '.join([workload, *shown])} |\n" in page
 
 

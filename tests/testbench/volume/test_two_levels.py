@@ -174,7 +174,7 @@ def test_a_destination_that_wants_something_else_is_noticed() -> None:
 
 
 def test_bursts_that_overlap_between_switches_are_given_up_and_come_in_the_end() -> None:
-    """They break the rule of docs/protocol.md: each is behind the other in one of the queues."""
+    """They break a rule of docs/reference/protocol.md: each waits behind the other in a queue."""
     fabric, rng, steps = LEVELS["two levels"], random.Random(1), list[Write | Burst | Unicast]()
     for number, members in enumerate([(0, 2), (1, 3)]):
         flow = Flow(members, members)

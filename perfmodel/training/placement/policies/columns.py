@@ -1,4 +1,4 @@
-"""Column by column, and the same turning at each end."""
+"""Placement column by column, with or without alternating direction."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy

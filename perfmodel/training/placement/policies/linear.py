@@ -1,4 +1,4 @@
-"""NPUs in the order of their numbers."""
+"""Placement in the order of NPU numbers."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy

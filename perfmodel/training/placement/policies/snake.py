@@ -1,4 +1,4 @@
-"""Row by row, turning at each end."""
+"""Placement row by row, with alternating direction."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy
