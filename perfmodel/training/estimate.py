@@ -7,6 +7,7 @@ from fred_hw.errors import InputError
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.workloads.workload import Workload
 
+from .energy import Energy, energy, read_energy
 from .iteration import Iteration, Plan
 from .memory import Memory
 from .parts import Exposed
@@ -60,6 +61,8 @@ class Estimate:
         As for ``compute_model.compute_model``.
     compute_scale : float
         What the compute times were multiplied by; 1 from first principles.
+    energy : Energy
+        What the iteration takes, all NPUs and links together.
     memory : Memory
         Need of the NPU that needs most.
     memory_verdict : str
@@ -87,6 +90,7 @@ class Estimate:
     communication_s: dict[str, float]
     compute_model: str
     compute_scale: float
+    energy: Energy
     memory: Memory
     memory_verdict: str
     provenance: Provenance
@@ -194,6 +198,13 @@ def summarize(simulated: Simulated) -> Estimate:
         communication_s=iteration.communication_s,
         compute_model=request.compute,
         compute_scale=scale,
+        energy=energy(
+            read_energy(request.energy),
+            topology,
+            iteration.tasks,
+            iteration.run,
+            strategy.workers // strategy.pp,
+        ),
         memory=iteration.memory,
         memory_verdict=iteration.memory.verdict,
         provenance=topology.provenance.plus(*assumptions),
