@@ -179,6 +179,13 @@ def _say(result: Any) -> None:
         ("energy of all NPUs and links", f"{result.energy.total_j:,.4g} J"),
         ("  by part", _joules(result.energy.parts_j)),
         ("  by use", _joules(result.energy.uses_j)),
+        *(
+            (
+                f"{'links, ' if not place else '  '}{one.dimension}",
+                f"utilization {one.peak:.1%} at most, {one.average:.1%} on average",
+            )
+            for place, one in enumerate(result.utilization)
+        ),
         ("placement", result.placement),
     ]
     table(

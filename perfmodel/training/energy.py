@@ -6,8 +6,8 @@ adds N - 1 times the numbers of its vector, whether switches or NPUs add, so tha
 has one energy however it is asked for. Leakage, clocks of idle units and cooling are left out.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +16,10 @@ from fred_hw.errors import InputError
 from fred_hw.files import FileModel, load_model, number_range
 from fred_hw.reading import SUFFIXES
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.network.fluid.task import Profile, Task
-from perfmodel.network.fluid.tasks import Run
+from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 
+from .counted import Counted
 from .graph import Work
 from .parts import PARTS
 
@@ -101,6 +101,7 @@ class Energy:
     uses_j: dict[str, float]
 
 
+@cache
 def energy_tables() -> tuple[str, ...]:
     """Return the names of the shipped tables, that of a wafer first."""
     return tuple(sorted((path.stem for path in _FOLDER.glob("*.yaml")), reverse=True))
@@ -117,6 +118,11 @@ def load_energy(path: Path) -> EnergyTable:
     return load_model(EnergyTable, path)
 
 
+@cache
+def _shipped(name: str) -> EnergyTable:
+    return load_energy(_FOLDER / f"{name}.yaml")
+
+
 def read_energy(name_or_path: str) -> EnergyTable:
     """Return a shipped table by its name, or the one in a YAML file.
 
@@ -126,17 +132,22 @@ def read_energy(name_or_path: str) -> EnergyTable:
         There is no such table, or as for :func:`load_energy`.
     """
     if name := find_choice(name_or_path, energy_tables()):
-        return load_energy(_FOLDER / f"{name}.yaml")
+        return _shipped(name)
     if name_or_path.endswith(SUFFIXES):
         return load_energy(Path(name_or_path))
     other = "or a path ending in .yaml"
     raise InputError("", "energy", not_one_of(name_or_path, energy_tables(), otherwise=other))
 
 
-def link_class(topology: Topology, link: int) -> str:
-    """Return the class of a link; those behind the links of the topology are to remote memory."""
-    if link >= len(topology.links):
+def link_class(topology: Topology, link: int) -> str | None:
+    """Return the class of a link of a profile; None if it stands for paths inside a switch.
+
+    Behind ``topology.capacities`` are the links to remote memory.
+    """
+    if link >= len(topology.capacities):
         return "remote_memory"
+    if link >= len(topology.links):
+        return None
     ends = topology.links[link]
     kinds = sorted(topology.nodes[node].kind for node in (ends.source, ends.target))
     return "io" if "io" in kinds else "_".join(kinds)
@@ -145,7 +156,7 @@ def link_class(topology: Topology, link: int) -> str:
 def profile_energy(
     table: EnergyTable, topology: Topology, profile: Profile, npus: int = 1
 ) -> dict[str, float]:
-    """Return the energy of one task by its uses [J].
+    """Return the energy of one task by its uses, without those that it has not [J].
 
     Parameters
     ----------
@@ -158,50 +169,38 @@ def profile_energy(
     npus : int
         NPUs that compute the same.
     """
-    found = dict.fromkeys(_USES, 0.0)
+    found: dict[str, float] = {}
     if isinstance(profile, Work):
         found["operations"] = npus * 1e-12 * table.operation_pj * profile.operations
         found["memory"] = npus * 8e-12 * table.memory_pj_per_bit * profile.moved_bytes
-    found["additions"] = 1e-12 * table.addition_pj * profile.added_bytes / NUMBER_BYTES
+    if profile.added_bytes:
+        found["additions"] = 1e-12 * table.addition_pj * profile.added_bytes / NUMBER_BYTES
     for link, carried in profile.loads:
         name = link_class(topology, link)
+        if name is None:
+            continue
         share = 1.0 if name == "remote_memory" else topology.links[link].efficiency
-        found[name] += table.link_j_per_byte(name) * carried / share
+        joules = table.link_j_per_byte(name) * carried / share
+        found[name] = found.get(name, 0.0) + joules
     return found
 
 
-def energy(
-    table: EnergyTable, topology: Topology, tasks: Iterable[Task], run: Run, npus: int
-) -> Energy:
+def energy(table: EnergyTable, topology: Topology, counts: Counted, npus: int) -> Energy:
     """Return the energy of an iteration.
 
     Parameters
     ----------
     table, topology : EnergyTable, Topology
         As for :func:`profile_energy`.
-    tasks, run : iterable of Task, Run
-        What was simulated, and the periods that were left out.
+    counts : Counted
+        What was done how often.
     npus : int
         NPUs of a pipeline stage.
     """
-    all_tasks = tuple(tasks)
-    times: dict[tuple[str, int], int] = {}
-    profiles: dict[int, Profile] = {}
-
-    def count(task: Task, more: int) -> None:
-        key = task.kind, id(task.profile)
-        times[key] = times.get(key, 0) + more
-        profiles[key[1]] = task.profile
-
-    for task in all_tasks:
-        count(task, 1)
-    for jump in run.jumps:
-        for number in jump.tasks:
-            count(all_tasks[number], jump.times)
     parts = dict.fromkeys(PARTS, 0.0)
     uses = dict.fromkeys(_USES, 0.0)
-    for (kind, key), often in times.items():
-        for use, joules in profile_energy(table, topology, profiles[key], npus).items():
-            parts[kind] += often * joules
-            uses[use] += often * joules
+    for kind, profile, times in counts:
+        for use, joules in profile_energy(table, topology, profile, npus).items():
+            parts[kind] += times * joules
+            uses[use] += times * joules
     return Energy(sum(parts.values()), parts, uses)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from fred_hw.errors import InputError
 from perfmodel.api import Wafer
 from perfmodel.constants import NUMBER_BYTES
+from perfmodel.network.fluid.task import Profile
 from perfmodel.network.run import profile
 from perfmodel.topology.parse import shared_topology
+from perfmodel.training.counted import counted
 from perfmodel.training.energy import (
     LINK_CLASSES,
     EnergyTable,
@@ -101,7 +103,8 @@ def test_links_have_classes_by_their_ends() -> None:
     assert found["mesh:5x4"] == {"npu_npu", "io"}
     assert found["fred-d"] == {"npu_switch", "switch_switch", "io"}
     fabric = shared_topology("fred-d")
-    assert link_class(fabric, len(fabric.links)) == "remote_memory"
+    assert link_class(fabric, len(fabric.links)) is None  # paths inside a switch
+    assert link_class(fabric, len(fabric.capacities)) == "remote_memory"
     assert {*LINK_CLASSES} >= found["mesh:5x4"] | found["fred-d"] | {"remote_memory"}
 
 
@@ -145,7 +148,7 @@ def test_microbatches_that_are_left_out_take_energy() -> None:
     found = [simulate(one, repeats=repeats) for repeats in (True, False)]
     assert found[0].iteration.run.jumps and not found[1].iteration.run.jumps
     totals = [
-        energy(TABLE, one.topology, it.iteration.tasks, it.iteration.run, 10).total_j
+        energy(TABLE, one.topology, counted(it.iteration.tasks, it.iteration.run), 10).total_j
         for it in found
     ]
     assert totals[0] == pytest.approx(totals[1])
@@ -176,6 +179,14 @@ def test_a_missing_key_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "energy.yaml", "operation_pj: 1\n")
     with pytest.raises(InputError, match="is required and was not given"):
         read_energy(str(path))
+
+
+def test_paths_inside_switches_take_nothing_and_remote_memory_its_bits() -> None:
+    fabric = shared_topology("fred-d")
+    loads = tuple((link, 1e9) for link in (len(fabric.links), len(fabric.capacities)))
+    found = profile_energy(TABLE, fabric, Profile(1.0, loads))
+    assert found["remote_memory"] == pytest.approx(8e-3 * TABLE.remote_memory_pj_per_bit)
+    assert sum(found.values()) == found["remote_memory"]
 
 
 def test_python_has_the_energy() -> None:
