@@ -3,7 +3,7 @@
 First what the published wafer is made of, in SI base units, which the model works with. Then what
 came out of it: ours are put beside that, columns may show what follows, and no time is worked out
 from it but those of ``calibrated``. What we work out ourselves is in ``perfmodel.derived``. Rates
-of data sheets stand where an NPU is made of them: ``training.compute`` and ``cluster.anchors``.
+of data sheets stand where an NPU is made of them: ``training.compute`` and ``studies.a100``.
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 from operator import attrgetter
 
 from .column import Column, Columns
-from .parts import ITERATION, part_columns
+from .parts import ENERGY, ITERATION, part_columns
 
 __all__ = ["COLUMNS", "WITH_READINGS"]
 
@@ -15,6 +15,7 @@ COLUMNS = Columns(
         Column(attrgetter("speedup"), "speedup", "speed-up", "{:.3f}", json="speedup", last=True),
         ITERATION,
         *part_columns(),
+        ENERGY,
     ]
 )
 

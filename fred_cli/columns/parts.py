@@ -6,7 +6,7 @@ from typing import Any
 
 from .column import Column, milliseconds
 
-__all__ = ["ITERATION", "PARTS", "Part", "part_columns", "parts_of", "rare_columns"]
+__all__ = ["ENERGY", "ITERATION", "PARTS", "Part", "part_columns", "parts_of", "rare_columns"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ ITERATION = Column(
     lambda row: milliseconds(row.estimate.iteration_time_s),
 )
 """The time of an iteration as a whole."""
+
+ENERGY = Column(lambda row: row.estimate.energy.total_j, csv="energy [J]")
+"""The energy of an iteration, which only CSV shows."""
 
 
 def part_columns(over: Callable[[Any], int] = lambda estimate: 1) -> list[Column]:

@@ -1,7 +1,7 @@
 """Columns of `fred strategies`: a row is a strategy on a fabric."""
 
 from .column import Column, Columns, milliseconds
-from .parts import part_columns
+from .parts import ENERGY, part_columns
 
 __all__ = ["COLUMNS"]
 
@@ -25,6 +25,7 @@ COLUMNS = Columns(
         ),
         Column(lambda row: row.estimate.iteration_time_s, csv="iteration [s]"),
         *part_columns(over=lambda estimate: estimate.minibatch),
+        ENERGY,
         Column(lambda row: row.estimate.memory_verdict, "memory", "memory"),
         Column(lambda row: row.feasible, json="feasible"),
         Column(lambda row: row.fits, json="fits"),

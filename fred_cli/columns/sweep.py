@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.training.options import OPTIONS
 
 from .column import Column, Columns, milliseconds, speedup_text
-from .parts import ITERATION, part_columns
+from .parts import ENERGY, ITERATION, part_columns
 
 __all__ = ["COLUMNS", "shown", "title"]
 
@@ -35,6 +35,7 @@ COLUMNS = Columns(
                     text=lambda row: milliseconds(row.estimate.time_per_sample_s),
                 ),
                 *part_columns(),
+                ENERGY,
             ],
         ),
         Column(attrgetter("speedup"), "speedup", "speed-up", speedup_text),

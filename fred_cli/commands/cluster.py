@@ -57,7 +57,7 @@ def command(
 
 
 def _published(csv_file: Path | None, as_json: bool) -> None:
-    from perfmodel.cluster.anchors import published_rows
+    from perfmodel.studies.a100 import published_rows
 
     columns, rows = columns_of(moved=False), tuple(published_rows())
     columns.write(rows, csv_file)

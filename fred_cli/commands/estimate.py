@@ -38,6 +38,7 @@ __all__ = ["command"]
 @request_option("compute")
 @request_option("placement")
 @request_option("algorithm")
+@request_option("energy")
 @protocol_option
 @npu_option
 @mode_option
@@ -177,6 +178,16 @@ def _say(result: Any) -> None:
                 f"{result.memory.available_bytes / 1e9:g} GB: {result.memory_verdict}"
             ),
         ),
+        ("energy of all NPUs and links", f"{result.energy.total_j:,.4g} J"),
+        ("  by part", _joules(result.energy.parts_j)),
+        ("  by use", _joules(result.energy.uses_j)),
+        *(
+            (
+                f"{'links, ' if not place else '  '}{one.dimension}",
+                f"utilization {one.peak:.1%} at most, {one.average:.1%} on average",
+            )
+            for place, one in enumerate(result.utilization)
+        ),
         ("placement", result.placement),
     ]
     table(
@@ -194,6 +205,13 @@ def _path(parts_s: dict[str, float]) -> str:
         f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
         for name, seconds in parts_s.items()
         if seconds
+    )
+
+
+def _joules(parts_j: dict[str, float]) -> str:
+    """Return the parts that take any energy."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {joules:,.4g} J" for name, joules in parts_j.items() if joules
     )
 
 

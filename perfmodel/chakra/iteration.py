@@ -79,7 +79,15 @@ class _Recorder(Operations):
         found = self.groups(role, stage, to_stage)
         if numbers <= 0 or (not pattern.startswith("stream") and len(found[0]) < 2):
             return None
-        return _Message(0.0, (), _SOME_S, pattern, found, numbers, role, to_stage)
+        return _Message(
+            0.0,
+            ack_s=_SOME_S,
+            pattern=pattern,
+            groups=found,
+            numbers=numbers,
+            role=role,
+            to_stage=to_stage,
+        )
 
 
 def iteration_traces(simulated: Simulated) -> Traces:

@@ -20,6 +20,9 @@ from .model import CannotTimeError, Conditions, Timed, find_model
 
 __all__ = ["FLUID", "CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
 
+_REDUCED = ("all_reduce", "reduce_scatter", "reduce")
+"""Patterns whose result is a sum."""
+
 FLUID = "fluid"
 """Name of the network model that is taken where none is given."""
 
@@ -311,7 +314,14 @@ def profile(
     prepared = _prepare(topology, _chosen(topology, asked, size_bytes, piece))
     timed = prepared.timed
     loads = tuple((link, share * size_bytes) for link, share in timed.loads)
-    return Profile(timed.time_s(size_bytes, piece), loads, timed.ack_s), prepared.assumptions
+    added = size_bytes * sum(len(group) - 1 for group in groups) if _adds(topology, pattern) else 0
+    found = Profile(timed.time_s(size_bytes, piece), loads, timed.ack_s, float(added))
+    return found, prepared.assumptions
+
+
+def _adds(topology: Topology, pattern: str) -> bool:
+    """Return whether a collective or a stream adds up what the members of a group have."""
+    return pattern in _REDUCED or (pattern == "stream_out" and topology.adds)
 
 
 def _as_tuples(groups: Sequence[Sequence[int]]) -> Groups:

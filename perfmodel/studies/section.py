@@ -13,7 +13,8 @@ because it matches.
 
 **Tolerances.** One rule: a rate, a time or a ratio of times is to be within 5 %, within 10 % where
 the text says "about" or "around"; what no protocol moves (areas, loads, traffic, shares), within
-one unit of the last digit that is printed; a bound is to hold; words are to be the same.
+one unit of the last digit that is printed; a bound is to hold; words are to be the same. What was
+measured on machines is to be within 10 %.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,7 @@ __all__ = [
     "Section",
     "Setting",
     "bound",
+    "measured",
     "number",
     "spread",
     "word",
@@ -45,7 +47,7 @@ __all__ = [
 
 GIB = 2.0**30
 
-TOLERANCE, ABOUT = 0.05, 0.1
+TOLERANCE, ABOUT, MEASURED = 0.05, 0.1, 0.1
 
 Evidence = Literal["predicted", "link-rate", "calibrated", "derived", "consistency"]
 
@@ -266,6 +268,42 @@ def _tolerance(figure: Published | Derived, *, exact: bool) -> tuple[str, float]
         if exact:
             return "last digit", figure.last_digit / figure.value
     return f"{TOLERANCE:.0%}", TOLERANCE
+
+
+def measured(
+    name: str,
+    what: str,
+    figure: Published,
+    model: float,
+    how: str,
+    evidence: Evidence = "predicted",
+    *,
+    tolerance: float = MEASURED,
+    unit: float = 1.0,
+    reading: str = "",
+    readings: Mapping[str, float] = MappingProxyType({}),
+) -> ReproduceRow:
+    """Return the row of a figure that was measured on a machine.
+
+    Parameters
+    ----------
+    name, what, figure, model, how, evidence, unit, reading, readings
+        As for :func:`number`.
+    tolerance : float
+        Largest allowed distance of the ratio from 1.
+    """
+    found = {"": model, **readings}
+    rows = [number(name, what, figure, one, how, evidence, unit=unit) for one in found.values()]
+    oks = [abs(one / (figure.value / unit) - 1) <= tolerance for one in found.values()]
+    others = zip(readings, rows[1:], oks[1:], strict=True)
+    return replace(
+        rows[0],
+        rule=f"measured, {tolerance:.0%}",
+        tolerance=tolerance,
+        ok=oks[0],
+        reading=reading,
+        readings=tuple(Reading(words, one.model, ok) for words, one, ok in others),
+    )
 
 
 def spread(

@@ -7,12 +7,15 @@ from fred_hw.errors import InputError
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.workloads.workload import Workload
 
+from .counted import counted
+from .energy import Energy, energy, read_energy
 from .iteration import Iteration, Plan
 from .memory import Memory
 from .parts import Exposed
 from .placement.place import Placement, place
 from .request import Request
 from .search import default_placement
+from .utilization import DimensionUse, utilization
 
 __all__ = ["Estimate", "Simulated", "estimate", "simulate", "summarize"]
 
@@ -60,6 +63,10 @@ class Estimate:
         As for ``compute_model.compute_model``.
     compute_scale : float
         What the compute times were multiplied by; 1 from first principles.
+    energy : Energy
+        What the iteration takes, all NPUs and links together.
+    utilization : tuple of DimensionUse
+        Use of the links of each dimension of the topology.
     memory : Memory
         Need of the NPU that needs most.
     memory_verdict : str
@@ -87,6 +94,8 @@ class Estimate:
     communication_s: dict[str, float]
     compute_model: str
     compute_scale: float
+    energy: Energy
+    utilization: tuple[DimensionUse, ...]
     memory: Memory
     memory_verdict: str
     provenance: Provenance
@@ -168,6 +177,7 @@ def summarize(simulated: Simulated) -> Estimate:
     peak_share = None
     if iteration.busy_s and model.identified(workload.name, topology):
         peak_share = flops / iteration.busy_s / npu.peak_flops
+    counts = counted(iteration.tasks, iteration.run)
     assumptions = (
         *model.assumptions(scale, peak_share, npu),
         *npu.assumptions,
@@ -194,6 +204,10 @@ def summarize(simulated: Simulated) -> Estimate:
         communication_s=iteration.communication_s,
         compute_model=request.compute,
         compute_scale=scale,
+        energy=energy(
+            read_energy(request.energy), topology, counts, strategy.workers // strategy.pp
+        ),
+        utilization=utilization(topology, counts, iteration.time_s),
         memory=iteration.memory,
         memory_verdict=iteration.memory.verdict,
         provenance=topology.provenance.plus(*assumptions),

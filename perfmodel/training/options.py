@@ -117,6 +117,18 @@ def _network_listing() -> str:
     return f"{', or '.join(f'{name}: {models[name].description}' for name in _network_models())}."
 
 
+def _energy_tables() -> Iterable[str]:
+    return _found("training.energy", "energy_tables")()
+
+
+def _energy_listing() -> str:
+    return f"Energy of operations and links: {', '.join(_energy_tables())}, or YAML."
+
+
+def _check_energy(value: str) -> object:
+    return _found("training.energy", "read_energy")(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How an iteration is estimated, as far as a name says it.
@@ -132,6 +144,9 @@ class Options:
         How workers are placed: ``auto``, ``anneal`` or one of ``placement.policy.POLICIES``.
     network_model : str
         Model of the time that communication takes.
+    energy : str
+        Table of the energy of each unit of work: one of ``energy.energy_tables``, or the path of a
+        YAML file.
 
     Raises
     ------
@@ -158,6 +173,13 @@ class Options:
         _network_models,
         _network_listing,
         key="network_models",
+    )
+    energy: str = _option(
+        "wafer",
+        _energy_tables,
+        _energy_listing,
+        _check_energy,
+        key="energy_tables",
     )
 
     def __post_init__(self) -> None:

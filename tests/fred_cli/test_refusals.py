@@ -135,6 +135,10 @@ REFUSED = {
     "wafer or a mesh, not a switch",
     "route not-yaml.yaml -o x.json": r"not-yaml\.yaml: must be YAML, not text with an error .*",
     "route not-yaml.yaml --size 1KiB": r"not-yaml\.yaml: must be YAML, not text with an error .*",
+    "estimate --topology fred-d --workload gpt-3 --energy solar": r"--energy: must be one of "
+    r"wafer, cluster or a path ending in \.yaml, not 'solar'",
+    "estimate --topology fred-d --workload gpt-3 --energy not-yaml.yaml": r"not-yaml\.yaml: must "
+    r"be YAML, not text with .*",
     "route not-yaml.yaml --algorithm ring": r"not-yaml\.yaml: must be YAML, not text with .*",
     "route not-yaml.yaml --collectives ring": r"not-yaml\.yaml: must be YAML, not text with .*",
     "route unknown-key.yaml -o x.json": r"unknown-key\.yaml: bogus: unknown key; .*",

@@ -61,6 +61,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--samples": ("4", "16"),
     "--compute": ("first-principles", "scaled:0.5", "peak:2"),
     "--placement": ("auto", "linear"),
+    "--energy": ("wafer", "cluster", "work.yaml", "missing.yaml"),
     "--wafers": ("2", "16"),
     "--join": ("fred", "switch"),
     "--effort": ("1", "1000"),
@@ -148,7 +149,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
-            *("--no-repeats", "--network-model"),
+            *("--no-repeats", "--network-model", "--energy"),
         ),
     ),
     f"estimate --workload {_STEP}": (
@@ -198,7 +199,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
-            *("--npu-from", "--as-is", "--csv", "--memory", "--reading"),
+            *("--npu-from", "--as-is", "--csv", "--memory", "--reading", "--energy"),
             *("--algorithms", "--pattern", "--size", "--group"),
         ),
     ),
@@ -206,7 +207,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
-            *("--npu-from", "--as-is", "--mode"),
+            *("--npu-from", "--as-is", "--mode", "--energy"),
             *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),

@@ -21,11 +21,14 @@ class Profile:
         Link, and bytes that cross it [B].
     ack_s : float
         From its end until its sources know of it [s].
+    added_bytes : float
+        Numbers that are added to others on the way, in switches or in NPUs [B].
     """
 
     time_s: float
     loads: tuple[tuple[int, float], ...] = ()
     ack_s: float = 0.0
+    added_bytes: float = 0.0
 
 
 class Turn(NamedTuple):

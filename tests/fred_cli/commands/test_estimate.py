@@ -34,6 +34,26 @@ def test_estimate_says_the_same_to_a_reader(fred: Fred, place: Path) -> None:
     assert out.count("exposed ") == 6 and "exposed on NPU 0: iteration - compute" in out
 
 
+def test_estimate_says_energy_and_use_of_links(fred: Fred) -> None:
+    arguments = ("estimate", "--topology", "fred-d", "--workload", "gpt-3")
+    said = fred.json(*arguments)
+    energy, uses = said["energy"], said["utilization"]
+    assert energy["total_j"] == pytest.approx(sum(energy["parts_j"].values()), rel=1e-12)
+    assert [one["dimension"] for one in uses] == [
+        "1: switch of 4",
+        "2: switch of 5",
+        "I/O controllers",
+    ]
+    out = fred.out(*arguments)
+    assert f"{energy['total_j']:,.4g} J" in out
+    for one in uses:
+        assert f"{one['peak']:.1%} at most, {one['average']:.1%} on average" in out
+    cluster = fred.json(*arguments, "--energy", "cluster")
+    assert cluster["options"]["energy"] == "cluster"
+    assert cluster["energy"]["total_j"] > energy["total_j"]
+    assert cluster["iteration_time_s"] == said["iteration_time_s"]
+
+
 def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Fred) -> None:
     arguments = ("estimate", "--topology", "fred-d", "--workload", "resnet-152")
     said = fred.json(*arguments, "--compute", "calibrated")

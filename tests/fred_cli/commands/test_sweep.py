@@ -39,6 +39,8 @@ def test_table_and_files_have_what_json_has(fred: Fred, place: Path) -> None:
         point, found = row["point"], row["estimate"]
         assert {key: line[key] for key in point} == {key: record[key] for key in point} == point
         assert line["problem"] == record["problem"] == row["problem"]
+        energy = "" if found is None else str(found["energy"]["total_j"])
+        assert line["energy [J]"] == energy
         if found is None:
             assert line["iteration [s]"] == line["memory"] == line["speedup"] == ""
             assert pd.isna(record["iteration_time_s"]) and pd.isna(record["speedup"])

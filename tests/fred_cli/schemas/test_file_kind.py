@@ -36,7 +36,7 @@ ONLY_THE_READER = (
     r"must divide|must be ports from|must be disjoint|must be the name of a file",
     r"must be at most experts|must end with embedding|must have an EP|must have MP of 2",
     r"must be a number from (?:[01]|1e-06) to (?:1|1e\+\d+), not '",
-    r"must be one of (?:mesh:COLUMNSxROWS|the \d+ names).* or a path ending in \.yaml, not '",
+    r"must be one of (?:mesh:COLUMNSxROWS|wafer|the \d+ names).* or a path ending in \.yaml, not '",
     r"must be one of (?:mesh:2x2|first-principles, .*|.*(?=, not 'mesh:2x2)), not '",
     r"must be like MP2-DP5-PP2|must be given with strategies: all|must be 1 to 4, not",
     r"must be a number from \S+ to 1e\+\d+, not '|must have as many entries as t(?:opology|ables)",

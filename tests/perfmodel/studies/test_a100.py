@@ -1,7 +1,7 @@
-"""Tests of perfmodel.cluster.anchors: what was measured on A100s."""
+"""Tests of perfmodel.studies.a100: what was measured on A100s."""
 
-from perfmodel.cluster.anchors import SETUPS, published_rows
 from perfmodel.published import A100_ITERATION
+from perfmodel.studies.a100 import SETUPS, published_rows
 
 ROWS = {row.id: row for row in published_rows()}
 

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.published import A100_ACTIVATIONS, A100_ITERATION, A100_STATES, Published
-from perfmodel.studies.section import GIB, Evidence, ReproduceRow, number
+from perfmodel.cluster.footprint import Training, footprint
+from perfmodel.cluster.hardware import Cluster, Npu
+from perfmodel.cluster.iteration import times
+from perfmodel.cluster.model import Transformer
+from perfmodel.cluster.network import Level
+from perfmodel.cluster.tiers import MemoryTier
+from perfmodel.published import A100_ACTIVATIONS, A100_ITERATION, A100_STATES
 from perfmodel.workloads.transformer import transformer
 
-from .footprint import Training, footprint
-from .hardware import Cluster, Npu
-from .iteration import times
-from .model import Transformer
-from .network import Level
-from .tiers import MemoryTier
+from .section import GIB, ReproduceRow, measured, number
 
 __all__ = ["A100", "SETUPS", "published_rows"]
 
-_MEASURED, _STATES = 0.1, 0.02
-"""Tolerances: of measured times, and of states, whose measure has what a framework keeps beside."""
+_STATES = 0.02
+"""Tolerance of states, whose measure has what a framework keeps beside."""
 
 
 def _model(layers: int, hidden: int, heads: int) -> Transformer:
@@ -68,40 +68,24 @@ def published_rows() -> Iterator[ReproduceRow]:
             "consistency",
             exact=True,
         )
-        yield _within(
+        yield measured(
             f"states/{name}",
             f"parameters and optimizer of {name}, {strategy} [GiB]",
             A100_STATES[name],
             held.states_bytes / GIB,
             "formula, 18 bytes a parameter",
-            _STATES,
             "consistency",
+            tolerance=_STATES,
         )
     for recompute, sequence in (("full", False), ("selective", True)):
         for name, (model, strategy, training) in SETUPS.items():
             plan = replace(training, recompute=recompute, sequence_parallel=sequence)
             rates = (A100.npu, A100.levels, A100.local.bytes_per_s)
             words = "selective and sequence parallel" if sequence else recompute
-            yield _within(
+            yield measured(
                 f"iteration/{recompute}/{name}",
                 f"iteration of {name}, {strategy}, recomputation {words} [s]",
                 A100_ITERATION[recompute][name],
                 times(model, strategy, plan, *rates).total_s,
                 "closed form on A100s; efficiencies for all rows alike",
-                _MEASURED,
             )
-
-
-def _within(
-    name: str,
-    what: str,
-    figure: Published,
-    model: float,
-    how: str,
-    tolerance: float,
-    evidence: Evidence = "predicted",
-) -> ReproduceRow:
-    """Return the row of a measured figure with a tolerance of its own."""
-    row = number(name, what, figure, model, how, evidence)
-    ok = abs(model / figure.value - 1) <= tolerance
-    return replace(row, rule=f"measured, {tolerance:.0%}", tolerance=tolerance, ok=ok)

@@ -1,0 +1,206 @@
+"""Energy of an iteration: operations, memory, bits on links, and additions of reductions.
+
+Energy is proportional to what is done: operations, bytes to and from memory, bits that cross each
+link with what the protocol adds to them, and additions of collectives. A reduction over N members
+adds N - 1 times the numbers of its vector, whether switches or NPUs add, so that the same transfer
+has one energy however it is asked for. Leakage, clocks of idle units and cooling are left out.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from fred_hw.choices import find_choice, not_one_of
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, load_model, number_range
+from fred_hw.reading import SUFFIXES
+from perfmodel.constants import NUMBER_BYTES
+from perfmodel.network.fluid.task import Profile
+from perfmodel.topology.graph import Topology
+
+from .counted import Counted
+from .graph import Work
+from .parts import PARTS
+
+__all__ = [
+    "LINK_CLASSES",
+    "Energy",
+    "EnergyTable",
+    "energy",
+    "energy_tables",
+    "link_class",
+    "load_energy",
+    "profile_energy",
+    "read_energy",
+]
+
+_FOLDER = Path(__file__).with_name("energy_tables")
+
+_Picojoules = Annotated[float, number_range(0.0, 1e6)]
+
+LINK_CLASSES: tuple[str, ...] = ("npu_npu", "npu_switch", "switch_switch", "io", "remote_memory")
+"""Classes of links: what is at their ends, ``io`` at either end, or a link to remote memory."""
+
+_USES: tuple[str, ...] = ("operations", "memory", "additions", *LINK_CLASSES)
+
+
+class EnergyTable(FileModel):
+    """What each unit of work takes.
+
+    Parameters
+    ----------
+    operation_pj : float
+        An operation of an NPU [pJ/FLOP].
+    addition_pj : float
+        An addition of two numbers in a collective, by a switch or an NPU [pJ].
+    memory_pj_per_bit : float
+        A bit to or from the memory of an NPU [pJ/bit].
+    npu_npu_pj_per_bit : float
+        A bit over a link between two NPUs, both ends together [pJ/bit].
+    npu_switch_pj_per_bit : float
+        Between an NPU and a switch.
+    switch_switch_pj_per_bit : float
+        Between two switches.
+    io_pj_per_bit : float
+        To or from an I/O controller.
+    remote_memory_pj_per_bit : float
+        To or from remote memory.
+    """
+
+    operation_pj: _Picojoules
+    addition_pj: _Picojoules
+    memory_pj_per_bit: _Picojoules
+    npu_npu_pj_per_bit: _Picojoules
+    npu_switch_pj_per_bit: _Picojoules
+    switch_switch_pj_per_bit: _Picojoules
+    io_pj_per_bit: _Picojoules
+    remote_memory_pj_per_bit: _Picojoules
+
+    def link_j_per_byte(self, name: str) -> float:
+        """Return what a byte takes on a link of a class [J/B]."""
+        return 8e-12 * float(getattr(self, f"{name}_pj_per_bit"))
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energy of an iteration, all NPUs and links together.
+
+    Parameters
+    ----------
+    total_j : float
+        All of it [J].
+    parts_j : dict
+        The same by compute and kinds of communication, ``parts.PARTS`` [J].
+    uses_j : dict
+        The same by ``operations``, ``memory``, ``additions`` and ``LINK_CLASSES`` [J].
+    """
+
+    total_j: float
+    parts_j: dict[str, float]
+    uses_j: dict[str, float]
+
+
+@cache
+def energy_tables() -> tuple[str, ...]:
+    """Return the names of the shipped tables, that of a wafer first."""
+    return tuple(sorted((path.stem for path in _FOLDER.glob("*.yaml")), reverse=True))
+
+
+def load_energy(path: Path) -> EnergyTable:
+    """Return the table in a file.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+    """
+    return load_model(EnergyTable, path)
+
+
+@cache
+def _shipped(name: str) -> EnergyTable:
+    return load_energy(_FOLDER / f"{name}.yaml")
+
+
+def read_energy(name_or_path: str) -> EnergyTable:
+    """Return a shipped table by its name, or the one in a YAML file.
+
+    Raises
+    ------
+    InputError
+        There is no such table, or as for :func:`load_energy`.
+    """
+    if name := find_choice(name_or_path, energy_tables()):
+        return _shipped(name)
+    if name_or_path.endswith(SUFFIXES):
+        return load_energy(Path(name_or_path))
+    other = "or a path ending in .yaml"
+    raise InputError("", "energy", not_one_of(name_or_path, energy_tables(), otherwise=other))
+
+
+def link_class(topology: Topology, link: int) -> str | None:
+    """Return the class of a link of a profile; None if it stands for paths inside a switch.
+
+    Behind ``topology.capacities`` are the links to remote memory.
+    """
+    if link >= len(topology.capacities):
+        return "remote_memory"
+    if link >= len(topology.links):
+        return None
+    ends = topology.links[link]
+    kinds = sorted(topology.nodes[node].kind for node in (ends.source, ends.target))
+    return "io" if "io" in kinds else "_".join(kinds)
+
+
+def profile_energy(
+    table: EnergyTable, topology: Topology, profile: Profile, npus: int = 1
+) -> dict[str, float]:
+    """Return the energy of one task by its uses, without those that it has not [J].
+
+    Parameters
+    ----------
+    table : EnergyTable
+        What each unit of work takes.
+    topology : Topology
+        Whose links the profile loads.
+    profile : Profile
+        Compute of one NPU, or a transfer of all that communicate at once.
+    npus : int
+        NPUs that compute the same.
+    """
+    found: dict[str, float] = {}
+    if isinstance(profile, Work):
+        found["operations"] = npus * 1e-12 * table.operation_pj * profile.operations
+        found["memory"] = npus * 8e-12 * table.memory_pj_per_bit * profile.moved_bytes
+    if profile.added_bytes:
+        found["additions"] = 1e-12 * table.addition_pj * profile.added_bytes / NUMBER_BYTES
+    for link, carried in profile.loads:
+        name = link_class(topology, link)
+        if name is None:
+            continue
+        share = 1.0 if name == "remote_memory" else topology.links[link].efficiency
+        joules = table.link_j_per_byte(name) * carried / share
+        found[name] = found.get(name, 0.0) + joules
+    return found
+
+
+def energy(table: EnergyTable, topology: Topology, counts: Counted, npus: int) -> Energy:
+    """Return the energy of an iteration.
+
+    Parameters
+    ----------
+    table, topology : EnergyTable, Topology
+        As for :func:`profile_energy`.
+    counts : Counted
+        What was done how often.
+    npus : int
+        NPUs of a pipeline stage.
+    """
+    parts = dict.fromkeys(PARTS, 0.0)
+    uses = dict.fromkeys(_USES, 0.0)
+    for kind, profile, times in counts:
+        for use, joules in profile_energy(table, topology, profile, npus).items():
+            parts[kind] += times * joules
+            uses[use] += times * joules
+    return Energy(sum(parts.values()), parts, uses)
