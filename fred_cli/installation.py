@@ -16,8 +16,9 @@ EXTRAS = {
     "synth": "area and clock: fred synth, fred characterize --liberty",
     "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "
-    "fred reproduce --chart",
+    "fred reproduce --chart, fred repurpose --chart",
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
+    "repurpose": "trained networks on several workers: fred repurpose",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 __all__ = [
+    "ARCHITECTURE",
     "CLUSTER",
     "DESIGN",
     "MESH",
@@ -26,6 +27,7 @@ WORKLOAD = "a workload"
 SWEEP = "a sweep"
 TRACE_SWEEP = "a sweep of traces"
 CLUSTER = "a cluster"
+ARCHITECTURE = "an architecture of a trained network"
 DESIGN = "a bandwidth design"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
@@ -38,6 +40,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     SWEEP: ("topologies",),
     TRACE_SWEEP: ("traces",),
     CLUSTER: ("training",),
+    ARCHITECTURE: ("layers",),
     NETWORK: ("npus_count",),
     DESIGN: ("dimensions",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),

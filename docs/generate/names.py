@@ -24,6 +24,7 @@ from gen.level import LEVELS
 from perfmodel import published, published_routers
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.network.model import NETWORK_MODELS
+from perfmodel.repurpose.reader import READERS
 from perfmodel.studies.section import SECTIONS, Section
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
@@ -62,6 +63,7 @@ PLAIN: dict[str, Registry[Any]] = {
     "Pipeline schedules": SCHEDULES,
     "Models of compute": COMPUTE_MODELS,
     "Placements": POLICIES,
+    "Formats of trained networks": READERS,
     "Kinds of files": FILES,
 }
 """Registries of which each entry's file says all that there is to say, by heading."""

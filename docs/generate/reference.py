@@ -61,6 +61,7 @@ def alternatives(node: Schema, schema: Schema) -> Iterator[Schema]:
         return
     given = [one["then"] for one in node.get("allOf", ())]
     given += [one for one in node.get("anyOf", ()) if "required" not in one]
+    given += node.get("oneOf", ())
     for one in given:
         yield from alternatives(one, schema)
     if not given:
@@ -74,7 +75,9 @@ def models(schema: Schema) -> dict[str, Schema]:
     def visit(node: Schema) -> None:
         for one in alternatives(node, schema):
             if "title" in one and one.get("properties"):
-                found.setdefault(one["title"], one)
+                if one["title"] in found:  # a model may contain itself
+                    continue
+                found[one["title"]] = one
             for inner in one.get("properties", {}).values():
                 visit(inner)
             if "items" in one:
@@ -82,6 +85,17 @@ def models(schema: Schema) -> dict[str, Schema]:
 
     visit(schema)
     return found
+
+
+def _fits(fields: Schema, value: Schema) -> bool:
+    """Return whether values are those that models are told apart by, such as their ``kind``."""
+    allowed = {
+        key: one.get("enum", [one["const"]] if "const" in one else None)
+        for key, one in fields.items()
+    }
+    return all(
+        choices is None or value.get(key, choices[0]) in choices for key, choices in allowed.items()
+    )
 
 
 def examples(kind: FileKind) -> dict[tuple[str, str], Any]:
@@ -92,7 +106,7 @@ def examples(kind: FileKind) -> dict[tuple[str, str], Any]:
     def visit(node: Schema, value: Any) -> None:
         for one in alternatives(node, schema):
             fields = one.get("properties", {})
-            if isinstance(value, dict) and fields.keys() >= value.keys():
+            if isinstance(value, dict) and fields.keys() >= value.keys() and _fits(fields, value):
                 for key, inner in value.items():
                     place = (one.get("title", ""), key)
                     if place not in found or found[place] == fields[key].get("default"):

@@ -31,6 +31,7 @@ from gen.design import generate
 from gen.level import LEVELS
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.network.model import NETWORK_MODELS
+from perfmodel.repurpose.reader import READERS
 from perfmodel.studies.section import SECTIONS
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
@@ -60,6 +61,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "schedule": (SCHEDULES, f"{ESTIMATE} gpt-3 --schedule newcome"),
     "level": (LEVELS, "gen tiny-2 -o out --level newcome"),
     "simulator": (SIMULATORS, "sim tiny-2 --sim newcome"),
+    "format of networks": (READERS, "repurpose m.newcome --workers 2 --calibration c.npz"),
     "kind of files": (FILES, "schema newcome"),
 }
 LISTED = {

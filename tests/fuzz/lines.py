@@ -20,6 +20,7 @@ __all__ = ["COMMANDS", "Line", "check_line", "lines", "run_line"]
 
 ROOT = Path(__file__).parents[2]
 _STEP = f"{ROOT}/examples/astra-step/step"
+_BLOCKS = f"{ROOT}/examples/repurpose"
 
 _SPEC = ("spec.yaml", "small-4", "tiny-2")
 _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -37,6 +38,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "chakra convert": (("trace.json", "et.json", "layers.txt", "ring.goal"),),
     "cluster": (("racks.yaml",),),
     "libra": (("design.yaml",),),
+    "repurpose": (("model.npz", f"{_BLOCKS}/hidden-blocks.npz"),),
     "schema": (("topology", "astra-groups", "no-kind"),),
     "completion": (("bash", "tcsh"),),
 }
@@ -48,6 +50,16 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--constraint": ("total = 500", "b0 >= b1", "b0 <="),
     "--objective": ("time", "time_x_cost"),
     "--weight": ("1", "nan", "-2"),
+    "--workers": ("2", "4", "33", "0"),
+    "--calibration": (f"{_BLOCKS}/samples.npz", "samples.npz", "folder"),
+    "--architecture": ("layers.yaml", "net.yaml"),
+    "--max-error": ("0.1", "0", "nan"),
+    "--lambda0": ("0.001", "-1"),
+    "--lambda1": ("0.1", "inf"),
+    "--form": ("edge", "activation", "other"),
+    "--capacity": ("fc0=8,8,8,8", "fc1=32,0", "fc0=1", "x=", "=1"),
+    "--pin": ("input=0", "fc2=1", "fc0=9", "fc0"),
+    "--no-refit": (),
     "--set": ("lanes=2", "ports=4", "protocol.phases=2"),
     "--draw": ("x.svg", "folder", "", "/dev/null", "a/b/x.svg", "/dev/full"),
     "--timeline": ("t.json", "folder", "/dev/full"),
@@ -193,6 +205,13 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--workload", "--communicator", "--network", "--prices", "--weight"),
             *("--constraint", "--objective", "--csv"),
+        ),
+    ),
+    "repurpose": (
+        ("--workers", "--calibration"),
+        (
+            *("--architecture", "--max-error", "--lambda0", "--lambda1", "--form", "--capacity"),
+            *("--pin", "--no-refit", "--topology", "--csv", "--output"),
         ),
     ),
     "compare": (

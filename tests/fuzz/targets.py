@@ -39,6 +39,9 @@ from perfmodel.cluster.file import load_cluster
 from perfmodel.libra.authors import load_workload as load_layers
 from perfmodel.libra.design import load_design
 from perfmodel.memory.file import load_memory
+from perfmodel.repurpose.architecture import load_architecture
+from perfmodel.repurpose.reader import read_network as read_model
+from perfmodel.repurpose.samples import read_samples
 from perfmodel.studies.rtl_shipped import record_beside_rtl
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
@@ -220,7 +223,13 @@ _WORDS = st.one_of(
     ),
 )
 
+_MODEL = (ROOT / "examples/repurpose/hidden-blocks.npz").read_bytes()
+_SAMPLES = (ROOT / "examples/repurpose/samples.npz").read_bytes()
+
 _FILES = {
+    "model.npz": broken(_MODEL),
+    "samples.npz": broken(_SAMPLES),
+    "layers.yaml": documents([*bases("architecture").values()]),
     "spec.yaml": documents(_SPECS),
     "wafer.yaml": documents(_TOPOLOGIES),
     "work.yaml": documents(_WORKLOADS),
@@ -293,6 +302,9 @@ TARGETS: Mapping[str, Target] = {
     "design": Target(
         _FILES["design.yaml"], refusing(lambda p: load_design(p).problem("f.yaml"), "f.yaml"), 10
     ),
+    "architecture": Target(_FILES["layers.yaml"], refusing(load_architecture, "f.yaml"), 10),
+    "model": Target(_FILES["model.npz"], refusing(read_model, "f.npz"), 10),
+    "samples": Target(_FILES["samples.npz"], refusing(read_samples, "f.npz"), 10),
     "LIBRA workload": Target(broken(_LIBRA), refusing(_libra_workload, "f.txt"), 10),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
     "phases in RTL": Target(documents(_PHASES), refusing(record_beside_rtl, "f.json"), 5),

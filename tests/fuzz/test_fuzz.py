@@ -15,6 +15,7 @@ LEFT_OUT = {
     "chakra convert": {"--workload", "--topology"},
     "compare": {"--hardware"},
     "cluster": {"--chart"},
+    "repurpose": {"--test", "--baselines", "--chart"},
     "strategies": {"--chart"},
     "reproduce": {"--csv", "--rtl", "--record", "--chart"},
     "collective": {"--protocol"},

@@ -1,0 +1,347 @@
+"""`fred repurpose`."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.columns.repurpose import BASELINES, LATENCIES, LAYERS
+from fred_cli.names import names_in
+from fred_cli.options import (
+    InputPath,
+    ListingOption,
+    NameChoice,
+    OutputPath,
+    as_json_option,
+    csv_option,
+    topologies_listing,
+    topology_name,
+)
+from fred_cli.output import need_plotly, plain, say_json, say_provenance, write_given
+from fred_cli.progress import progress
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+_MOST_WORKERS = 4096
+
+
+@click.command("repurpose")
+@click.argument("model", type=InputPath())
+@click.option("--workers", type=int, required=True, help="Workers that share the network.")
+@click.option(
+    "--calibration",
+    type=InputPath(),
+    required=True,
+    metavar="DATA.npz",
+    help="Samples: array inputs, and labels if accuracy is wanted.",
+)
+@click.option(
+    "--test", "test", type=InputPath(), metavar="DATA.npz", help="Other samples for accuracy."
+)
+@click.option(
+    "--architecture",
+    type=InputPath(),
+    metavar="FILE.yaml",
+    help="Operations of a MODEL that has tensors alone; without it, products with ReLU between.",
+)
+@click.option(
+    "--max-error",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Change of the output on the calibration data, as a share: sets --lambda1 if not given.",
+)
+@click.option(
+    "--lambda0", type=float, default=0.0, show_default=True, help="Penalty of a kept weight."
+)
+@click.option("--lambda1", type=float, help="Penalty of an activation or a weight that crosses.")
+@click.option(
+    "--form",
+    type=NameChoice(names_in("perfmodel.repurpose.pruning", "FORMS")),
+    default="activation",
+    show_default=True,
+    help="What --lambda1 counts: activations sent to a worker, or weights with remote inputs.",
+)
+@click.option(
+    "--capacity",
+    "capacities",
+    multiple=True,
+    metavar="LAYER=LIST",
+    help="Neurons that each worker takes of a layer at most; equal parts by default.",
+)
+@click.option(
+    "--pin",
+    "pins",
+    multiple=True,
+    metavar="LAYER=WORKER",
+    help="Put a whole layer on one worker; the layer input is what the network takes.",
+)
+@click.option("--refit/--no-refit", default=True, help="Refit kept weights.  [default: refit]")
+@click.option("--baselines", is_flag=True, help="Compare with baselines at equal error.")
+@click.option(
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Draw crossings against error."
+)
+@click.option(
+    "--topology",
+    "topologies",
+    multiple=True,
+    metavar="NAME|FILE",
+    type=topology_name,
+    cls=ListingOption,
+    listing=lambda: f"Simulate the latency of an inference; repeatable: {topologies_listing()}",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write the pruned weights in the order of workers: .npz or .safetensors.",
+)
+@csv_option
+@as_json_option
+def command(
+    model: Path,
+    workers: int,
+    calibration: Path,
+    test: Path | None,
+    architecture: Path | None,
+    max_error: float,
+    lambda0: float,
+    lambda1: float | None,
+    form: str,
+    capacities: tuple[str, ...],
+    pins: tuple[str, ...],
+    refit: bool,
+    baselines: bool,
+    chart: Path | None,
+    topologies: tuple[str, ...],
+    output: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Place the neurons of MODEL on workers and prune it, so that few activations cross.
+
+    MODEL is a trained network: .onnx, or the tensors of one in .npz or .safetensors.
+    """
+    from perfmodel.repurpose.pruning import Penalties
+    from perfmodel.repurpose.restructure import Options
+    from perfmodel.repurpose.weights_file import check_ending, weights_bytes
+
+    _number("--max-error", max_error)
+    penalties = Penalties(
+        _number("--lambda0", lambda0),
+        _number("--lambda1", 0.0 if lambda1 is None else lambda1),
+        "edge" if form == "edge" else "activation",
+    )
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise InputError("--workers", "", f"must be 1 to {_MOST_WORKERS}, not {workers}")
+    if output:
+        check_ending(output)
+    if chart:
+        need_plotly()
+    options = Options(workers, penalties, _capacities(capacities), _pins(pins), refit)
+    files = (model, architecture, calibration, test)
+    error = max_error if lambda1 is None else None
+    with progress("placing a network"):
+        report = _report(files, options, error, topologies, baselines, bool(chart))
+        made = report.found.made
+        content = {
+            csv_file: lambda: LAYERS.csv(made.layers),
+            chart: lambda: report.chart(str(model)),
+            output: partial(weights_bytes, made.permuted(made.network), output or Path()),
+        }
+        write_given(content)
+    if as_json:
+        say_json(report.json(model))
+    else:
+        report.say(model)
+
+
+def _report(
+    files: tuple[Path, Path | None, Path, Path | None],
+    options: Any,
+    max_error: float | None,
+    topologies: Sequence[str],
+    with_baselines: bool,
+    with_curves: bool,
+) -> "_Report":
+    """Return the answer for a model, its architecture, calibration data and test data."""
+    from perfmodel.astra.as_topology import load_fabric
+    from perfmodel.repurpose.calibrated import calibrate
+    from perfmodel.repurpose.samples import read_samples
+    from perfmodel.repurpose.study import answer, compare_latency, split
+    from perfmodel.repurpose.tradeoff import baselines, curves, measure
+
+    model, architecture, calibration, test = files
+    network = _network(model, architecture)
+    samples = read_samples(calibration)
+    others = read_samples(test) if test else samples
+    fabrics = [load_fabric(one) for one in topologies]
+    calibrated = calibrate(network, samples.inputs)
+    found = answer(calibrated, options, max_error)
+    as_it_is = split(calibrated, options)
+    return _Report(
+        found,
+        measure("repurpose", found.options, found.made),
+        measure("contiguous", options, as_it_is),
+        baselines(calibrated, found.options, found.error) if with_baselines else [],
+        curves(calibrated, found.options) if with_curves else [],
+        compare_latency(found, as_it_is, fabrics),
+        others,
+    )
+
+
+def _network(model: Path, architecture: Path | None) -> Any:
+    from perfmodel.repurpose.architecture import load_architecture
+    from perfmodel.repurpose.reader import read_network
+
+    return read_network(model, load_architecture(architecture) if architecture else None)
+
+
+def _number(option: str, value: float) -> float:
+    """Return a number of 0 or more, or refuse another one."""
+    if not 0 <= value <= 1e30:
+        raise InputError(option, "", f"must be a number from 0 to 1e+30, not {value}")
+    return value
+
+
+def _pairs(option: str, texts: Sequence[str], what: str) -> dict[str, list[int]]:
+    """Return the integers of each LAYER=LIST."""
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        name, equals, rest = text.rpartition("=")
+        parts = rest.split(",")
+        if not (equals and name and all(one.isdecimal() and len(one) < 10 for one in parts)):
+            raise InputError(option, "", f"must be LAYER={what}, not {text!r}")
+        if name in found:
+            raise InputError(option, name, "must be given once")
+        found[name] = [int(one) for one in parts]
+    return found
+
+
+def _capacities(texts: Sequence[str]) -> dict[str, list[int]]:
+    return _pairs("--capacity", texts, "NUMBER,NUMBER,...")
+
+
+def _pins(texts: Sequence[str]) -> dict[str, int]:
+    pairs = _pairs("--pin", texts, "WORKER")
+    for name, numbers in pairs.items():
+        if len(numbers) > 1:
+            raise InputError("--pin", name, f"must be one worker, not {len(numbers)}")
+    return {name: numbers[0] for name, numbers in pairs.items()}
+
+
+class _Report:
+    """What is printed of an answer.
+
+    Parameters
+    ----------
+    found : Answer
+        The answer.
+    chosen, plain_split : Point
+        The placement, and the network as it is, split in its order.
+    baselines : sequence of Point
+        Baselines at equal error.
+    drawn : sequence of sequence of Point
+        Curves of the chart.
+    latencies : sequence of Comparison
+        Of each topology.
+    samples : Samples
+        Those of which accuracy is counted.
+    """
+
+    def __init__(
+        self,
+        found: Any,
+        chosen: Any,
+        plain_split: Any,
+        baselines: Sequence[Any],
+        drawn: Sequence[Sequence[Any]],
+        latencies: Sequence[Any],
+        samples: Any,
+    ) -> None:
+        self.found, self._chosen, self._split = found, chosen, plain_split
+        self._baselines, self._drawn, self._latencies = baselines, drawn, latencies
+        made = found.made
+        pair = (made.calibrated.network, made.network)
+        self._accuracy = [samples.accuracy(one) for one in pair]
+        self._error = found.error_on(samples)
+
+    def chart(self, name: str) -> str:
+        """Return the page of the chart."""
+        from fred_cli.drawings.chart import page
+        from fred_cli.drawings.repurpose import tradeoff_chart
+
+        drawn = tradeoff_chart(self._drawn, self._chosen, self._split.activations)
+        return page(f"{name} on {self.found.made.workers} workers", drawn)
+
+    def say(self, model: Path) -> None:
+        """Print tables and a summary."""
+        found, chosen, before = self.found, self._chosen, self._split
+        LAYERS.print(f"{model} on {found.made.workers} workers", found.made.layers)
+        print(
+            f"activations that cross: {chosen.activations:,}, {before.activations:,} without "
+            "placement and pruning"
+        )
+        bound = found.error_bound
+        most = "no bound" if bound is None else f"at most {100 * bound:.4g} %"
+        print(
+            f"change of the output: {100 * found.error:.4g} % on the calibration data ({most}), "
+            f"{100 * self._error:.4g} % on the test data"
+        )
+        if self._accuracy[0] is not None:
+            first, last = self._accuracy
+            print(f"accuracy: {100 * first:.2f} % before, {100 * last:.2f} % after")
+        penalties = found.options.penalties
+        print(f"penalties: lambda0 {penalties.lam0:.4g}, lambda1 {penalties.lam1:.4g}")
+        if self._baselines:
+            BASELINES.print("Placements at equal error", [chosen, *self._baselines])
+        if self._latencies:
+            LATENCIES.print("Latency of an inference", self._latencies)
+            for one in self._latencies:
+                print(f"{one.placed.topology}, trees of {one.placed.trees}:")
+                say_provenance(one.placed.provenance)
+
+    def json(self, model: Path) -> dict[str, Any]:
+        """Return all of it."""
+        found, made = self.found, self.found.made
+        units, orders = made.calibrated.units, made.orders()
+        return {
+            "model": str(model),
+            "workers": made.workers,
+            **plain(found.options.penalties),
+            "error": found.error,
+            "test_error": self._error,
+            "error_bound": found.error_bound,
+            "accuracy_before": self._accuracy[0],
+            "accuracy_after": self._accuracy[1],
+            "reordering_error": found.reordering_error,
+            "partition_error": found.partition_error,
+            "crossings": self._chosen.activations,
+            "crossings_split": self._split.activations,
+            "numbers_received": self._chosen.numbers,
+            "numbers_received_split": self._split.numbers,
+            "nonzeros": self._chosen.nonzeros,
+            "weights": self._split.nonzeros,
+            "layers": made.layers,
+            "placement": {
+                name: made.worker_of_unit[layer].tolist() for name, layer in units.layers.items()
+            },
+            "permutations": {name: order.tolist() for name, order in orders.items()},
+            "traffic": [
+                {
+                    "value": one.value,
+                    "before": one.before,
+                    "crossings": one.activations,
+                    "edges": one.edges,
+                    "multicasts": one.multicasts,
+                }
+                for one in found.crossings
+            ],
+            "baselines": self._baselines,
+            "curves": self._drawn,
+            "latencies": [{**plain(one), "speedup": one.speedup} for one in self._latencies],
+        }

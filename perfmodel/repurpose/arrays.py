@@ -1,0 +1,34 @@
+"""Types of arrays, and the modules of the extra ``repurpose``."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.errors import InputError
+
+__all__ = ["LARGEST", "Array", "Floats", "Indices", "Mask", "extra_module"]
+
+LARGEST = 1e60
+"""Largest weight or activation: squares of their products are numbers, too."""
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def extra_module(name: str, package: str) -> Any:
+    """Return a module of the extra ``repurpose``.
+
+    Raises
+    ------
+    InputError
+        Its package is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        message = f"must be installed: pip install 'fred-hw[repurpose]' ({error})"
+        raise InputError(package, "", message) from None

@@ -1,0 +1,187 @@
+"""A trained network: operations in their order, from one input to one output."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fred_hw.errors import InputError
+
+from .arrays import LARGEST, Array, Indices
+from .operations import Attention, Conv, Flatten, Operation, Pool, Product
+
+__all__ = ["INPUT", "Network", "Units"]
+
+INPUT = "input"
+"""Name of the value that a network takes."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Channels that have to be on the same worker, of all values.
+
+    Parameters
+    ----------
+    of : dict of str to array
+        Unit of each channel of a value.
+    layers : dict of str to array
+        Units that are placed together, by the name of the first product that makes them; those of
+        the network's input by ``INPUT``.
+    """
+
+    of: dict[str, Indices]
+    layers: dict[str, Indices]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Operations in their order; the last one makes the output.
+
+    Parameters
+    ----------
+    source : str
+        File that the network is from, for error messages.
+    operations : tuple of Operation
+        Each after those that make its inputs.
+    """
+
+    source: str
+    operations: tuple[Operation, ...]
+
+    @property
+    def output(self) -> str:
+        """Value that the network makes."""
+        return self.operations[-1].name
+
+    @property
+    def products(self) -> list[Product]:
+        """Operations with neurons."""
+        return [one for one in self.operations if isinstance(one, Product)]
+
+    @cached_property
+    def axes(self) -> dict[str, int]:
+        """Channel axis of each value."""
+        first = next(
+            (one for one in self.operations if isinstance(one, Product | Pool | Flatten)), None
+        )
+        found = {INPUT: 1 if isinstance(first, Conv | Pool | Flatten) else -1}
+        for one in self.operations:
+            found[one.name] = one.axis(found[one.inputs[0]])
+        return found
+
+    def values(self, inputs: Array) -> Iterator[tuple[Operation, list[Array], Array]]:
+        """Yield each operation with its inputs and its output.
+
+        Raises
+        ------
+        InputError
+            Inputs do not fit an operation, or make numbers that are too large.
+        """
+        last = {value: i for i, one in enumerate(self.operations) for value in one.inputs}
+        known = {INPUT: np.asarray(inputs, dtype=np.float64)}
+        for i, one in enumerate(self.operations):
+            taken = [known[name] for name in one.inputs]
+            try:
+                made = one.forward(*taken)
+            except (ValueError, IndexError) as error:
+                raise InputError(self.source, one.name, self._misfit(one, taken)) from error
+            if not (np.abs(made) <= LARGEST).all():
+                message = f"must make numbers of at most {LARGEST:g}, not NaN or larger ones"
+                raise InputError(self.source, one.name, message)
+            known[one.name] = made
+            yield one, taken, made
+            for name in one.inputs:
+                if last[name] == i:
+                    known.pop(name, None)
+
+    def _misfit(self, one: Operation, taken: list[Array]) -> str:
+        shapes = " and ".join(str(value.shape[1:]) for value in taken)
+        if isinstance(one, Product):
+            wanted = one.weight.shape[1]
+            return f"must have weights for inputs of shape {shapes}, not for {wanted} channels"
+        return f"must fit values of shape {shapes}"
+
+    def run(self, inputs: Array) -> Array:
+        """Return the output for some samples, in double precision."""
+        return deque(self.values(inputs), maxlen=1)[0][2]
+
+    def shapes(self, inputs: Array) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each value for some samples."""
+        found = {INPUT: inputs.shape}
+        for one, _, made in self.values(inputs):
+            found[one.name] = made.shape
+        return found
+
+    def units(self, inputs: Array) -> Units:
+        """Return which channels must be on the same worker, found with some samples."""
+        shapes = self.shapes(inputs)
+        first: dict[str, int] = {}
+        total = 0
+        for name, shape in shapes.items():
+            first[name] = total
+            total += shape[self.axes[name]]
+        layers = _Sets(len(shapes))
+        number = {name: i for i, name in enumerate(shapes)}
+        ties = _Sets(total)
+        for one in self.operations:
+            tied = one.channels([shapes[name] for name in one.inputs], self.axes[one.inputs[0]])
+            for name, channels in zip(one.inputs, tied, strict=False):
+                layers.join(number[name], number[one.name])
+                for i, channel in enumerate(channels):
+                    ties.join(first[name] + i, first[one.name] + int(channel))
+            width = shapes[one.name][self.axes[one.name]]
+            size = _block(one, shapes, width)
+            for channel in range(width if size > 1 else 0):
+                ties.join(first[one.name] + channel, first[one.name] + channel // size * size)
+        parents = np.array([ties.find(i) for i in range(total)], dtype=np.intp)
+        of = {
+            name: parents[first[name] : first[name] + shape[self.axes[name]]]
+            for name, shape in shapes.items()
+        }
+        numbers = {unit: i for i, unit in enumerate(dict.fromkeys(parents.tolist()))}
+        of = {
+            name: np.array([numbers[unit] for unit in units.tolist()], dtype=np.intp)
+            for name, units in of.items()
+        }
+        return Units(of, self._layers(of, layers, number))
+
+    def _layers(
+        self, of: dict[str, Indices], layers: "_Sets", number: dict[str, int]
+    ) -> dict[str, Indices]:
+        """Return the units of each layer by the product that first makes one of them."""
+        names = {layers.find(number[INPUT]): INPUT}
+        for one in self.products:
+            names.setdefault(layers.find(number[one.name]), one.name)
+        found: dict[str, list[Indices]] = {}
+        for value, units in of.items():
+            found.setdefault(names[layers.find(number[value])], []).append(units)
+        return {name: np.unique(np.concatenate(units)) for name, units in found.items()}
+
+
+def _block(one: Operation, shapes: dict[str, tuple[int, ...]], width: int) -> int:
+    """Return how many output channels in succession must be on the same worker."""
+    if isinstance(one, Flatten):
+        return width // shapes[one.inputs[0]][1]
+    return width // one.kv_heads if isinstance(one, Attention) else 1
+
+
+class _Sets:
+    """Numbers in sets that are joined."""
+
+    def __init__(self, count: int) -> None:
+        self._parent = list(range(count))
+
+    def find(self, one: int) -> int:
+        """Return the number that stands for the set of one."""
+        parent = self._parent
+        while parent[one] != one:
+            parent[one] = parent[parent[one]]
+            one = parent[one]
+        return one
+
+    def join(self, one: int, other: int) -> None:
+        """Make two sets one; the lower number stands for it."""
+        a, b = self.find(one), self.find(other)
+        self._parent[max(a, b)] = min(a, b)

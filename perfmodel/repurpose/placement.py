@@ -1,0 +1,121 @@
+"""Placement of the neurons of one layer: cost of each worker, and the assignment of least cost.
+
+The equations of RePurpose (arXiv 2008.08289) could not be read. This is a reconstruction of ours:
+a layer computes ``y = W x``, and each input has an owner, the worker that has its activation.
+Weights are kept or dropped. A dropped weight costs the energy ``h_k W_ik^2 / 2``, where ``h_k`` is
+the second moment of input k; a kept weight costs ``lam0``, and ``lam1`` more if the worker of the
+neuron does not own the input.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .arrays import Array, Indices, extra_module
+
+__all__ = ["assign", "contiguous", "energies", "equal_capacities", "layer_cost", "worker_costs"]
+
+
+def energies(weights: Array, second_moment: Array) -> Array:
+    """Return the energy of each weight, or of each kernel of a convolution, as neuron x input.
+
+    Parameters
+    ----------
+    weights : array
+        Neuron x input, with the positions of a kernel as further axes.
+    second_moment : array
+        Mean square of each input.
+    """
+    squares = np.square(weights)
+    norms = squares.sum(axis=tuple(range(2, squares.ndim))) if squares.ndim > 2 else squares
+    return 0.5 * second_moment * norms
+
+
+def layer_cost(
+    weights: Array,
+    second_moment: Array,
+    owner: Indices,
+    workers: int,
+    lam0: float,
+    lam1: float,
+) -> Array:
+    """Return what each neuron costs on each worker, as neuron x worker, in the edge form.
+
+    Parameters
+    ----------
+    weights, second_moment : array
+        As for :func:`energies`.
+    owner : array
+        Worker that owns each input.
+    workers : int
+        Number of workers.
+    lam0, lam1 : float
+        Penalties of a kept weight, and of a kept weight whose input is on another worker.
+    """
+    penalty = np.full((len(owner), workers), lam1)
+    penalty[np.arange(len(owner)), owner] = 0.0
+    return worker_costs(energies(weights, second_moment), penalty, lam0)
+
+
+def worker_costs(energy: Array, penalty: Array, lam0: float) -> Array:
+    """Return what each neuron costs on each worker if it keeps each weight or drops it.
+
+    Parameters
+    ----------
+    energy : array
+        What a dropped weight costs, as neuron x input.
+    penalty : array
+        What a kept weight costs beyond ``lam0``, as input x worker.
+    lam0 : float
+        What every kept weight costs.
+    """
+    least = np.empty_like(energy)
+    found = np.empty((energy.shape[0], penalty.shape[1]))
+    for worker in range(penalty.shape[1]):
+        kept = (lam0 + penalty[:, worker]).astype(energy.dtype)
+        np.minimum(energy, kept, out=least)
+        found[:, worker] = least.sum(axis=1)
+    return found
+
+
+def assign(cost: Array, capacities: Sequence[int]) -> Indices:
+    """Return the worker of each neuron with the least total cost (Munkres, exact).
+
+    Parameters
+    ----------
+    cost : array
+        Neuron x worker.
+    capacities : sequence of int
+        Neurons that each worker takes at most; together at least as many as there are neurons.
+
+    Raises
+    ------
+    ValueError
+        The capacities are too small.
+    InputError
+        SciPy is not installed.
+    """
+    if sum(capacities) < len(cost):
+        raise ValueError(f"capacities must sum up to {len(cost)} or more, not {sum(capacities)}")
+    optimize = extra_module("scipy.optimize", "scipy")
+    # A worker may take no more neurons than there are.
+    seats = np.repeat(np.arange(len(capacities)), np.minimum(capacities, len(cost)))
+    rows, places = optimize.linear_sum_assignment(cost[:, seats])
+    found = np.empty(len(cost), dtype=np.intp)
+    found[rows] = seats[places]
+    return found
+
+
+def equal_capacities(neurons: int, workers: int) -> tuple[int, ...]:
+    """Return equal parts of the neurons, of which the first are one larger if need be."""
+    return tuple((neurons + worker) // workers for worker in reversed(range(workers)))
+
+
+def contiguous(neurons: int, capacities: Sequence[int]) -> Indices:
+    """Return the worker of each neuron if each worker takes the next ones, in their order.
+
+    Where there is more space than neurons, each worker takes its share of them.
+    """
+    ends = np.cumsum(capacities) * neurons / max(1, sum(capacities))
+    places = np.searchsorted(np.round(ends), np.arange(neurons), side="right")
+    return places.astype(np.intp)

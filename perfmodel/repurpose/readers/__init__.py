@@ -1,0 +1,1 @@
+"""Readers of trained networks, one module for each format."""

@@ -1,0 +1,68 @@
+"""Samples: inputs of a network, with the right class of each if it is known."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fred_hw.errors import InputError
+
+from .arrays import Array, Indices
+from .arrays_file import read_arrays
+from .network import Network
+from .reader import tensor
+
+__all__ = ["Samples", "read_samples"]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs of a network.
+
+    Parameters
+    ----------
+    inputs : array
+        Samples on the first axis.
+    labels : array or None
+        Number of the right output of each sample.
+    """
+
+    inputs: Array
+    labels: Indices | None = None
+
+    def accuracy(self, network: Network) -> float | None:
+        """Return the share of samples whose largest output is the right one, if that is known."""
+        if self.labels is None:
+            return None
+        found = network.run(self.inputs)
+        right = found.reshape(len(found), -1).argmax(axis=1) == self.labels
+        return np.count_nonzero(right) / len(found)
+
+
+def read_samples(path: Path) -> Samples:
+    """Return the samples of a .npz file: its array ``inputs``, and ``labels`` if it is there.
+
+    Raises
+    ------
+    InputError
+        The file has no such arrays, or they have wrong shapes or values.
+    """
+    source, arrays = str(path), read_arrays(path)
+    for name in arrays:
+        if name not in ("inputs", "labels"):
+            raise InputError(source, name, "must be inputs or labels")
+    if "inputs" not in arrays:
+        raise InputError(source, "inputs", "must be an array of the file, not missing")
+    inputs = tensor(arrays["inputs"], source, "inputs")
+    if inputs.ndim < 2 or not inputs.size:
+        message = f"must have samples on the first axis and channels, not shape {inputs.shape}"
+        raise InputError(source, "inputs", message)
+    if "labels" not in arrays:
+        return Samples(inputs)
+    labels = arrays["labels"]
+    if labels.dtype.kind not in "iu" or labels.shape != inputs.shape[:1]:
+        message = (
+            f"must have an integer for each of {len(inputs)} samples, not shape {labels.shape}"
+        )
+        raise InputError(source, "labels", message)
+    return Samples(inputs, labels.astype(np.intp))

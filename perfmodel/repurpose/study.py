@@ -1,0 +1,144 @@
+"""A whole answer: placement, pruning, checks, errors, accuracy and traffic of one network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from perfmodel.topology.graph import Topology
+
+from .arrays import Array
+from .calibrated import Calibrated
+from .crossings import Crossing, crossings, run_by_workers
+from .latency import Latency, latency
+from .pruning import Penalties
+from .restructure import METHODS, Options, Restructured, restructure
+from .samples import Samples
+from .tradeoff import at_error, relative_error
+
+__all__ = ["Answer", "Comparison", "answer", "compare_latency", "split"]
+
+_ROUNDING = 1e-6
+"""Change of outputs, as a share of the largest, that rounding may make."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A placed and pruned network, and how it compares with the original one.
+
+    Parameters
+    ----------
+    options : Options
+        What was asked.
+    made : Restructured
+        The network.
+    reordering_error, partition_error : float
+        Largest change of an output, as a share of the largest output: where neurons are reordered
+        and no weight is changed, and where each worker computes from what it has and receives.
+    error : float
+        Root mean square of the change of the output on calibration data, as a share.
+    """
+
+    options: Options
+    made: Restructured
+    reordering_error: float
+    partition_error: float
+    error: float
+
+    @cached_property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """What crosses between workers."""
+        return crossings(self.made)
+
+    @property
+    def error_bound(self) -> float | None:
+        """Bound of the error as a share of the outputs; None without one."""
+        outputs = self.made.calibrated.outputs
+        size = float(np.sqrt(np.square(outputs).sum() / len(outputs)))
+        bound = self.made.error_bound
+        return None if bound is None or not size else bound / size
+
+    def error_on(self, samples: Samples) -> float:
+        """Return the error on other samples."""
+        right = self.made.calibrated.network.run(samples.inputs)
+        return relative_error(self.made.network.run(samples.inputs), right)
+
+
+def answer(calibrated: Calibrated, options: Options, max_error: float | None = None) -> Answer:
+    """Place and prune a network, and check its function.
+
+    Parameters
+    ----------
+    calibrated, options : Calibrated, Options
+        As for ``restructure``.
+    max_error : float or None
+        If given, the communication penalty is the largest found that keeps to this error.
+
+    Raises
+    ------
+    InputError
+        As for ``restructure``.
+    ArithmeticError
+        Reordered neurons or workers compute something else, which only a fault of ours can cause.
+    """
+    if max_error is not None:
+        found = at_error("repurpose", calibrated, options, max_error)
+        penalties = replace(options.penalties, lam1=found.lam1)
+        options = replace(options, penalties=penalties)
+    made = restructure(calibrated, options)
+    inputs, network = calibrated.inputs, calibrated.network
+    reordered = made.permuted(network).run(inputs)
+    pruned = made.network.run(inputs)
+    result = Answer(
+        options,
+        made,
+        _largest_change(reordered, calibrated.outputs),
+        _largest_change(run_by_workers(made, inputs), pruned),
+        relative_error(pruned, calibrated.outputs),
+    )
+    for what in ("reordering_error", "partition_error"):
+        if getattr(result, what) > _ROUNDING:
+            raise ArithmeticError(f"{what} must be rounding, not {getattr(result, what):.2g}")
+    return result
+
+
+def split(calibrated: Calibrated, options: Options) -> Restructured:
+    """Return the network as it is, with its neurons split in their order."""
+    return restructure(
+        calibrated, replace(options, penalties=Penalties(), method=METHODS["contiguous"])
+    )
+
+
+def _largest_change(made: Array, right: Array) -> float:
+    return float(np.abs(made - right).max()) / max(float(np.abs(right).max()), 1e-300)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Latency on one topology.
+
+    Parameters
+    ----------
+    placed, contiguous : Latency
+        Of the placed and pruned network, and of the network as it is, split in its order.
+    """
+
+    placed: Latency
+    contiguous: Latency
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast the placed network is."""
+        return self.contiguous.time_s / self.placed.time_s
+
+
+def compare_latency(
+    found: Answer, as_it_is: Restructured, topologies: Sequence[Topology]
+) -> list[Comparison]:
+    """Return the latency on some topologies; on meshes also along the trees of MultiTree."""
+    return [
+        Comparison(latency(found.made, one, trees), latency(as_it_is, one, trees))
+        for one in topologies
+        for trees in (("topology", "multitree") if one.grid else ("topology",))
+    ]

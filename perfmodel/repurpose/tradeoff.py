@@ -1,0 +1,171 @@
+"""Error against crossings: curves over the penalties, and baselines at equal error."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+
+from fred_hw.progress import track
+
+from .arrays import Array
+from .calibrated import Calibrated
+from .crossings import crossings
+from .pruning import Penalties
+from .restructure import METHODS, Options, Restructured, restructure
+
+__all__ = ["Point", "at_error", "baselines", "curve", "curves", "measure", "relative_error"]
+
+_STEPS = 12
+"""Halvings of the penalty's exponent when an error is looked for."""
+
+_LEAST, _MOST = 1e-6, 1e6
+"""Penalties between which an error is looked for, as shares of the mean energy of weights."""
+
+_SPAN, _POINTS = (1e-2, 1e4), 16
+"""Penalties of a curve, as multiples of the mean energy of weights, and how many there are."""
+
+_QUANTILES = np.linspace(0.1, 0.98, _POINTS)
+"""Weights that magnitude pruning drops on its curve, as a share of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One placement on a curve.
+
+    Parameters
+    ----------
+    method : str
+        One of ``restructure.METHODS``.
+    lam0, lam1 : float
+        Penalties; of magnitude pruning ``lam0`` is the threshold of weights.
+    error : float
+        Root mean square of the change of the output, as a share of that of the output.
+    activations : int
+        Pairs of an activation and a worker that receives it.
+    numbers : int
+        Numbers that all workers receive for one sample.
+    nonzeros : int
+        Weights that are not 0.
+    """
+
+    method: str
+    lam0: float
+    lam1: float
+    error: float
+    activations: int
+    numbers: int
+    nonzeros: int
+
+
+def relative_error(made: Array, right: Array) -> float:
+    """Return the root mean square of a change, as a share of that of the right values."""
+    size = float(np.square(right).sum())
+    change = float(np.square(made - right).sum())
+    return sqrt(change / size) if size else sqrt(change)
+
+
+def measure(method: str, options: Options, made: Restructured) -> Point:
+    """Return the point of a placement, with its error on the calibration data."""
+    cross = crossings(made)
+    calibrated = made.calibrated
+    return Point(
+        method,
+        options.penalties.lam0,
+        options.penalties.lam1,
+        relative_error(made.network.run(calibrated.inputs), calibrated.outputs),
+        sum(one.activations for one in cross),
+        sum(one.numbers for one in cross),
+        sum(layer.nonzeros for layer in made.layers),
+    )
+
+
+def curve(
+    method: str, calibrated: Calibrated, options: Options, penalties: Iterable[Penalties]
+) -> list[Point]:
+    """Return the points of a method for some penalties, in their order."""
+    return [_point(method, calibrated, options, one) for one in track([*penalties], "penalties")]
+
+
+def curves(calibrated: Calibrated, options: Options) -> list[list[Point]]:
+    """Return curves over the communication penalty: ours for three ``lam0``, and the baselines.
+
+    Penalties are multiples of the mean energy of weights.
+    """
+    scale = _scale(calibrated)
+    form, steps = options.penalties.form, np.geomspace(*_SPAN, _POINTS) * scale
+    found = [
+        curve("repurpose", calibrated, options, [Penalties(lam0, one, form) for one in steps])
+        for lam0 in (0.0, 0.03 * scale, 0.3 * scale)
+    ]
+    lam0 = options.penalties.lam0
+    for name, method in METHODS.items():
+        if method.magnitude:
+            sizes = [float(np.quantile(np.abs(_weights(calibrated)), one)) for one in _QUANTILES]
+            asked = [Penalties(one, 0.0, form) for one in sizes]
+        else:
+            asked = [Penalties(lam0, one, form) for one in steps]
+        if name != "repurpose":
+            found.append(curve(name, calibrated, options, asked))
+    return found
+
+
+def _weights(calibrated: Calibrated) -> Array:
+    """Return all weights of products."""
+    return np.concatenate([one.weight.ravel() for one in calibrated.network.products])
+
+
+def _point(method: str, calibrated: Calibrated, options: Options, penalties: Penalties) -> Point:
+    asked = replace(options, penalties=penalties, method=METHODS[method])
+    return measure(method, asked, restructure(calibrated, asked))
+
+
+def at_error(method: str, calibrated: Calibrated, options: Options, error: float) -> Point:
+    """Return the point of a method with the fewest crossings that is found within an error.
+
+    The communication penalty is looked for, with the other one as in the options; of magnitude
+    pruning the threshold.
+
+    Parameters
+    ----------
+    method : str
+        One of ``restructure.METHODS``.
+    calibrated, options : Calibrated, Options
+        As for ``restructure``.
+    error : float
+        Root mean square of the change of the output, as a share.
+    """
+    magnitude = METHODS[method].magnitude
+    lam0 = options.penalties.lam0
+
+    def point(value: float) -> Point:
+        pair = (value, 0.0) if magnitude else (lam0, value)
+        asked = Penalties(*pair, options.penalties.form)
+        return _point(method, calibrated, options, asked)
+
+    scale = _scale(calibrated)
+    low, high = np.log(_LEAST * scale), np.log(_MOST * scale)
+    found = [point(0.0)]
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        found.append(point(float(np.exp(middle))))
+        low, high = (low, middle) if found[-1].error > error else (middle, high)
+    kept = [one for one in found if one.error <= error] or found[:1]
+    return min(kept, key=lambda one: (one.activations, one.error))
+
+
+def _scale(calibrated: Calibrated) -> float:
+    """Return the mean energy of weights, which penalties are compared with."""
+    found = [
+        0.5 * float(np.mean(calibrated.moments[one.name].second)) * float(np.mean(one.weight**2))
+        for one in calibrated.network.products
+    ]
+    return max(float(np.mean(found)), float(np.finfo(float).tiny) / _LEAST)
+
+
+def baselines(
+    calibrated: Calibrated, options: Options, error: float, methods: Sequence[str] | None = None
+) -> list[Point]:
+    """Return the points of the baselines at equal error."""
+    names = [name for name in METHODS if name != "repurpose"] if methods is None else methods
+    return [at_error(name, calibrated, options, error) for name in track(names, "baselines")]
