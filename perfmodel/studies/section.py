@@ -55,7 +55,7 @@ CLASSES: tuple[Evidence, ...] = get_args(Evidence)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What our figures are found with.
+    """Options with which our results are computed.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _tolerance(figure: Published | Derived, *, exact: bool) -> tuple[str, float]
 def spread(
     name: str, what: str, figure: Published, ends: tuple[float, float], how: str
 ) -> ReproduceRow:
-    """Return the row of a number of which we can only say between what it lies.
+    """Return the row of a number that is known only as an interval.
 
     All of that must be within the tolerance.
     """
@@ -281,7 +281,7 @@ def spread(
 
 
 def bound(name: str, what: str, figure: Published, model: float, how: str) -> ReproduceRow:
-    """Return the row of a number that is published as a bound, which ours must be below."""
+    """Return the row of a published bound, which our result must not exceed."""
     return ReproduceRow(
         id=name,
         what=what,

@@ -119,7 +119,7 @@ def _network_listing() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How an iteration is estimated, as far as a name says it.
+    """Named options of an estimate.
 
     Parameters
     ----------
