@@ -48,7 +48,7 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def tests_begun(log: Path) -> tuple[str, int, int] | None:
-    """Return what is counted, how many tests have ended and of how many, as a log says so far."""
+    """Return the unit, the number of finished tests and their total, by a log."""
     try:
         said = log.read_bytes()
     except OSError:  # the simulator is still being built

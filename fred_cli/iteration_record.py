@@ -23,7 +23,7 @@ SCHEMA = "fred-iteration-cycles/1"
 
 
 def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, object]) -> None:
-    """Refuse a record of no hardware, or of an iteration that the files do not say all of.
+    """Refuse a record without hardware, or of an iteration with other options.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def write_record(beside: "Beside", path: Path, request: "Request") -> None:
 
 
 def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, Any]:
-    """Return what a record says of hardware and iteration.
+    """Return the description of hardware and iteration, for a record.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
 
 
 def counted(beside: "Beside") -> dict[str, Any]:
-    """Return what a record says of what hardware did."""
+    """Return the counts of an iteration in RTL, for a record."""
     from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
 
     names: dict[str, int] = {}

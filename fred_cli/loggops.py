@@ -42,7 +42,7 @@ def check_loggops(context: click.Context) -> bool:
 def estimate_schedule(
     workload: str, changes: tuple[str, ...], control: bool, as_json: bool
 ) -> None:
-    """Say when each rank of a schedule ends."""
+    """Print the end of each rank of a schedule."""
     from perfmodel.chakra.loggops import PARAMETERS, LogGops, simulate
     from perfmodel.chakra.schedules import read_schedule
 

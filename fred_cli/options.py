@@ -124,7 +124,7 @@ class NameChoice(Named):
 
 
 class InputPath(click.ParamType):
-    """A file that is read: what is wrong with it, its reader says."""
+    """An input file; its reader reports errors."""
 
     name = "path"
 
@@ -227,14 +227,14 @@ def _simulators(_context: object) -> Iterable[str]:
 
 
 def topologies_listing() -> str:
-    """Return what help says of the values of an option for topologies."""
+    """Return the help text of the values of a topology option."""
     from perfmodel.topology.parse import topology_names
 
     return f"{', '.join(topology_names())}, or YAML."
 
 
 def workloads_listing() -> str:
-    """Return what help says of the values of an option for workloads."""
+    """Return the help text of the values of a workload option."""
     from perfmodel.workloads.workload import WORKLOADS
 
     return f"{', '.join(WORKLOADS)}, or YAML."
@@ -371,7 +371,7 @@ def request_options(command: Any) -> Any:
 
 
 def equal_terms_options(command: Any) -> Any:
-    """Add the options that say how topologies with different NPUs are compared."""
+    """Add the options for comparing topologies with different NPUs."""
     command = click.option("--as-is", is_flag=True, help="Compare topologies whose NPUs differ.")(
         command
     )

@@ -142,7 +142,7 @@ def _numeric(cell: object) -> bool:
 
 @contextmanager
 def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
-    """Turn what a room below refuses into an error line that names ``source`` and ``field``.
+    """Turn a ValueError of a library into an error line with ``source`` and ``field``.
 
     Of a specification it names the field that is at fault, and with ``spec`` where that is from.
     """
@@ -190,7 +190,7 @@ def say_provenance(provenance: Any) -> None:
 
 
 def say_above_peak(estimates: Iterable[Any]) -> None:
-    """Say which workloads compute faster than any such NPU can, as calibrated ones do.
+    """Print the workloads whose calibrated compute exceeds the NPU's peak.
 
     Where the model of compute does not tell the rate, say that.
     """

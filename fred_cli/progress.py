@@ -75,7 +75,7 @@ class _Display:
             _say(f"{self._what}: {self.line() or f'{time.monotonic() - self._begun:.0f} s'}")
 
     def line(self) -> str:
-        """Return what is counted, how many, how fast, and what time remains."""
+        """Return a progress line: unit, count, rate and remaining time."""
         found = self._look() if self._look else None
         if found and found != self._found:  # else something else may be counted now
             self._found = found
@@ -123,7 +123,7 @@ class _Display:
 
 @contextmanager
 def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
-    """Say on standard error how far comes what takes over two seconds, and how long it took.
+    """Report progress of work over two seconds, and its duration, on standard error.
 
     Rooms below that ``fred_hw.progress`` hears of are counted, with their rate and what time
     remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
@@ -142,7 +142,7 @@ def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Ite
 
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[str], None]]:
-    """Say as ``progress`` does what is done, and give a function that says how far it has come."""
+    """Report like ``progress``; yield a function that takes the count."""
     said = time.monotonic()
 
     def step(text: str) -> None:

@@ -38,7 +38,7 @@ _SORTED = 2
 
 @dataclass(frozen=True)
 class Beside:
-    """An iteration in hardware beside its estimate.
+    """An iteration in RTL, and its estimate.
 
     Parameters
     ----------

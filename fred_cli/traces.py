@@ -266,7 +266,7 @@ def estimate_traces(
     links_file: Path | None,
     **given: Any,
 ) -> None:
-    """Run traces, and say where the time of each NPU goes."""
+    """Run traces, and print the time of each NPU by activity."""
     from perfmodel.astra import estimate
 
     if chart:

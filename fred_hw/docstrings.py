@@ -15,7 +15,7 @@ def summary(cls: type) -> str:
 
 
 def parameters(cls: type) -> dict[str, str]:
-    """Return what a class and its bases say of each of their parameters, in one line each.
+    """Return the description of each parameter of a class and its bases.
 
     They stand in a section Parameters as numpydoc has it; a subclass goes before its bases.
     """

@@ -14,7 +14,7 @@ __all__ = ["FabricSpec"]
 
 
 class FabricSpec(FileModel):
-    """What the ends of all links of a fabric are made of; subclasses say where these ends are.
+    """Sizes of all link endpoints of a fabric; subclasses define the fabric.
 
     Parameters
     ----------

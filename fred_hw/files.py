@@ -61,7 +61,7 @@ _REFUSED = "refused"
 
 
 def refused(message: str) -> PydanticCustomError:
-    """Return what a check raises: what is allowed, and what was given instead."""
+    """Return the error of a check: the allowed values, and the given one."""
     return PydanticCustomError(_REFUSED, message)  # pyright: ignore[reportArgumentType]
 
 
@@ -235,7 +235,7 @@ def name_in(choices: Collection[str], *others: str) -> Check:
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
-    """Return field and message of the first thing wrong, in the words of our error lines."""
+    """Return field and message of the first error, in the form of error lines."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) or "''" for part in first["loc"])
     given = repr(first.get("input"))
@@ -327,7 +327,7 @@ def check_file_kind(wanted: str, data: object, source: str) -> None:
 
 
 def load_model(model: type[M], path: Path) -> M:
-    """Return what a file says as ``model``; JSON if its name ends so, else YAML.
+    """Return the contents of a file as ``model``; JSON if its name ends so, else YAML.
 
     Raises
     ------

@@ -132,7 +132,7 @@ def preset_path(name: str) -> Path:
 
 
 def preset_summary(name: str) -> str:
-    """Return what the first comment line of a preset says it is for."""
+    """Return the first comment line of a preset."""
     text = preset_path(name).read_text(encoding="utf-8")
     first = text.splitlines()[0]
     return first.lstrip("# ").strip() if first.startswith("#") else ""

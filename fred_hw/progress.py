@@ -42,7 +42,7 @@ _loops: list[_Loop] = []
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Have what is tracked in this context told to ``listener``."""
+    """Report tracked work in this context to ``listener``."""
     _listeners.append(listener)
     outer, _loops[:] = list(_loops), []
     try:
@@ -61,7 +61,7 @@ def _told_as(what: str) -> str | None:
 
 
 def track(items: Sequence[T], what: str) -> Iterable[T]:
-    """Return ``items``; somebody who listens is told how many of them are done.
+    """Yield ``items``, and report how many are done to a listener.
 
     What is tracked within another loop is told until the first of that is done.
 
@@ -87,7 +87,7 @@ def count(what: str, done: int, total: int | None = None) -> None:
 
 @contextmanager
 def parts(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Have work told whose parts are not alike; give a function to call when one begins.
+    """Report work with unequal parts; yield a function to call when a part begins.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ HELLO_FIELDS = ("incarnation", "heard", "knows", "up", "digest")
 
 
 class Ways(Protocol):
-    """What ends know of a mesh whose sources choose ways: see ``MeshShape``."""
+    """Knowledge of endpoints about a mesh whose sources choose routes; see ``MeshShape``."""
 
     @property
     def width(self) -> int: ...
@@ -131,7 +131,7 @@ class Ways(Protocol):
     @property
     def shape_name(self) -> str: ...
     def choice(self, spec: Any) -> Any:
-        """Return the unit that knows ways, a ``WayChoice``, for ends of such sizes."""
+        """Return the ``WayChoice`` unit for endpoints of these sizes."""
 
     def model_dump(self) -> dict[str, Any]: ...
 
@@ -226,7 +226,7 @@ def _covers_acks(value: int, info: ValidationInfo) -> int:
 
 
 class ProtocolSpec(FileModel, validate_default=True):
-    """What a switch does at its ports, beside its interconnect; frozen and hashable.
+    """Link layer of a switch's ports; frozen and hashable.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def buffer_flits(self) -> int:
-        """Flits that each data circuit of an input port has room for."""
+        """Flits that each virtual channel of an input port buffers."""
         return self.packet_flits * self.buffer_packets
 
     @property
@@ -300,7 +300,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         return _interval(dict(self)) + 2 * _flight(dict(self)) + 1
 
     def replay_for(self, cycles: int) -> int:
-        """Return the packets that a source keeps at full rate, where acks are under way for long.
+        """Return the packets that a source keeps at full rate for a round trip of acks.
 
         Those of an ack, those that leave meanwhile, and one that has begun.
 
@@ -366,7 +366,7 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def ways(self) -> Ways | None:
-        """The mesh whose sources choose ways, which all ends know; else None."""
+        """The mesh whose sources choose routes, known to all endpoints; else None."""
         return None
 
     @property

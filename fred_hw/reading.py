@@ -31,7 +31,7 @@ MAX_YAML_BYTES, MAX_JSON_BYTES = 1 << 18, 1 << 22
 
 
 def read_data(path: Path) -> Any:
-    """Return what the YAML file at ``path`` holds, or the JSON file if the name ends so.
+    """Return the contents of the YAML file at ``path``, or of a JSON file by its name.
 
     Raises
     ------

@@ -16,7 +16,7 @@ __all__ = ["Design", "file_names", "generate"]
 
 
 class Design(AnyDesign):
-    """Generated Verilog, and what lies beside it."""
+    """Generated Verilog, and the inputs of its companion files."""
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -87,14 +87,14 @@ class Level(ABC, Generic[S]):
 
     @abstractmethod
     def manifest(self, spec: S) -> dict[str, Any]:
-        """Return what its manifest has beside what every one has, JSON-friendly."""
+        """Return the manifest keys of this level, JSON-friendly."""
 
     def said(self, spec: S) -> dict[str, Any]:
         """Return the specification as its manifest has it."""
         return spec.model_dump()
 
     def check(self, spec: S, source: str) -> None:
-        """Refuse a specification of which there is no such level.
+        """Refuse a specification without such a level.
 
         Raises
         ------

@@ -17,7 +17,7 @@ __all__ = ["mesh_ports", "mesh_top", "router_kinds"]
 
 
 def mesh_ports(mesh: MeshSpec) -> list[Port]:
-    """Return the ports of a mesh; a link has the address of its end as number.
+    """Return the ports of a mesh; a link is numbered by the address of its endpoint.
 
     ``up`` has a bit for each of them, ``inner_up`` is high when all links between routers are up,
     ``errors`` and ``dropped`` are those of any router.

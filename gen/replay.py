@@ -26,7 +26,7 @@ __all__ = ["LongestWay", "longest_in_mesh", "longest_in_plane", "replay", "repla
 
 @dataclass(frozen=True, slots=True)
 class LongestWay:
-    """The longest way from one end to another.
+    """The longest route between endpoints.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class LongestWay:
     unit_cycles: int
 
     def round_trip_cycles(self, link_cycles: int) -> int:
-        """Return how long a packet and its ack are under way [cycles].
+        """Return the round trip of a packet and its ack [cycles].
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class LongestWay:
 
 
 def longest_in_plane(wafer: WaferSpec) -> LongestWay:
-    """Return the way up from an endpoint to the lowest switch above all ends, and down to an end.
+    """Return the route up to the lowest switch above all endpoints, and down.
 
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
     """
@@ -80,13 +80,13 @@ def _cycles(spec: SwitchSpec) -> int:
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestWay:
-    """Return the way from one corner to the one across: all ways of a mesh are shortest ones."""
+    """Return the route between opposite corners: all routes of a mesh are shortest."""
     routers = mesh.width + mesh.height - 1
     return LongestWay(routers + 1, routers, routers * HOP_CYCLES)
 
 
 def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
-    """Return what a manifest says of the packets that an endpoint keeps, JSON-friendly.
+    """Return the manifest entry on the replay packets of an endpoint, JSON-friendly.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
 
 
 def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
-    """Return what a fabric's manifest says of the packets that its endpoints keep, JSON-friendly.
+    """Return the manifest entry on replay packets in a fabric, JSON-friendly.
 
     ``bound`` is the key that holds what goes the longest way below full rate: the window, of which
     no endpoint keeps more, or else the memory of endpoints; None if neither does.

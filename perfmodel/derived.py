@@ -16,7 +16,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A figure of our own arithmetic.
+    """A derived figure.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Derived:
 
     @property
     def source(self) -> str:
-        """The steps, said to be ours."""
+        """The steps, marked as derived."""
         return f"ours: {self.steps}"
 
 

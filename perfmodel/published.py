@@ -114,7 +114,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the text says in words.
+    """A qualitative claim of the text.
 
     Parameters
     ----------

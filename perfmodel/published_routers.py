@@ -81,7 +81,7 @@ class RouterCurve:
 
     @property
     def buffer_flits(self) -> int:
-        """Flits that a port has room for."""
+        """Flits that a port buffers."""
         return self.channels * self.channel_flits
 
 

@@ -242,7 +242,7 @@ class _Build:
                 self.inside(wafer, pattern)
 
     def inside(self, wafer: int, pattern: str) -> None:
-        """Add the way to, or from, the I/O controllers of a wafer."""
+        """Add the transfers to or from the I/O controllers of a wafer."""
         everyone = [range(self.topology.npus)]
         schedule = build_stream(self.topology, pattern, everyone, 1.0)
         self.assumptions.update(dict.fromkeys(schedule.assumptions))

@@ -95,7 +95,7 @@ class Columns:
             write_text(self.csv(rows), path)
 
     def json(self, figures: object, row: object) -> dict[str, Any]:
-        """Return the figures of a row with what the columns have beside them."""
+        """Return the figures of a row, with the derived ones of its columns."""
         return {**plain(figures), **{one.json: one.value(row) for one in self.all if one.json}}
 
 

@@ -77,5 +77,5 @@ def readings_of(rows: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 
 def columns_of(*, moved: bool) -> Columns:
-    """Return the columns, with those on the ideal protocol if rows say how far it moved them."""
+    """Return the columns, with those on the ideal protocol if rows have them."""
     return Columns([*_FIGURES, *(_IDEAL if moved else ())])

@@ -138,7 +138,7 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
 @control_option
 @as_json_option
 def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> None:
-    """Check that every node can run and says what it does.
+    """Check that every node can run and states its operation.
 
     In a set of traces, sends must have their receives, and collectives all of their ranks. What is
     wrong is a line and status 2.

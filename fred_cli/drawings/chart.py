@@ -35,7 +35,7 @@ INK = "INK"
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes; panels of a chart stand side by side where there is room.
+    """One set of axes; panels of a chart are side by side on wide pages.
 
     Parameters
     ----------

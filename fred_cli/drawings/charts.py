@@ -60,7 +60,7 @@ def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, 
 
 
 def bandwidth_chart(rows: Sequence[ReproduceRow]) -> str:
-    """Show effective NPU bandwidths [GB/s] beside the published ones, per communication."""
+    """Show effective NPU bandwidths [GB/s] and the published ones, per communication."""
     panels = {kind: _bandwidths(rows, kind) for kind in _KINDS}
     return _grouped(panels, "GB/s", "chart-bandwidth")
 
@@ -209,7 +209,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
 
 
 def roofline_chart(points: Iterable[Point], npu: Npu) -> str:
-    """Show what rate each operator reaches beside the bounds of an NPU, both axes logarithmic."""
+    """Show the rate of each operator and the bounds of an NPU, both axes logarithmic."""
     shown = [point for point in points if point.intensity > 0 and point.rate_flops > 0]
     low = min(point.intensity for point in shown) / 2
     ridge = npu.peak_flops / npu.hbm_bytes_per_s

@@ -17,7 +17,7 @@ _KEPT = (
 
 
 def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
-    """Show where the time of each strategy goes, and its memory beside what there is.
+    """Show the time of each strategy by cause, and its memory with the limits.
 
     What does not fit is marked, and its time is what it were if the local memory were larger.
     """

@@ -118,7 +118,7 @@ def _apart(sizes: Sequence[int]) -> list[int]:
 
 
 def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
-    """Show what the model says of phases over what RTL took, against their size and their time.
+    """Show model time over RTL time of phases, against size and time.
 
     Points that are not filled are not within tolerance, which the lines are.
     """

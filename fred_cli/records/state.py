@@ -26,7 +26,7 @@ CURRENT, STALE, UNKNOWN = "current", "stale", "unknown"
 
 @dataclass(frozen=True)
 class State:
-    """What is to be said of a record.
+    """State of a record: current, stale or damaged.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class State:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a list says of a record.
+    """Summary of a record in a list.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def record_path(name: str) -> Path:
 
 
 def summary(name: str, entry: Entry) -> Summary:
-    """Return what a list says of a record; of a damaged one, what its entry says."""
+    """Return the summary of a record; of a damaged one, that of its entry."""
     try:
         record = load_model(entry.model, record_path(name))
     except InputError:

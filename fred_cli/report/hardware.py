@@ -131,7 +131,7 @@ class RtlIteration:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What the page shows of RTL beside the model.
+    """Content of the sections that compare RTL and model.
 
     Parameters
     ----------

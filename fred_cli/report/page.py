@@ -61,7 +61,7 @@ _SIMULATORS = ("icarus",)
 
 
 def simulation_logs(spec_source: str) -> list[Path]:
-    """Return where simulators say how far they are while a report of a switch is written."""
+    """Return the logs in which simulators report progress."""
     spec = load_spec(spec_source)
     return [one / "simulation.log" for one in (work_folder(spec), shown_folder(spec))]
 

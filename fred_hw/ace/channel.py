@@ -37,7 +37,7 @@ QUEUE_DEPTH = 4
 
 
 class AceChannel(Unit):
-    """Carry out the descriptors of a circuit, in order.
+    """Execute the descriptors of a virtual channel in order.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["AceControl"]
 
 
 class AceControl(Unit):
-    """Put the engine behind registers; docs/reference/endpoint.md says what they do.
+    """Registers of the engine (docs/reference/endpoint.md).
 
     Parameters
     ----------

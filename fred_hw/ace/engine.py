@@ -26,7 +26,7 @@ __all__ = ["AceEngine"]
 
 
 class AceEngine(Unit):
-    """Carry out collectives on memory, over the streams of packets of a link's end.
+    """Execute collectives on memory, over the packet streams of a link endpoint.
 
     Parameters
     ----------

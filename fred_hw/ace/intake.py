@@ -24,7 +24,7 @@ WRITES = 16
 
 
 class AceIntake(Unit):
-    """Take flits of all circuits by turns, reduce those that are to be, and put them where they go.
+    """Receive flits of all virtual channels, reduce them, and write them to slots or memory.
 
     Parameters
     ----------

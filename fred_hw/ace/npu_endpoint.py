@@ -27,7 +27,7 @@ END_CYCLES = 4
 
 
 class NpuEndpoint(Unit):
-    """Do an NPU's part of collectives: docs/reference/endpoint.md says how to wire and drive it.
+    """Execute an NPU's part of collectives (docs/reference/endpoint.md).
 
     Parameters
     ----------

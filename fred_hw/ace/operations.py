@@ -34,7 +34,7 @@ RINGS = OPERATIONS[3:]
 
 @dataclass(frozen=True)
 class FlowId:
-    """What a flow is known by: its phase and generation, or the other end's address of unicasts.
+    """Identity of a flow: phase and generation, or the peer address of unicasts.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def gather_in_network(
 
 
 def multicast(circuit: str, flow: FlowId, rank: int, root: int, buffer: Buffer) -> list[Descriptor]:
-    """Return this end's part of a multicast in the network, from ``root`` to all others."""
+    """Return this member's part of an in-network multicast from ``root``."""
     return [
         exchange(circuit, (buffer, flow))
         if rank == root
@@ -258,7 +258,7 @@ def all_to_all(
     result: Buffer,
     flit_bytes: int,
 ) -> list[Descriptor]:
-    """Return an all-to-all by unicasts: block i goes to member i, in turns in which no two meet.
+    """Return an all-to-all by unicasts: block i goes to member i, in disjoint rounds.
 
     In turn s a member sends to the one s behind it and receives from the one s before. The block
     that is its own stays where it is.

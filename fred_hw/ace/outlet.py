@@ -20,7 +20,7 @@ DEPTH = 4
 
 
 class AceOutlet(Unit):
-    """Read flits from slots, circuits by turns; one that waits holds up no other.
+    """Read flits from slots, virtual channels round robin; a waiting one blocks no other.
 
     Parameters
     ----------

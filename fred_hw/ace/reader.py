@@ -18,7 +18,7 @@ __all__ = ["AceReader", "load_layout"]
 
 
 def load_layout(spec: SwitchSpec) -> StructLayout:
-    """Return a flit that goes into a slot of a circuit's partition."""
+    """Return the layout of a flit for a slot of a virtual channel's partition."""
     fields = {
         "circuit": DATA_COUNT,
         "slot": slot_bits(spec),
@@ -29,7 +29,7 @@ def load_layout(spec: SwitchSpec) -> StructLayout:
 
 
 class AceReader(Unit):
-    """Let circuits take turns with reads, and tell where what comes belongs.
+    """Arbitrate memory reads of virtual channels, and route the returned flits.
 
     Parameters
     ----------

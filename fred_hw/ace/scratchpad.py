@@ -54,7 +54,7 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class AceScratchpad(Unit):
-    """Keep slots, a partition for each circuit; each slot is a memory with a read and a write port.
+    """Slots, one partition per virtual channel; each slot is a memory with two ports.
 
     With two ports to memory it is two of them, of even and of odd places, and what is said of words
     of the same slot holds for those of the same memory alone.

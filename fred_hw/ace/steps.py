@@ -21,7 +21,7 @@ _UP, _PREPARING, _FULL = 1, 2, 12  # of STATUS: bits, and where those of circuit
 
 
 def circuit_of(phase: str) -> str:
-    """Return the virtual circuit of a phase of a strategy, by its name."""
+    """Return the virtual channel of a strategy's phase, by the phase's name."""
     return _CIRCUITS[phase.split("_")[0]]
 
 
@@ -51,13 +51,13 @@ class Step:
 
 
 def buffers_of(number: int, size: int) -> tuple[Buffer, Buffer]:
-    """Return where an end has what it sends in the phase of that number, and what it receives."""
+    """Return the send and receive buffers of an endpoint in the phase of a number."""
     first = 2 * number * size
     return Buffer(first, size), Buffer(first + size, size)
 
 
 class EndpointProgram(ABC):
-    """What software does with a fabric whose ends are endpoints; NPU n has address n.
+    """Software steps for a fabric of collective endpoints; NPU n has address n.
 
     Endpoints of I/O controllers, if there are any, have the addresses behind those of NPUs.
 
@@ -96,7 +96,7 @@ class EndpointProgram(ABC):
         """Return a program of one phase."""
 
     def buffers(self, phase: Any) -> tuple[Buffer, Buffer]:
-        """Return where an NPU has what it sends in a phase, and what it receives."""
+        """Return the send and receive buffers of an NPU in a phase."""
         return buffers_of(phase.number, self.size)
 
     @abstractmethod
@@ -114,7 +114,7 @@ class EndpointProgram(ABC):
         return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
 
     def descriptor_steps(self, descriptor: Descriptor) -> list[Step]:
-        """Return what is written to queue a descriptor, as soon as there is room for it."""
+        """Return the steps that queue a descriptor as soon as the queue has space."""
         registers = endpoint_map(self.link)
         status = registers.register("STATUS").address
         full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
@@ -124,6 +124,6 @@ class EndpointProgram(ABC):
         return [*steps, Step(status, 0, _PREPARING)]
 
     def completed(self, circuit: str) -> int:
-        """Return the address of the number of descriptors that are completed on a circuit."""
+        """Return the address of COMPLETED of a virtual channel."""
         registers = endpoint_map(self.link)
         return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)

@@ -13,7 +13,7 @@ __all__ = ["AceTurns"]
 
 
 class AceTurns(Unit):
-    """Tell which state machine has its turn and with which part: a step of each, then the next one.
+    """Give the state machine and part whose message is next: one step of each, in order.
 
     As many chunks as there are state machines go through their steps together, then the next ones.
     So messages need not say what they are: who receives knows the order in which they come. All

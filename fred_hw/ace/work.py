@@ -35,7 +35,7 @@ _MOST_COUNT_BITS = 24
 
 
 class SendWord(wiring.PureInterface):
-    """The next flit of a circuit to send."""
+    """The next flit that a virtual channel sends."""
 
     valid: Signal
     take: Signal
@@ -45,7 +45,7 @@ class SendWord(wiring.PureInterface):
 
 
 class ReceiveWord(wiring.PureInterface):
-    """What the next flit of a circuit to receive is."""
+    """The next flit that a virtual channel receives."""
 
     valid: Signal
     take: Signal
@@ -145,7 +145,7 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to send, as its circuit sees it.
+    """Return the signature of the next flit to send, as its virtual channel sees it.
 
     Members
     -------
@@ -165,7 +165,7 @@ def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def receive_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return what a flit to receive is: where it goes, and what is done with it."""
+    """Return the layout of a flit to receive: destination and operation."""
     fields = {
         "slot": slot_bits(spec),
         "place": place_bits(spec),
@@ -180,7 +180,7 @@ def receive_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to receive, as its circuit sees it.
+    """Return the signature of the next flit to receive, as its virtual channel sees it.
 
     Members
     -------

@@ -14,7 +14,7 @@ Places = Mapping[str, Sequence[int | None]]
 
 @dataclass(frozen=True)
 class Passing:
-    """Both operands on their way, one behind the other.
+    """Both operands in pipeline registers, without reduction.
 
     Parameters
     ----------

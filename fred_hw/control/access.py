@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class AccessError(Exception):
-    """What answers is no such switch, or does not come to an end."""
+    """The device is no such switch, or a command does not end."""
 
 
 class RefusedError(AccessError):
@@ -34,7 +34,7 @@ class RefusedError(AccessError):
 
 @dataclass(frozen=True)
 class Identity:
-    """What a switch says about itself; see the registers VERSION, SHAPE and FLIT."""
+    """Identification of a switch: registers VERSION, SHAPE and FLIT."""
 
     version: tuple[int, int]
     ports: int

@@ -8,7 +8,7 @@ __all__ = ["Flit", "delayed", "flit_signature"]
 
 
 class Flit(wiring.PureInterface):
-    """A flit on its way: ``valid``, and ``data`` that means something while ``valid`` is high."""
+    """A flit in the pipeline: ``data`` is valid while ``valid`` is high."""
 
     valid: Signal
     data: Signal

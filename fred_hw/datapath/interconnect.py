@@ -27,7 +27,7 @@ def latency_cycles(spec: SwitchSpec) -> int:
 
 
 class Interconnect(Unit):
-    """Reduce, broadcast and route flits between P ports as the configuration says.
+    """Reduce, multicast and route flits between P ports by a configuration word.
 
     FRED, arXiv 2406.19580, section on the switch micro-architecture: a Clos-like network with two
     ports per outer micro-switch, m middle subswitches and an RD micro-switch at the end of the

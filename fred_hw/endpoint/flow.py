@@ -9,7 +9,7 @@ __all__ = ["flow_layout", "same_flow", "way_layout"]
 
 
 def flow_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flow as an end of it knows it: which one it is, and of which generation.
+    """Return the layout of a flow at an endpoint: identity and generation.
 
     Fields
     ------
@@ -27,7 +27,7 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def way_layout() -> data.StructLayout:
-    """Return what is known of the way of a flow, where sources choose.
+    """Return the layout of a flow's route, where sources choose.
 
     ``turned`` says which of two it is, ``doubtful`` that packets sent twice may be on it.
     """

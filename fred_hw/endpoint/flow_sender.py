@@ -24,7 +24,7 @@ __all__ = ["FlowSender", "replay_name", "replay_packets"]
 
 
 def replay_packets(spec: SwitchSpec) -> int:
-    """Return the packets that a source keeps: the window, unless the endpoint has room for less."""
+    """Return the packets that a source keeps: the window, or the replay memory if smaller."""
     return spec.endpoint.replay_packets or spec.protocol.window_packets
 
 
@@ -55,7 +55,7 @@ class _Kept(NamedTuple):
 
 
 class FlowSender(Unit):
-    """Send the packets of a flow, and again from where a nack says, or from the oldest.
+    """Send the packets of a flow, with go-back-N retransmission after a nack or timeout.
 
     Packets are kept until they are acknowledged (docs/reference/protocol.md). A packet that has
     begun is sent to its end.

@@ -23,7 +23,7 @@ DEPTH = 8
 
 
 class Transmitter(Unit):
-    """Put packets of the data circuits and control messages on a link.
+    """Send packets of the virtual channels and control messages on a link.
 
     A packet begins when the neighbour has room for it, that of the most urgent circuit first, and
     goes on to its end. Control messages go between its flits.

@@ -14,7 +14,7 @@ __all__ = ["WayKeeper"]
 
 
 class WayKeeper(Unit):
-    """Choose the way of a flow by room, and keep to it while any packet of it may be under way.
+    """Choose the route of a flow by load, and keep it while its packets may be in flight.
 
     Nothing is under way when all packets that have begun are acknowledged, unless some were sent
     twice. Those are behind it when a packet is acknowledged that was sent first after them, since

@@ -142,7 +142,7 @@ def once_and_twice(m: Module, name: str, values: Sequence[Value]) -> tuple[Value
 
 
 class Turn(NamedTuple):
-    """Who is next, and who comes before the others then.
+    """State of a round-robin arbiter: the next index and its priority mask.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = ["Arrival", "arrival_signature", "queued_layout"]
 
 
 class Arrival(wiring.PureInterface):
-    """Flits of a circuit, and how full its queue is."""
+    """Flits of a virtual channel, and the fill level of its queue."""
 
     valid: Signal
     ready: Signal
@@ -29,7 +29,7 @@ def queued_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def arrival_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what comes in on a circuit, as a ``Deframer`` sees it.
+    """Return the signature of received flits of a virtual channel, as a ``Deframer`` sees it.
 
     Members
     -------

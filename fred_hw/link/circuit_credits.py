@@ -14,7 +14,7 @@ __all__ = ["CircuitCredits"]
 
 
 class CircuitCredits(Unit):
-    """Give packets of a circuit their tickets, as far as the neighbour has room.
+    """Assign link sequence numbers to packets as far as the neighbour has space.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Grant(wiring.PureInterface):
-    """What the neighbour has room for on a circuit."""
+    """Buffer space of the neighbour for a virtual channel."""
 
     valid: Signal
     circuit: Signal
@@ -27,7 +27,7 @@ class Grant(wiring.PureInterface):
 
 
 class Limits(wiring.PureInterface):
-    """What this end has room for."""
+    """Buffer space of this side."""
 
     limit: data.View
     synced: Signal
@@ -41,7 +41,7 @@ class Credits(wiring.PureInterface):
 
 
 def ticket_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a ticket; a limit is the place of the first flit without room."""
+    """Return the bits of a link sequence number; a limit is the first flit without space."""
     return spec.protocol.fields["ticket"]
 
 

@@ -38,12 +38,12 @@ class Crowding(wiring.PureInterface):
 
 
 def crowding_layout() -> data.StructLayout:
-    """Return how crowded each way out of a router is, by direction."""
+    """Return the layout of the load of each output of a router, by direction."""
     return data.StructLayout(dict.fromkeys(CROWDING_PLACES, CROWDING_BITS))
 
 
 def crowding_signature() -> wiring.Signature:
-    """Return the signature of what a neighbour tells of its ways.
+    """Return the signature of the load that a neighbour reports.
 
     Members
     -------
@@ -56,7 +56,7 @@ def crowding_signature() -> wiring.Signature:
 
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
-    """Say in a header how crowded the ways are."""
+    """Write the load of outputs into a header."""
     # Whole fields: tools take parts of them for loops through the CRC.
     fields: dict[str, list[Value]] = {}
     for name, (field, _) in CROWDING_PLACES.items():
@@ -65,6 +65,6 @@ def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
 
 
 def read_crowding(m: Module, header: data.View, crowding: data.View) -> None:
-    """Take from a header how crowded the ways are."""
+    """Read the load of outputs from a header."""
     for name, (field, low) in CROWDING_PLACES.items():
         m.d.comb += crowding[name].eq(header[field][low : low + CROWDING_BITS])

@@ -27,7 +27,7 @@ PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "seque
 
 
 class Deframer(Unit):
-    """Check flits, and give each to the queue of its circuit or to whom its message is for.
+    """Check received flits, and pass them to queues or as control messages.
 
     Flits of a packet go on in order; if one is missing, so are all behind it. A packet of which
     nothing comes for ``patience_cycles`` is over, and so is one whose neighbour asks for credits of

@@ -23,5 +23,5 @@ def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def way_fields(spec: SwitchSpec) -> dict[str, int]:
-    """Return what says which way a packet goes, with its bits: nothing where addresses do."""
+    """Return the fields that select a packet's route; none where addresses do."""
     return {} if spec.protocol.ways is None else {"turned": 1}

@@ -15,7 +15,7 @@ __all__ = ["FlitCheck"]
 
 
 class FlitCheck(Unit):
-    """Say of each flit whether its CRC is right.
+    """Check the CRC of each flit.
 
     Parameters
     ----------

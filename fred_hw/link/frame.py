@@ -22,7 +22,7 @@ class FramedData(wiring.PureInterface):
 
 
 def frame_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return what a flit takes through the interconnect beside its data.
+    """Return the layout of what a flit carries in addition to its data.
 
     ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
     ``ticket`` the packet's; with the last flit ``bad`` is high if the packet must not be used.

@@ -23,7 +23,7 @@ def header_layout() -> data.Layout:
 
 
 def name_flow(m: Module, header: data.View, known: data.View, online: Value) -> None:
-    """Say in a header which flow it is of; ``online`` that it is a unicast."""
+    """Write the flow into a header; ``online`` marks a unicast."""
     m.d.comb += header.unicast.eq(online)
     with m.If(online):
         m.d.comb += [header.destination.eq(known.destination), header.source.eq(known.source)]

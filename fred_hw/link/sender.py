@@ -26,7 +26,7 @@ __all__ = ["Sender"]
 
 
 class Sender(Unit):
-    """Send flits of packets that the neighbour has room for, control messages and credits.
+    """Send flits of packets that have credits, control messages and credits.
 
     A packet takes its ticket when it starts; its flits may come later, packet after packet in the
     order of their starts. There are never more than ``depth`` flits inside: who sends counts them.

@@ -23,14 +23,14 @@ __all__ = [
 
 
 class Hello(wiring.PureInterface):
-    """A hello that came."""
+    """A received hello of the link handshake."""
 
     valid: Signal
     payload: data.View
 
 
 class Session(wiring.PureInterface):
-    """What a link may carry, and hellos."""
+    """State of a session: what the link may carry, and hellos."""
 
     came: Hello
     hello: stream.Interface
@@ -42,12 +42,12 @@ class Session(wiring.PureInterface):
 
 
 def hello_layout() -> data.StructLayout:
-    """Return a hello as bits; see docs/reference/protocol.md."""
+    """Return the layout of a hello (docs/reference/protocol.md)."""
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
 
 
 def hello_signature() -> wiring.Signature:
-    """Return the signature of hellos that come from a link.
+    """Return the signature of received hellos.
 
     Members
     -------
@@ -84,7 +84,7 @@ def sending_signature() -> wiring.Signature:
 
 
 def session_signature() -> wiring.Signature:
-    """Return the signature of a session as both sides of a link's end see it.
+    """Return the signature of a session, for receiver and sender of a port.
 
     Members
     -------
@@ -122,7 +122,7 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
 
 
 class LinkSession(Unit):
-    """Agree with the other end of a link on a fresh start, after a reset of either.
+    """Link handshake: start a session with the neighbour after a reset of either side.
 
     Each end has an incarnation, another one after each reset. A link is up when each end has heard
     that of the other and said so. An end that hears of another incarnation ends the packets

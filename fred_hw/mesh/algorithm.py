@@ -45,7 +45,7 @@ class Place:
         return self.mesh.link.data_width // 8
 
     def part(self, index: int, count: int) -> "Place":
-        """Return a part of it, the last ones smaller or empty; each has a circuit of its own."""
+        """Return one part of the data; each part has its own virtual channel."""
         buffers = (
             block_of(one, count, index, self.flit_bytes) for one in (self.source, self.destination)
         )

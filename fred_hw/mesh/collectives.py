@@ -118,7 +118,7 @@ def _unicasts(place: Place, turn: Mapping[int, int]) -> dict[int, Descriptor]:
 
 
 def queued(lanes: Sequence[Lane], npu: int) -> list[Descriptor]:
-    """Return what an NPU queues: of each lane in turn, so that none waits for another's queue."""
+    """Return the descriptors of an NPU, one per virtual channel in turn."""
     return [
         stage[npu]
         for stages in zip_longest(*lanes, fillvalue={})

@@ -67,7 +67,7 @@ class MeshPhase:
 
     @property
     def circuits(self) -> tuple[str, ...]:
-        """Circuits of all its packets."""
+        """Virtual channels of all its packets."""
         jobs = (one for lane in self.lanes for stage in lane for one in stage.values())
         return tuple(dict.fromkeys(one.circuit for one in jobs))
 

@@ -72,7 +72,7 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class RouterInput(Arrivals):
-    """Check what comes, find its way, and keep packets apart by their circuits until they go.
+    """Check received flits, find their output, and queue them by virtual channel.
 
     Parameters
     ----------

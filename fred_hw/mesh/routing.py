@@ -16,7 +16,7 @@ __all__ = ["ROUTINGS", "Fork", "Routing", "WiredFork"]
 
 
 class Fork(NamedTuple):
-    """A packet at a router, with its end in another column and in another row.
+    """A packet at a router whose destination is in another column and another row.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Fork(NamedTuple):
 
 
 class WiredFork(NamedTuple):
-    """The same in hardware, of a packet with its end in another column.
+    """The same in hardware, for a packet whose destination is in another column.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class WiredFork(NamedTuple):
 
 
 class Routing(ABC):
-    """Which of two directions a packet takes, of those that lead nearer to its end.
+    """Choice between the two directions that lead toward the destination.
 
     ``port`` and ``between`` say the same, one in Python and one in hardware; neither is made from
     the other. Packets of a pair of ends have one way at a time, so nothing but addresses and places
@@ -90,14 +90,14 @@ class Routing(ABC):
 
     @abstractmethod
     def between(self, m: "Module", fork: WiredFork) -> "Value":
-        """Return ``fork.across`` or ``fork.along`` in hardware, in the module of the way."""
+        """Return ``fork.across`` or ``fork.along`` in hardware, in the routing module."""
 
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
         """Return whether a packet may leave its source's router by either, if it chooses."""
         raise NotImplementedError
 
     def choice(self, spec: "SwitchSpec") -> "Unit":
-        """Return the unit in which a source finds its ways, if it chooses."""
+        """Return the unit in which a source finds its routes, if it chooses."""
         raise NotImplementedError
 
     def named(self, fork: WiredFork) -> "Value":

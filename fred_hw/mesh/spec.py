@@ -47,7 +47,7 @@ def _boolean(value: object) -> object:
 
 
 class MeshShape(FileModel):
-    """Where the routers and the addresses of a mesh are, and which ways lead there.
+    """Routers, addresses and routes of a mesh.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ class MeshShape(FileModel):
         )
 
     def choice(self, spec: SwitchSpec) -> Any:
-        """Return the unit in which a source finds its ways, if it chooses."""
+        """Return the unit in which a source finds its routes, if it chooses."""
         return ROUTINGS[self.routing].choice(spec)
 
     @property
     def shape_name(self) -> str:
-        """Part of a generated name that tells where addresses are and which ways lead there."""
+        """Part of a generated name that identifies addresses and routes."""
         usual = MeshShape.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
         parts += [] if self.controllers else ["no_io"]
@@ -126,7 +126,7 @@ class MeshShape(FileModel):
 
 
 class ChoosingProtocol(ProtocolSpec):
-    """The protocol of links in a mesh whose sources choose ways, so that they must know its shape.
+    """Protocol of a mesh whose sources choose routes and must know its shape.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class MeshSpec(FabricSpec, MeshShape):
 
     @cached_property
     def link(self) -> SwitchSpec:
-        """What the ends of its links are made of, as endpoints take it."""
+        """Specification of its link endpoints."""
         return self._unit(len(DIRECTIONS), protocol=self._known(self.protocol))
 
     def router(self, directions: Sequence[str]) -> SwitchSpec:

@@ -40,13 +40,13 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
 
 
 def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
-    """Return the part of a generated name that tells ways and ports: ``5x4_nesl``."""
+    """Return the part of a generated name that identifies routes and ports: ``5x4_nesl``."""
     letters = "".join(one[0] for one in directions)
     return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
 
 
 class Way(Unit):
-    """Say by which port of a router a packet leaves, from the addresses of its ends.
+    """Find the output port of a packet from its addresses.
 
     It goes a shortest way: in the column of its end along that, in its row along that, and
     elsewhere as ``mesh.routing`` says. All packets of a pair of ends have one way, or one of two

@@ -18,7 +18,7 @@ __all__ = ["WayChoice"]
 
 
 class WayChoice(Unit):
-    """Say whether packets of a source may leave its router by two ports, and how crowded both are.
+    """Find whether a source has two outputs at its router, and their load.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ Link = tuple[int, int, str]
 
 
 def way(mesh: MeshSpec, source: int, destination: int, *, turned: bool = False) -> list[Link]:
-    """Return the links from one NPU to another, those of both NPUs too; see ``Way``.
+    """Return the links from one NPU to another, including those of both NPUs; see ``Way``.
 
     Where sources choose ways, it is the one that addresses name, or the other if ``turned``.
     """

@@ -44,7 +44,7 @@ class Operation(ABC):
     overflows: bool = False
 
     def takes(self, number_format: NumberFormat) -> bool:
-        """Whether it can reduce numbers of a format; every format, unless a subclass says less."""
+        """Return whether it can reduce a format; by default every format."""
         return True
 
     def registers(self, number_format: NumberFormat) -> int:

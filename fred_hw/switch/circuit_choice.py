@@ -13,7 +13,7 @@ __all__ = ["CircuitChoice"]
 
 
 class CircuitChoice(Unit):
-    """Choose the circuit of a port: that of the phase, or of its unicast.
+    """Choose the virtual channel of a port: that of the phase, or of its unicast.
 
     What is known of either is there at the same time, so that nobody waits to hear which is served.
 

@@ -15,7 +15,7 @@ __all__ = ["FlowProgress", "Progress", "progress_signature"]
 
 
 class Progress(wiring.PureInterface):
-    """The ends of the flow of a case, and by how much acks are behind what is due."""
+    """Inputs and outputs of a flow, and how far acks are behind the due number."""
 
     inputs: Signal
     outputs: Signal
@@ -55,7 +55,7 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class FlowProgress(Unit):
-    """Find the ends of the flow of a case, and compare its acks with what is due.
+    """Find inputs and outputs of a flow, and compare its acks with the due number.
 
     An ack that is ahead of what is due came before a retransmission, and is not behind.
 

@@ -30,7 +30,7 @@ def matching_members(ports: int) -> dict[str, Member]:
 
 
 class Matching(Unit):
-    """Match sources of unicasts and destinations; base of those who do, with what they share.
+    """Match sources and destinations of unicasts; base of switch and router matching.
 
     Attributes
     ----------

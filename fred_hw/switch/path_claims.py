@@ -13,7 +13,7 @@ __all__ = ["PathClaims"]
 
 
 class PathClaims(Unit):
-    """Grant links of a FRED_2(P) to unicasts whose way their source sets.
+    """Grant links of a FRED_2(P) to unicasts whose path the source determines.
 
     A unicast from s to d takes the link out of subswitch s mod 2^n towards the ports of d / 2^n,
     for each level n; see ``UnicastRouter``. Unicasts that want one link get it one after the other.

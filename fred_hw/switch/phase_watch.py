@@ -15,7 +15,7 @@ __all__ = ["PhaseWatch"]
 
 
 class PhaseWatch(Unit):
-    """Keep who takes part in a phase, and see which of them have packets and room.
+    """Track the ports of a phase, and which of them have packets and space.
 
     Parameters
     ----------

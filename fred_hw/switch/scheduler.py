@@ -59,7 +59,7 @@ class _Halts(NamedTuple):
 
 
 class Scheduler(Unit):
-    """Choose the phase to serve: one that is ready, by urgency, those of a circuit round robin.
+    """Choose the phase to serve: a ready one, by urgency, round robin in a virtual channel.
 
     A flow is ready when every input in it has a packet at the head of the phase's circuit and
     every output has room for one, and a phase when a flow in it is. One in which all flows are is

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PortHints(wiring.PureInterface):
-    """What waits at a port, and what has room."""
+    """Waiting packets and free space of a port."""
 
     waiting: Signal
     room: Signal
@@ -31,7 +31,7 @@ class PortHints(wiring.PureInterface):
 
 
 class PhaseUpdate(wiring.PureInterface):
-    """What an entry says of its phase."""
+    """Contents of an entry about its phase."""
 
     write: Signal
     number: Signal
@@ -67,7 +67,7 @@ class Service(wiring.PureInterface):
 
 
 def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what a port tells the scheduler, and is told.
+    """Return the signature between a port and the scheduler.
 
     Members
     -------
@@ -91,7 +91,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what changes what is known of a phase.
+    """Return the signature of updates of a phase.
 
     Members
     -------

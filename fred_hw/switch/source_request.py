@@ -13,7 +13,7 @@ __all__ = ["SourceRequest"]
 
 
 class SourceRequest(Unit):
-    """Choose the virtual circuit of which a source requests a path for its next packet.
+    """Choose the virtual channel for which a source requests its next path.
 
     The most urgent circuit whose destination is vacant goes first. A packet that ``PASSES`` packets
     of less urgent circuits have passed, although there was room for it, waits for its destination,

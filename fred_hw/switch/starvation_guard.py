@@ -79,7 +79,7 @@ class _States(NamedTuple):
 
 
 class PortAges(wiring.PureInterface):
-    """What waits at the heads of a port, and what its output gives."""
+    """Waiting packets at the heads of a port, and the packets that its output sends."""
 
     waiting: Signal
     anew: Signal
@@ -93,7 +93,7 @@ class PortAges(wiring.PureInterface):
 
 
 def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what the guard knows of a port, and says to it.
+    """Return the signature between the guard and a port.
 
     Members
     -------
@@ -123,7 +123,7 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class StarvationGuard(Unit):
-    """Keep room for a packet that could start, had others not always taken it.
+    """Reserve buffer space for a packet that others always overtake.
 
     Turns go to what could start, and traffic may be such that the room of one comes back only in
     the turns of others. The guard looks at the heads of queues in turns. If a packet has waited

@@ -22,7 +22,7 @@ ADDED_CYCLES = 10
 
 
 class Switch(Unit):
-    """A switch to stand between links: docs/explanation/switch.md says what it does.
+    """The whole switch with its links (docs/explanation/switch.md).
 
     Parameters
     ----------

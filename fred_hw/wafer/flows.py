@@ -22,7 +22,7 @@ _MOST_STEPS, _MOST_ROUTINGS = 20_000, 50
 
 
 class NoWayError(ValueError):
-    """Not all flows of a phase can be active at once; says how many can.
+    """Not all flows of a phase can be active at once; holds how many can.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class _Taken:
             self.flows[one.chiplet].pop()
 
     def ways(self, plane: Plane) -> PhaseWays | None:
-        """Return what chiplets do, if the micro-switches of each have room for its flows."""
+        """Return the flows of chiplets, if the micro-switches of each can route them."""
         found = {n: tuple(flow for _, flow in own) for n, own in sorted(self.flows.items()) if own}
         configurations: dict[int, Configuration] = {}
         for chiplet, flows in found.items():
@@ -120,7 +120,7 @@ class _Search:
     routings: int = _MOST_ROUTINGS
 
     def place(self, number: int) -> PhaseWays | None:
-        """Return the ways of all flows from a number on, with those before it placed."""
+        """Return the routes of all flows from a number on, with the earlier ones placed."""
         self.most = max(self.most, number)
         if number == len(self.flows):
             self.routings -= 1

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What an end does at a time: numbers that it sends and receives under, and what.
+    """One action of an endpoint: phase numbers that it sends and receives in, and its kind.
 
     ``whole`` says whether that is the buffers of the phase, or a flit that tells of rounds.
     """
@@ -114,7 +114,7 @@ class Phase:
         )
 
     def parts(self, end: int) -> list[Part]:
-        """Return what an end does, one behind the other; nothing if it is not in the phase.
+        """Return the actions of an endpoint in order; none if it is not in the phase.
 
         Where nobody has to be told of rounds it is one part, whatever rounds it sends and receives
         in: all of them are under way at once. Else an end that sends waits for its turn, and tells

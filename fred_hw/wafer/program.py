@@ -120,7 +120,7 @@ class WaferProgram(EndpointProgram):
         return max((one.number + one.numbers for one in self.phases), default=0)
 
     def entry(self, circuit: str, ways: PhaseWays, chiplet: int) -> int:
-        """Return the entry in a chiplet that takes part in what is on a circuit."""
+        """Return the entry of a chiplet that takes part in a flow on a virtual channel."""
         return entry_word(
             self.plane.chiplets[chiplet].spec,
             ways.configurations[chiplet],
@@ -153,7 +153,7 @@ class WaferProgram(EndpointProgram):
         return self.plane.way(chiplet, address) if found is None else found
 
     def unicasts(self) -> list[list[tuple[int, int]]]:
-        """Return the sources and destinations of unicasts that are under way at the same time.
+        """Return the sources and destinations of unicasts that are in flight together.
 
         These are the descriptors of a phase that have the same place in the queues of endpoints.
         """

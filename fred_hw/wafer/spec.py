@@ -90,7 +90,7 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @property
     def phases(self) -> int:
-        """Phases that all ends of links have entries for."""
+        """Phases for which all link endpoints have entries."""
         return min(one.phases for one in (self.protocol, *map(self._protocol, self.switches)))
 
     @property

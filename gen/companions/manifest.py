@@ -16,7 +16,7 @@ MANIFEST_SCHEMA = "fred-manifest/1"
 
 
 def manifest(design: AnyDesign) -> dict[str, Any]:
-    """Return the manifest, JSON-friendly: what every one has, around what its level has."""
+    """Return the manifest, JSON-friendly: common keys and those of its level."""
     level = LEVELS[design.level]
     return {
         "schema": MANIFEST_SCHEMA,

@@ -200,7 +200,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
 def estimate_jobs(
     requests: Sequence[JobRequest], networks: Sequence[str], inputs: Inputs
 ) -> list[TraceEstimate]:
-    """Return when each of several jobs ends on each of some networks, and when it would alone.
+    """Return the end of each job on each network, together and alone.
 
     Raises
     ------

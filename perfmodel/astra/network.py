@@ -111,7 +111,7 @@ class Shape:
         return npu // self.strides[dimension] % self.sizes[dimension]
 
     def crossings(self, source: int, target: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """Yield the dimensions that a way crosses, the innermost first.
+        """Yield the dimensions that a route crosses, the innermost first.
 
         Each is its number, the NPU at the first place of the line there, and the places.
         """

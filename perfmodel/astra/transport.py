@@ -84,7 +84,7 @@ NETWORK_MODELS = ("fluid", *MODELS)
 
 
 class Exchange:
-    """Brings messages and those who wait for them together, in the order of each.
+    """Matching of messages and waiting receives, each in order.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Exchange:
             self._waiting[key].append(received)
 
     def arrive(self, key: Key, sent: Callable[[], object] | None) -> None:
-        """Give a message to who waits for it, or keep it."""
+        """Pass a message to its waiting receive, or keep it."""
         if sent:
             sent()
         if self._waiting[key]:

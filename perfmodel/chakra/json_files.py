@@ -71,7 +71,7 @@ def looks_like_json(head: bytes) -> bool:
 
 
 def json_kind(head: bytes) -> JsonKind:
-    """Return what the first bytes of a JSON file say that it is."""
+    """Return the kind of a JSON file by its first bytes."""
     begin = _BEGIN.match(head)
     if begin is None or begin[1] in _METADATA:
         return "chakra"

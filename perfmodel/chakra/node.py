@@ -188,7 +188,7 @@ class Node(_Attributed):
 
 @dataclass(slots=True)  # not frozen: there are as many as nodes, and one takes half the time so
 class Task(_Attributed):
-    """What decides how a node runs, for those who read many and need no more.
+    """The fields that determine how a node runs.
 
     Parameters
     ----------

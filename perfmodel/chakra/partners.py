@@ -87,7 +87,7 @@ class Partners:
         part.count, part.node = part.count + 1, node
 
     def check(self, files: Sequence[object], groups: Mapping[str, Sequence[int]]) -> None:
-        """Refuse messages without their other end, and collectives without one of their ranks.
+        """Refuse messages without a partner, and collectives without one of their ranks.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ _ONE_OF = frozenset(KINDS.values())
 
 
 class BadMessageError(Exception):
-    """What is no such message, and why."""
+    """Bytes that are no valid message, with the reason."""
 
 
 def _describe() -> descriptor_pb2.FileDescriptorProto:

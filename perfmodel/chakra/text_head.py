@@ -14,7 +14,7 @@ _INITIATES = "checkpoint_initiates"
 
 @dataclass(frozen=True)
 class TextHead:
-    """What the first line says.
+    """Contents of the first line.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class TextHead:
 def parse_head(
     words: Sequence[str], name: str, known: Collection[str], layers: int, source: str, line: int
 ) -> TextHead:
-    """Return what the first line says.
+    """Return the contents of the first line.
 
     Parameters
     ----------

@@ -294,7 +294,7 @@ def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
 
 
 def load_cluster(path: Path) -> ClusterFile:
-    """Return what a file says of a cluster.
+    """Return the cluster of a file.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
 
 
 def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
-    """Return the time of an all-to-all, a message for each pair of members in turns [s].
+    """Return the time of an all-to-all, one message per pair in rounds [s].
 
     Of n members each sends 1/n of its bytes to each of the others, those that it meets at a level
     over that level, one after the other (pairwise exchange of Thakur et al., IJHPCA 2005).

@@ -18,7 +18,7 @@ class MemoryTier:
 
 
 def expanded_share(footprint_bytes: float, local: MemoryTier) -> float:
-    """Return the share of a footprint that the local memory has no room for, from 0 to 1."""
+    """Return the share of a footprint that exceeds the local memory, from 0 to 1."""
     return max(0.0, 1 - local.bytes / footprint_bytes) if footprint_bytes else 0.0
 
 

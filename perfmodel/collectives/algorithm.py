@@ -22,7 +22,7 @@ Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A way to run collectives.
+    """An algorithm for collectives.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Plan:
-    """Who sends which shard when.
+    """A plan: which member sends which shard in which slot.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Plan:
 
 
 def synthesize(graph: LinkGraph, shards: Sequence[Shard], seeds: Sequence[int] = ()) -> Plan:
-    """Return the shortest of some random plans that bring each shard to all who need it.
+    """Return the shortest of some random plans that deliver all shards.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class _Matching:
         return first
 
     def plan(self) -> Plan:
-        """Return who sends what."""
+        """Return the plan."""
         moves: list[Move] = []
         busy = 0
         ends = [tuple(arc.link for arc in path) for path in self._paths]

@@ -18,7 +18,7 @@ Sent = tuple[tuple[int, ...], tuple[int, ...], Hops]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One message on its way through the links: a chain, a tree that joins or forks, or both.
+    """One message over links: a chain, or a tree that joins or forks.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Transfer:
         return len(self.sources) + len(self.targets) > 2
 
     def sends(self) -> Iterator[Sent]:
-        """Yield what is sent: nothing by what only waits, which has no way."""
+        """Yield the sends; a transfer that only waits has none."""
         if self.hops:
             yield self.sources, self.targets, self.hops
 
@@ -66,7 +66,7 @@ class Transfer:
         return tuple((link, 1.0) for link, _ in self.hops)
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return its latency by that of a way [s]."""
+        """Return its latency, given that of a route [s]."""
         return latency_s(self.hops)
 
 
@@ -98,7 +98,7 @@ class RingPass:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """Who sends."""
+        """NPUs that send."""
         return self.members
 
     def sends(self) -> Iterator[Sent]:
@@ -115,7 +115,7 @@ class RingPass:
         return tuple(carried.items())
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return its latency by that of a way [s]: a shard crosses all edges but one.
+        """Return its latency, given that of a route [s]: a shard crosses all edges but one.
 
         The slowest leaves out the quickest edge.
         """
@@ -144,5 +144,5 @@ class Exchange(RingPass):
         return tuple((link, count / others) for link, count in carried.items())
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return the latency of its longest way [s]."""
+        """Return the latency of its longest route [s]."""
         return max(map(latency_s, self.edges))

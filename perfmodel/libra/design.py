@@ -211,7 +211,7 @@ def problem_of(
 
 
 def load_design(path: Path) -> DesignFile:
-    """Return what a file says of a bandwidth design.
+    """Return the bandwidth design of a file.
 
     Raises
     ------

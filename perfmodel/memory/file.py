@@ -34,7 +34,7 @@ _LEVELS = (
 
 
 class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
-    """Memory beyond that of an NPU, and who waits for whom there.
+    """A remote memory, and how its requests queue.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         return self.memory_type == "HIERARCHICAL_MEMORY_POOL"
 
     def check(self, source: str) -> None:
-        """Fail unless it says what its type needs, and nothing of levels that it does not have.
+        """Fail unless it has exactly the keys that its type needs.
 
         Raises
         ------
@@ -139,7 +139,7 @@ NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
 
 
 def load_memory(path: Path) -> MemoryFile:
-    """Return what a file says of remote memory, JSON if its name ends so, else YAML.
+    """Return the remote memory of a file, JSON if its name ends so, else YAML.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def load_memory(path: Path) -> MemoryFile:
 
 
 def load_tier(path: Path, npus: int) -> MemoryFile:
-    """Return what a file says of the remote memory of so many NPUs.
+    """Return the remote memory of a file for a number of NPUs.
 
     Raises
     ------

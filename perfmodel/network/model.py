@@ -82,7 +82,7 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel:
-    """A way to find the time of a schedule.
+    """A model of the time of a schedule.
 
     Parameters
     ----------

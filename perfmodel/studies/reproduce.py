@@ -21,7 +21,7 @@ __all__ = ["Count", "MovedRow", "count", "identified", "reproduce", "reproduce_b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedRow(ReproduceRow):
-    """One published figure, ours with the protocol as measured, and what the protocol did to ours.
+    """A published figure, our result, and the protocol's effect on it.
 
     Parameters
     ----------

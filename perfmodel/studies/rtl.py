@@ -57,7 +57,7 @@ def _strategy(value: str) -> str:
 
 
 class CyclesRow(FileModel):
-    """Cycles of a phase alone; a kind of record adds who does it, or by which algorithm.
+    """Cycles of a phase alone; subclasses add executor or algorithm.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def groups_of(strategy: Strategy, phase: str) -> Groups:
 
 
 def groups_of_flows(flows: Sequence[Flow]) -> Groups:
-    """Return the collective that reductions to one end are, or copies, and the ends of each.
+    """Return the collective of reductions or multicasts, and their members.
 
     The root comes first: to which all is reduced, or of whom all have copies.
     """

@@ -143,7 +143,7 @@ class Lane:
     spans: tuple[Span, ...]
 
     def busy_s(self, kind: str) -> float:
-        """Return how long at least one task of a kind is under way [s]."""
+        """Return the time in which at least one task of a kind runs [s]."""
         total, until = 0.0, 0.0
         for one in self.spans:
             if one.kind == kind:
@@ -191,7 +191,7 @@ def simulated(record: IterationRecord) -> Simulated:
 
 
 def model_lanes(iteration: Iteration) -> dict[int, Lane]:
-    """Return what each NPU does in a simulated iteration, without what is beyond the NPUs."""
+    """Return the tasks of each NPU in a simulated iteration, without storage."""
     placement, run = iteration.placement, iteration.run
     found: dict[int, Lane] = {}
     for stage in range(placement.strategy.pp):
@@ -235,7 +235,7 @@ def rtl_lanes(record: IterationRecord, stages: Mapping[int, int]) -> dict[int, L
 
 
 def tasks_hash(tasks: Sequence[Sequence[Task]]) -> str:
-    """Return what says in a record what the NPUs were to do, see ``chakra.plane``."""
+    """Return the hash of the NPUs' tasks, for a record; see ``chakra.plane``."""
     said = [
         [[one.after, one.cycles, one.inputs, one.outputs, one.size] for one in npu] for npu in tasks
     ]

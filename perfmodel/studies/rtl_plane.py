@@ -234,7 +234,7 @@ def _times_in_rounds(
 
 
 def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
-    """Return what says of a row its collective, and the nodes of its groups, the root first.
+    """Return the collective of a row, and the nodes of its groups, root first.
 
     NPUs, and controllers with endpoints, are nodes as ``plane_topology`` has them.
     """

@@ -37,7 +37,7 @@ _Compare = Callable[[Any], tuple[RtlRow, ...]]
 
 
 class Beside(NamedTuple):
-    """A record beside the model.
+    """A record compared with the model.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ CLASSES: tuple[Evidence, ...] = get_args(Evidence)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What our figures are found with.
+    """Options with which our results are computed.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def measured(
 def spread(
     name: str, what: str, figure: Published, ends: tuple[float, float], how: str
 ) -> ReproduceRow:
-    """Return the row of a number of which we can only say between what it lies.
+    """Return the row of a number that is known only as an interval.
 
     All of that must be within the tolerance.
     """
@@ -319,7 +319,7 @@ def spread(
 
 
 def bound(name: str, what: str, figure: Published, model: float, how: str) -> ReproduceRow:
-    """Return the row of a number that is published as a bound, which ours must be below."""
+    """Return the row of a published bound, which our result must not exceed."""
     return ReproduceRow(
         id=name,
         what=what,

@@ -86,7 +86,7 @@ class EndpointCycles(FileModel):
 
 
 class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpec]):
-    """What co-simulation measured of two endpoints on a link, by the switch at the other end.
+    """Measurements of two endpoints on a link, and on a switch.
 
     Parameters
     ----------

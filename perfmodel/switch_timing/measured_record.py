@@ -75,7 +75,7 @@ class Measured(FileModel, Generic[Schema]):
 
     @property
     def measured_by(self) -> str:
-        """Who measured what, in words."""
+        """Description of tools and inputs of a measurement."""
         names = ", ".join(f"{one.name} {one.version}" for one in self.simulators)
         source = self.source.git_commit or f"Verilog {self.source.verilog_sha256[:12]}"
         return f"{names}; seed {self.seed}; {source}"

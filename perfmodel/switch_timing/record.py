@@ -213,7 +213,7 @@ def load_record(
 def record_path(
     name_or_path: str, base: Path | None, names: Sequence[str], source: str, field: str
 ) -> Path:
-    """Return the file of a shipped record, or of one's own; parameters as in `load_record`.
+    """Return the file of a shipped record or of a given path; see `load_record`.
 
     Parameters
     ----------

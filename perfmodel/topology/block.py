@@ -39,7 +39,7 @@ class Block:
             yield from ((i, j) for j in range(self.npus) for i in range(j))
 
     def way(self, source: int, target: int) -> list[int]:
-        """Return the places on the way between two NPUs, both included, switches left out.
+        """Return the positions on the route between two NPUs, switches left out.
 
         On a ring it is the shorter way, and upwards if both are as long.
         """

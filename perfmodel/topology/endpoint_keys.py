@@ -22,7 +22,7 @@ class HasEndpoint(Protocol):
 
     @property
     def endpoint_record(self) -> str | None:
-        """Timing record of the NPUs' ends of links."""
+        """Timing record of the NPUs' collective endpoints."""
         ...
 
     @property

@@ -84,12 +84,12 @@ class NpuEntry(FileModel):
 
     @property
     def rates(self) -> dict[str, Any]:
-        """What it says, as ``Topology.with_npu`` takes it."""
+        """Its keys, as ``Topology.with_npu`` takes them."""
         return self.model_dump(exclude_none=True)
 
 
 class TopologyFile(FileModel):
-    """What a file of any kind says; those of all kinds also have a ``protocol``.
+    """Keys of topology files of any kind.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
 def build_topology(
     data: object, name: str, base: Path | None = None, protocol: ProtocolModel | None = None
 ) -> Topology:
-    """Return the topology that a file would say.
+    """Return the topology of file contents.
 
     Parameters
     ----------

@@ -299,7 +299,7 @@ class Topology(ABC):
 
     @cached_property
     def capacities(self) -> tuple[float, ...]:
-        """Payload bandwidth of each link [B/s], and then of each node where flows take turns."""
+        """Payload bandwidth of each link [B/s], then of each node where flows take rounds."""
         links = [link.payload_bytes_per_s for link in self.links]
         inside = self.interconnects
         nodes = range(len(self.nodes))
@@ -315,11 +315,11 @@ class Topology(ABC):
         return tuple(found)
 
     def turns_index(self, node: int) -> int:
-        """Return the place in ``capacities`` of the turns of flows in a switch."""
+        """Return the index in ``capacities`` of the rounds of flows in a switch."""
         return len(self.links) + node
 
     def latency_s(self, hops: Hops, *, urgent: bool = False) -> float:
-        """Return the latency of the longest way through ``hops`` [s], with the switches on it.
+        """Return the latency of the longest route through ``hops`` [s], with its switches.
 
         One that is ``urgent`` waits in each until others give way.
         """

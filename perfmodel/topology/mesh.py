@@ -179,7 +179,7 @@ class MeshTopology(Topology):
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:
-        """Return the port of a router that a link ends at: its number among ``DIRECTIONS``."""
+        """Return the router port of a link: its index in ``DIRECTIONS``."""
         one = self.links[link]
         routers, step = range(self._routers, self._routers + self.npus), one.source - one.target
         if one.source not in routers or one.target not in routers:
@@ -282,7 +282,7 @@ class MeshTopology(Topology):
         return way if of_npu else [source, *way]
 
     def route(self, source: int, target: int) -> list[int]:
-        """Return the NPUs on the X-Y route, both ends included."""
+        """Return the NPUs on the X-Y route, source and destination included."""
         path = [source]
         here, row = source, target // self.columns * self.columns
         while here % self.columns != target % self.columns:

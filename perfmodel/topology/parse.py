@@ -64,7 +64,7 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
 
 
 def said_of(text: str) -> dict[str, Any] | None:
-    """Return what a file would say that the name of a topology stands for; None of other texts."""
+    """Return the file contents that a topology name stands for; None for other texts."""
     for name, kind in KINDS.items():
         if (said := kind.read_name(text)) is not None:
             return {"kind": name, **said}

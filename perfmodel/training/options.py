@@ -131,7 +131,7 @@ def _check_energy(value: str) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How an iteration is estimated, as far as a name says it.
+    """Named options of an estimate.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def check_passes(layers: int, microbatches: int) -> None:
 
 
 class WorkloadFile(FileModel):
-    """How a network is trained; a subclass says which network it is.
+    """Training set-up of a workload; subclasses define the network.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ SCHEDULES: Registry[Callable[[int, int, int], Sequence[Pass]]] = Registry(
 
 
 def passes(ahead: int, microbatches: int) -> list[Pass]:
-    """Return so many forward passes, then a backward and a forward pass in turn."""
+    """Return some forward passes, then backward and forward passes alternately."""
     order: list[Pass] = [("forward", number) for number in range(ahead)]
     for number in range(microbatches):
         order.append(("backward", number))

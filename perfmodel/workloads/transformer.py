@@ -16,7 +16,7 @@ TOKEN_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What newer transformers changed beside their sizes; by default as in GPT.
+    """Variants of newer transformers; the default is GPT.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def load_workload(name_or_path: str) -> Workload:
 
 
 def build_workload(data: object, name: str) -> Workload:
-    """Return the workload that a file would say, called ``name``.
+    """Return the workload of file contents, called ``name``.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
 
 
 def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
-    """Return what the file of a workload says, and its name for error lines.
+    """Return the contents of a workload file, and its name for error lines.
 
     Raises
     ------

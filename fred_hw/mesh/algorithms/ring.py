@@ -10,7 +10,7 @@ __all__ = ["OneRing"]
 
 
 class OneRing(MeshAlgorithm):
-    """All data goes one way around."""
+    """All data goes around in one direction."""
 
     needs = "have an NPU"
 

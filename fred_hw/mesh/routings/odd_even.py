@@ -15,7 +15,7 @@ __all__ = ["OddEven", "allowed", "wired_allowed"]
 
 
 class OddEven(Routing):
-    """Turns from east to north or south in odd columns alone, from those to west in even ones.
+    """Turns from east to north or south only in odd columns, to west only in even ones.
 
     Where two ports are left, the parity of both addresses chooses.
     """
@@ -43,7 +43,7 @@ def allowed(fork: Fork) -> tuple[bool, bool]:
 
 
 def wired_allowed(m: "Module", fork: WiredFork) -> tuple["Value", "Value"]:
-    """Return the same in hardware; a packet in the row of its end does not leave it."""
+    """Return the same in hardware; a packet in the destination's row stays in it."""
     from amaranth.hdl import Const, Signal
 
     from fred_hw.gates.select import selected

@@ -24,7 +24,7 @@ __all__ = ["Arrivals", "join_queues", "store_payload"]
 
 
 class Arrivals(Unit):
-    """Take in what comes on a link; base of the ports that do, with what they share.
+    """Receive flits from a link; base of input ports.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def join_queues(
 
 
 def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head: Any) -> ReadPort:
-    """Keep the payload of all circuits in one memory; return its port that reads what is taken.
+    """Keep the payload of all virtual channels in one memory; return its read port.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class FlitQueue(Unit):
     leaves: Signal
 
     def advance(self, m: Module) -> FlitHead:
-        """Move flits to the head, which is returned; who judges it says when it goes.
+        """Move flits to the head, and return it; the subclass decides when it leaves.
 
         Behind the head there is a place for one flit, so that what goes into the memory or comes
         out of it need not know whether the head goes.

@@ -29,7 +29,7 @@ __all__ = ["InputPort"]
 
 
 class InputPort(Arrivals):
-    """Keep packets apart by their circuits until their flow takes them.
+    """Queue packets by virtual channel until their flow takes them.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ __all__ = ["OutputPort"]
 
 
 class OutputPort(Unit):
-    """Take flits as they come out of the interconnect, and promise room before they go in.
+    """Take flits from the interconnect, and reserve space before they enter it.
 
     Parameters
     ----------

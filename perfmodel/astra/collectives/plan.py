@@ -19,7 +19,7 @@ GROUP_ENDPOINT_NS = 10
 
 @dataclass(frozen=True)
 class Axis:
-    """Who takes part in a phase with an NPU, and how.
+    """Members of a phase with an NPU, and their algorithm.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Axis:
         return npu // self.stride % self.count
 
     def member(self, npu: int, place: int) -> int:
-        """Return who is at a place of the phase that an NPU is in."""
+        """Return the NPU at a position of a phase."""
         if self.listed is not None:
             return self.listed[place]
         return npu + (place - self.place(npu)) * self.stride
@@ -173,13 +173,13 @@ class Plan:
         return 0 if rate is None else 3 * int(count / rate)
 
     def first(self, npu: int) -> int:
-        """Return the first of those who take part in a collective with an NPU."""
+        """Return the first member of a collective with an NPU."""
         for axis in self.axes:
             npu = axis.member(npu, 0)
         return npu
 
     def members(self, npu: int) -> tuple[int, ...]:
-        """Return who takes part in a collective with an NPU."""
+        """Return the members of a collective with an NPU."""
         found = [self.first(npu)]
         for axis in self.axes:
             found = [axis.member(one, place) for one in found for place in range(axis.count)]

@@ -40,7 +40,7 @@ class Run:
 
 
 class ProgramRun(Run):
-    """An NPU that does what a program says.
+    """An NPU that executes a program.
 
     Parameters
     ----------

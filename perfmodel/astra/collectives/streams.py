@@ -64,7 +64,7 @@ class Queues:
             self._put(chunk, 0)
 
     def ended(self, chunk: int, phase: int) -> None:
-        """Go on after the end of a phase of a chunk."""
+        """Continue after the end of a phase of a chunk."""
         queue = _queue(self._chunks[chunk][phase])
         self._running[queue] -= 1
         if phase + 1 < len(self._chunks[chunk]):

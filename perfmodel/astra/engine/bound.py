@@ -18,7 +18,7 @@ __all__ = ["Faster", "FasterThanLinks", "injection_bound_ns"]
 
 @dataclass(frozen=True)
 class Faster:
-    """A collective that ends before its NPUs can have sent what they send.
+    """A collective that ends before its NPUs can have sent their data.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
 def custom_bounds_ns(
     traces: Sequence[Trace], members: Sequence[int], network: Network
 ) -> list[float]:
-    """Return what sending takes each place at least in a collective that traces say [ns].
+    """Return the least send time of each position in a custom collective [ns].
 
     Each message goes over the first dimension in which its ends differ, as in ASTRA-sim's model
     without congestion.

@@ -133,7 +133,7 @@ class Carrying(ABC):
         """Send some bytes now, and have a function called when they have arrived."""
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Do a collective, and have a function called at its ends, with the NPUs through."""
+        """Run a collective, and call a function with the NPUs that have ended."""
         raise NotImplementedError
 
     def done(self, one: Together, traces: Sequence[Trace]) -> None:
@@ -182,7 +182,7 @@ class _Alone(Carrying):
         return FasterThanLinks(self._too_fast + more[0], self._count + more[1], self._worst)
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Do a collective; nobody ends before all have begun, so it is time enough now."""
+        """Run a collective; no NPU ends before all have begun."""
         plan, size = one.plan, one.operation.what.bytes
         ends = self._ends.of(plan, size, one.starts, one.trees)
         for npu, end in ends.items():
@@ -250,7 +250,7 @@ class _Fluid(Carrying):
 def carrying(
     model: str, setup: Setup, clock: Clock[int], several: bool, *, symmetry: bool
 ) -> Carrying:
-    """Return what carries messages as a model says.
+    """Return the transport of messages of a model.
 
     Parameters
     ----------

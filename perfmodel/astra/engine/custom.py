@@ -60,7 +60,7 @@ def _check(one: Operation) -> None:
 
 
 class CustomRun:
-    """A collective at one NPU, as a trace says.
+    """A custom collective at one NPU, from its trace.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class GraphEngine:
         return self._carrying.faster(again.more if again else (0, 0))
 
     def run(self) -> tuple[RankTimes, ...]:
-        """Run all traces to their ends, and return where the time of each rank went, job by job.
+        """Run all traces, and return the time of each rank by activity, job by job.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class GraphEngine:
             self._exchange.receive(key, partial(self.end_received, key, ended))
 
     def end_received(self, key: Key, ended: "partial[None]") -> None:
-        """End a receive whose message is there."""
+        """End a receive whose message has arrived."""
         self._unreceived[key].popleft()
         ended()
 

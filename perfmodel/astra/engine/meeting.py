@@ -8,7 +8,7 @@ __all__ = ["Meeting"]
 
 
 class Meeting:
-    """NPUs of a collective, who stands for each, and when those began it.
+    """NPUs of a collective, their representatives, and when these began it.
 
     Parameters
     ----------

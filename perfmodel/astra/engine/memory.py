@@ -31,7 +31,7 @@ class RemoteMemory:
 
     @property
     def joins(self) -> bool:
-        """Whether switches copy what NPUs of a group load, and add up what they store."""
+        """Whether switches multicast the loads of a group and reduce its stores."""
         return self._file.in_switch == 1
 
     def access(self, npus: Sequence[int], count: int, ended: Callable[[], object]) -> None:

@@ -55,7 +55,7 @@ _INTEGERS = r"s?(u?int|fixed)(32|64)_list"
 
 
 class What(NamedTuple):
-    """What a node asks for, but for what tells it from others that ask for the same.
+    """The request of a node, without its identity.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def add_partners(
 
 
 class Operations:
-    """Says what nodes of a trace ask for.
+    """Operations that the nodes of a trace request.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class Rank:
         return self._feeder.done
 
     def times(self, again: Again | None = None) -> RankTimes:
-        """Return where its time went, and went again where it was not at its end yet."""
+        """Return its time by activity, including periods that were skipped."""
         if again and self.number in again.done:
             again = None
         return times_of(self.number, self._end, self._compute, self._communication, again)

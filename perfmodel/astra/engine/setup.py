@@ -65,7 +65,7 @@ def load_setup(
     queues: int = 1,
     control: bool = True,
 ) -> Setup:
-    """Return what some files say; without one there is no remote memory, or no group but all.
+    """Return the contents of the given files; memory and groups are optional.
 
     Groups are of ranks, which are known once the traces are read: ``check_members`` checks them.
 

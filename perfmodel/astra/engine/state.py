@@ -265,7 +265,7 @@ def _stale(call: Call, arguments: tuple[object, ...]) -> bool:
 def state_of(
     parts: Parts, progress: Mapping[int, Progress], period: int
 ) -> tuple[object, ...] | None:
-    """Return all that decides how a run goes on; None if something that cannot be told does.
+    """Return the state that determines how a run continues; None if unknown.
 
     Parameters
     ----------

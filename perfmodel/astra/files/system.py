@@ -213,7 +213,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 
     def name_nodes(self, prefixes: Mapping[int, str]) -> None:
-        """Say which nodes have traces of their own: prefixes by their numbers."""
+        """Set custom traces of nodes: prefixes by node number."""
         self._prefixes = dict(prefixes)
 
     def roofline_ns(self, operations: int, moved_bytes: int) -> int:
@@ -299,7 +299,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
 
 
 def load_system(path: Path) -> SystemFile:
-    """Return what a file says of a system, JSON if its name ends so, else YAML.
+    """Return the system of a file, JSON if its name ends so, else YAML.
 
     Raises
     ------

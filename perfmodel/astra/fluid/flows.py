@@ -60,7 +60,7 @@ class Flows:
         return _flow(time_ns, dict.fromkeys(rates, float(size)), rates)
 
     def collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:
-        """Return a collective, which begins when all who take part are there.
+        """Return a collective, which begins when all participants are ready.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _WAYS = 1 << 16
 
 
 class Way(NamedTuple):
-    """A way from one NPU to another.
+    """A route from one NPU to another.
 
     Parameters
     ----------

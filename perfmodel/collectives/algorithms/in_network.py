@@ -43,7 +43,7 @@ def in_network(
 def multicast(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
 ) -> None:
-    """Add a broadcast from the first member, forked on the way to all others."""
+    """Add a broadcast from the first member, multicast by switches."""
     shard = builder.add_shard(members[0], chunk_bytes)
     builder.send(members[:1], members[1:], (shard,), "copy")
 

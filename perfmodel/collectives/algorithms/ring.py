@@ -123,7 +123,7 @@ def _all_to_all(builder: ScheduleBuilder, members: Sequence[int], share: float) 
 def chain(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add a broadcast from member to member, or a reduce the same way back."""
+    """Add a broadcast from member to member, or a reduce in the opposite direction."""
     shard = builder.add_shard(members[0], chunk_bytes)
     if pattern == "reduce":
         for there, here in reversed(list(pairwise(members))):

@@ -109,7 +109,7 @@ class Unaware(Messages):
 
 
 class Aware(Messages):
-    """Each link carries one message at a time, which is stored and forwarded at its end."""
+    """Each link carries one message at a time, stored and forwarded."""
 
     def carrier(self, clock: Clock[int]) -> Carry:
         nodes, wires = self._topology.nodes, dict[int, Wire]()

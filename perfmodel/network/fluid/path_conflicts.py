@@ -19,7 +19,7 @@ of all groups that wait for each other there, itself included."""
 def path_conflicts(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str = PUBLISHED
 ) -> list[PathConflicts]:
-    """Return whom the flows of each group take turns with, if any of them may run at any time.
+    """Return the groups with which each group must alternate, whenever they run.
 
     Rounds are those of :func:`perfmodel.network.fluid.turns.turns` for all groups together. Groups
     of one round do not wait for each other; where there are more than two rounds, all do.

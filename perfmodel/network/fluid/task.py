@@ -32,7 +32,7 @@ class Profile:
 
 
 class Turn(NamedTuple):
-    """Place of a task among those that come again, such as with each microbatch.
+    """Position of a task in a repeating sequence, such as microbatches.
 
     Parameters
     ----------

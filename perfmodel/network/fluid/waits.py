@@ -54,7 +54,7 @@ def ack_s(
     messages: Iterable[Transfer | RingPass],
     latency_s: Callable[[Hops], float] | None = None,
 ) -> float:
-    """Return how long after the end of some messages their sources know of it [s]."""
+    """Return the time until sources have the acks of messages [s]."""
     if not topology.waits_for_acks:
         return 0.0
     ways = (hops for item in messages for _, _, hops in item.sends())

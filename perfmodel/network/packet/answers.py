@@ -21,7 +21,7 @@ class Heard:
 
 
 class Answers:
-    """Acks of a circuit of an endpoint: one for an interval of packets, and one in a pause.
+    """Acks of a virtual channel: one per interval of packets, and one in a pause.
 
     A pause is a quarter of ``idle_cycles`` without a flit of any flow, or ``idle_cycles`` without
     one of its own. So acks are many where a link is shared: a third of its rate has pauses of two

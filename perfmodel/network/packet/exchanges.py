@@ -104,7 +104,7 @@ class Exchanges:
         self._key = tuple((npu, *own) for npu, own in queues.items())
 
     def time_s(self, size_bytes: float) -> float:
-        """Return the time of a vector, from COMMAND until software knows of the end [s]."""
+        """Return the time of a vector, from COMMAND until software reads completion [s]."""
         return beyond_s(size_bytes, self._timing, self._simulated_s)
 
     def _simulated_s(self, size_bytes: float) -> float:

@@ -24,7 +24,7 @@ __all__ = ["Packet", "Routers", "Shared"]
 
 
 class Packet:
-    """A packet on its way over some links.
+    """A packet in flight over some links.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class _Room:
         """When the first flit of a packet is told of, and how many follow in as many cycles."""
 
     def at(self, now: float) -> float:
-        """Return the room at a time, no earlier than before."""
+        """Return the space at a time, no earlier than before."""
         told, found, now = self.told, 0, now + ROUNDING_CYCLES
         while told and told[0][0] + told[0][1] - 1 <= now:
             self.known += told.popleft()[1]
@@ -102,11 +102,11 @@ class _Room:
         return self.known + found
 
     def has(self, flits: int, now: float) -> bool:
-        """Return whether there is room for so many at a time, no earlier than before."""
+        """Return whether there is space for so many at a time, no earlier than before."""
         return self.known >= flits or self.at(now) >= flits
 
     def when(self, flits: int) -> float | None:
-        """Return when there is room for so many, by what is known to leave."""
+        """Return when there is space for so many, by the known departures."""
         found = self.known
         if found >= flits:
             return 0.0
@@ -202,13 +202,13 @@ class Routers:
         self._exits: dict[int, _Exit] = {}
 
     def send(self, source: Hashable, packet: Packet) -> None:
-        """Queue a packet at its source, which has room for any number."""
+        """Queue a packet at its source, whose queue is unbounded."""
         if source not in self._sources:
             self._sources[source] = _Entry(None, len(self._sources), self._sizes)
         self._come(self._sources[source], packet)
 
     def taken(self, packet: Packet) -> None:
-        """Give back the room of a packet of which the last flit is taken, where its path ends."""
+        """Return the space of a packet whose last flit has left the queue."""
         sizes = self._sizes
         credit = sizes.credit_cycles + sizes.hop_cycles - sizes.link_cycles
         self._tell(self._entry(packet.path[-1]), packet, 1 - packet.flits + credit)
@@ -391,7 +391,7 @@ class Routers:
 
 
 class Shared:
-    """A port that a flit goes through in each cycle: circuits by turns, jobs of each in order.
+    """A port of one flit per cycle, shared round robin by virtual channels.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ _simulated: WeakKeyDictionary[Topology, _Parts] = WeakKeyDictionary()
 
 
 class CircuitRings:
-    """Times of rings on circuits, each simulated once.
+    """Times of rings on virtual channels, each simulated once.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class CircuitRings:
         """Whether all is one circuit and one descriptor, so that its rounds are alike."""
 
     def time_s(self, size_bytes: float) -> float:
-        """Return the time of a vector, from COMMAND until software knows of the end [s]."""
+        """Return the time of a vector, from COMMAND until software reads completion [s]."""
         if self._alike:
             return self._simulated_s(size_bytes)
         return beyond_s(size_bytes, self._timing, self._simulated_s)

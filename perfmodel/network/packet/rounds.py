@@ -46,7 +46,7 @@ def rounds_s(
     turns: Sequence[Told],
     ends: Sequence[Told],
 ) -> float:
-    """Return the time of a collective in rounds, from its begin until all know of its end [s].
+    """Return the time of a collective in rounds, until all have read completion [s].
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def rounds_s(
     found: list[_Group] = []
 
     def told_s(one: Told, number: int) -> float:
-        """Return when a flit has come, before whose turn its sources may have sent others."""
+        """Return when a round token has arrived."""
         ready = [g.acked_s for end in one.sources for g in found if end in g.members]
         for place, other in enumerate(turns[:number]):
             if {*other.sources} & {*one.sources}:

@@ -31,7 +31,7 @@ _HIDDEN_S = 1e-9
 
 
 def speedups(setting: Setting) -> Iterator[ReproduceRow]:
-    """End-to-end speed-ups over the mesh, and what the text says of the iterations behind them."""
+    """Speed-ups of iterations over the mesh, and qualitative claims about iterations."""
     model = compute_model(setting.compute)
     for name in PUBLISHED:
         how = described(setting.compute, name, setting.protocol)

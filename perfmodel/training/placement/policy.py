@@ -11,7 +11,7 @@ __all__ = ["POLICIES", "Policy", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A way over the NPUs.
+    """An order of NPUs for placing workers.
 
     Parameters
     ----------

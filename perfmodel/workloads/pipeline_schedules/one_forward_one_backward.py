@@ -6,7 +6,7 @@ __all__ = ["one_forward_one_backward"]
 
 
 def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> list[Pass]:
-    """Return as many forward passes as stages from this one to the end, then both in turn."""
+    """Return one forward pass per stage from this one on, then both alternately."""
     return passes(min(microbatches, stages - stage), microbatches)
 
 

@@ -245,7 +245,7 @@ def test_process_groups_become_a_groups_file(fred: Fred, traces: Path) -> None:
     write(traces / "w.0.et", [listing(0, every, {"pg_name": "8", "ranks": [0]})])
     write(traces / "w.1.et", [listing(4, {"pg_name": "9", "ranks": [1]}), listing(5, every)])
     assert fred.out("chakra", "groups", "w", "-o", "g.json") == (
-        "  g.json: 3 groups, beside that of all ranks\n"
+        "  g.json: 3 groups, besides the group of all ranks\n"
     )
     groups = {"7": (0, 1), "8": (0,), "9": (1,)}
     assert load_groups(traces / "g.json") == groups
