@@ -12,7 +12,7 @@ from math import prod
 from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
-from perfmodel.collectives.bounds import sent_s
+from perfmodel.collectives.bounds import scattered_s, sent_s
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Dimension, Topology
 
@@ -91,7 +91,8 @@ def least_s(
     turns : bool
         As for :func:`hierarchical`.
     """
-    times, longest_s = 2 if pattern == "all_reduce" else 1, 0.0
+    times = 2 if pattern == "all_reduce" else 1
+    longest_s = scattered_s(topology, pattern, groups, size_bytes)
     for group in groups:
         axes = lines(topology.dimensions, group)
         assert axes
