@@ -100,14 +100,8 @@ def build_schedule(
         the topology, or a group is not valid.
     """
     check_groups(topology, pattern, groups)
-    stages = stages_of(algorithm, pattern)
-    if stages:
-        made = [
-            build_schedule(topology, stage.pattern, groups, stage.times(groups) * bytes_each, name)
-            for stage, name in stages
-        ]
-        words = composed_words([stage for stage, _ in stages], [one.algorithm for one in made])
-        return in_sequence(pattern, words, made)
+    if ":" in algorithm:
+        return _composed(topology, pattern, groups, bytes_each, algorithm)
     builder = ScheduleBuilder(topology, lockstep)
     parts: list[Part] = []
     names: dict[str, None] = {}
@@ -123,6 +117,23 @@ def build_schedule(
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
     made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
     return Schedule(pattern, " and ".join(names), *made)
+
+
+def _composed(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    bytes_each: float,
+    algorithm: str,
+) -> Schedule:
+    """Return the schedule of stages, one after the other."""
+    stages = stages_of(algorithm, pattern)
+    made = [
+        build_schedule(topology, stage.pattern, groups, stage.times(groups) * bytes_each, name)
+        for stage, name in stages
+    ]
+    words = composed_words([stage for stage, _ in stages], [one.algorithm for one in made])
+    return in_sequence(pattern, words, made)
 
 
 def candidates(
