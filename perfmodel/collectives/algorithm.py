@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fred_hw.registry import Registry
 from perfmodel.topology.graph import Topology
 
-from .bounds import volume_s
+from .bounds import scattered_s
 from .schedule import PATTERNS, ScheduleBuilder
 
 __all__ = ["ALGORITHMS", "SCATTERED", "TABLES", "Algorithm"]
@@ -61,7 +61,7 @@ class Algorithm:
     fits: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
     published: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
-    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = volume_s
+    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = scattered_s
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     automatic: bool = True
     falls_back: bool = False

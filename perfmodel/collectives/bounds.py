@@ -4,7 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from perfmodel.topology.graph import Topology
 
-__all__ = ["free", "sent_s", "volume_s"]
+__all__ = ["any_s", "free", "latency_s", "scattered_s", "sent_s", "volume_s", "waits_s"]
+
+_FARTHEST = 4
+"""Members of a group to which the way from the first one is looked at."""
 
 
 def volume_s(
@@ -31,6 +34,95 @@ def volume_s(
     return max(
         times * (len(group) - 1) * size_bytes / sum(rates[npu] for npu in group) for group in groups
     )
+
+
+def scattered_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
+) -> float:
+    """Return the same where an all-reduce is a reduce-scatter and an all-gather [s].
+
+    The data of each member then go to the member that is farthest away and come back.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for :func:`volume_s`.
+    """
+    longest_s = volume_s(topology, pattern, groups, size_bytes)
+    if pattern == "all_reduce":
+        return max(longest_s, 2 * latency_s(topology, pattern, groups))
+    return longest_s
+
+
+def waits_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], destinations: int
+) -> float:
+    """Return the least time of NPUs that send to so many destinations one after the other [s].
+
+    Where the link layer asks for it, a source waits for acks before it sends to the next.
+
+    Parameters
+    ----------
+    topology, pattern, groups
+        As for :func:`volume_s`.
+    destinations : int
+        Of a member.
+    """
+    if not topology.waits_for_acks or topology.endpoint is not None:
+        return 0.0
+    return (destinations - 1) * 2 * latency_s(topology, pattern, groups)
+
+
+def any_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
+) -> float:
+    """Return the least time of a collective by any algorithm, also inside switches [s].
+
+    What each member gives at least leaves it, and what it is to have at least comes to it.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for :func:`volume_s`.
+    """
+    sent, received = topology.sent_bytes_per_s, topology.received_bytes_per_s
+    longest_s = latency_s(topology, pattern, groups)
+    for group in groups:
+        one = 1 / len(group)
+        root, others = {
+            "all_reduce": ((1.0, 1.0), (1.0, 1.0)),
+            "reduce_scatter": ((1 - one, one), (1 - one, one)),
+            "all_gather": ((one, 1 - one), (one, 1 - one)),
+            "all_to_all": ((1 - one, 1 - one), (1 - one, 1 - one)),
+            "broadcast": ((1.0, 0.0), (0.0, 1.0)),
+            "reduce": ((0.0, 1.0), (1.0, 0.0)),
+        }[pattern]
+        for npu in group:
+            leaves, comes = root if npu == group[0] else others
+            own_s = max(leaves / sent[npu], comes / received[npu])
+            longest_s = max(longest_s, own_s * size_bytes)
+    return longest_s
+
+
+def latency_s(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> float:
+    """Return the latency that any collective of a pattern has at least [s].
+
+    Each member needs data of each other, or the others those of the first, or it theirs. Routes
+    are those of least latency, whatever NPUs pass on.
+
+    Parameters
+    ----------
+    topology, pattern, groups
+        As for :func:`volume_s`.
+    """
+    longest_s = 0.0
+    for group in groups:
+        first, others = group[:1], group[1:]
+        some = {*others[:: max(1, len(others) // _FARTHEST)], others[-1]}
+        for one in sorted(some):
+            ends = ([one], first) if pattern == "reduce" else (first, [one])
+            longest_s = max(longest_s, topology.latency_s(topology.hops(*ends)))
+    return longest_s
 
 
 def free(_topology: Topology, _pattern: str, _groups: object, _size_bytes: float) -> float:

@@ -83,8 +83,12 @@ def msccl_xml(schedule: Schedule) -> str:
     Raises
     ------
     InputError
-        There are several groups, messages join or fork in the network, or shards differ in size.
+        There are several groups or stages, messages join or fork in the network, or shards differ
+        in size.
     """
+    if schedule.stages:
+        message = "must be one of a single stage, to export MSCCL"
+        raise InputError("algorithm", "", f"{message}, not {schedule.algorithm}")
     [part, *others] = schedule.parts
     if others or any(one.joins for one in schedule.transfers):
         message = "must be one with messages between two NPUs each, to export its schedule"

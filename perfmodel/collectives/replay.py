@@ -1,10 +1,11 @@
 """Symbolic check: replay of a schedule on sets of contributions instead of numbers."""
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from fred_hw.progress import track
 
+from .guidelines import sequences
 from .schedule import Part, Schedule
 from .transfer import Transfer
 
@@ -73,11 +74,18 @@ def replay(schedule: Schedule) -> None:
     what transfers in its ``after`` have brought, so the result holds for any timing; what comes to
     a source from others of its step is kept apart until it has sent.
 
+    Of a schedule of several stages each must keep the promise of its own pattern, wait for all that
+    the stages before it have brought, and be one of a sequence that does the pattern
+    (``guidelines``).
+
     Raises
     ------
     ValueError
         The schedule breaks one of these rules; the message names the transfer or the NPU.
     """
+    if schedule.stages:
+        _check_stages(schedule)
+        return
     state = _State()
     for part in schedule.parts:
         for shard, owner in part.owners.items():
@@ -89,6 +97,24 @@ def replay(schedule: Schedule) -> None:
         state.apply(list(step))
     for part in schedule.parts:
         _check_end(schedule, part, state)
+
+
+def _check_stages(schedule: Schedule) -> None:
+    done = [stage.pattern for stage in schedule.stages]
+    if done not in ([one.pattern for one in some] for some in sequences(schedule.pattern)):
+        raise ValueError(f"stages must do {schedule.pattern}, not {', '.join(done)}")
+    messages, came = iter(enumerate(schedule.transfers)), dict[int, set[int]]()
+    for stage in schedule.stages:
+        replay(stage)
+        brought: list[tuple[int, int]] = []
+        for number, transfer in islice(messages, len(stage.messages)):
+            for source in transfer.sources:
+                late = came.get(source, set[int]()) - set(transfer.after)
+                if late:
+                    raise ValueError(f"transfer {number} must wait for {sorted(late)}")
+            brought += ((target, number) for target in transfer.targets)
+        for target, number in brought:
+            came.setdefault(target, set()).add(number)
 
 
 def _check_end(schedule: Schedule, part: Part, state: _State) -> None:

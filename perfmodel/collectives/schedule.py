@@ -59,6 +59,8 @@ class Schedule:
     details : mapping
         Figures of the algorithm itself by their names in JSON, such as ``steps``; of several groups
         those of the last.
+    stages : tuple of Schedule
+        Collectives one after the other of which it is made; none if it is one.
     """
 
     pattern: str
@@ -67,6 +69,7 @@ class Schedule:
     messages: tuple[Transfer | RingPass, ...]
     assumptions: tuple[str, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict[str, float])
+    stages: "tuple[Schedule, ...]" = ()
 
     @property
     def groups(self) -> list[list[tuple[int, Transfer | RingPass]]]:

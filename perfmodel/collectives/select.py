@@ -8,11 +8,14 @@ from perfmodel.published import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
 from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS, Algorithm
+from .guidelines import composed_words, stages_of
+from .in_sequence import in_sequence
 from .schedule import PATTERNS, ROOTED, Part, Schedule, ScheduleBuilder
 
 __all__ = [
     "LEAST_CHUNK_BYTES",
     "MAX_CHUNKS",
+    "MAX_COMPOSED",
     "MAX_SEARCHED",
     "PUBLISHED",
     "build_schedule",
@@ -33,6 +36,10 @@ that depended on it would let a slower link, with a chunk that fits better, save
 
 MAX_SEARCHED = 256
 """Members of groups for which algorithms are tried that take long to build, unless asked for."""
+
+MAX_COMPOSED = 64
+"""Members of groups for which all sequences of collectives are tried that do the work of another;
+larger ones have an all-reduce in place of other patterns alone."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""
@@ -81,9 +88,10 @@ def build_schedule(
     bytes_each : float
         The whole vector of one chunk, which each member has, gets or gives a share of [B].
     algorithm : str
-        ``published`` or one of ``algorithm.ALGORITHMS``.
+        ``published``, one of ``algorithm.ALGORITHMS``, or stages that do the pattern one after the
+        other, as ``guidelines.composed_name`` writes them.
     lockstep : bool
-        Take a pass around a ring as one item of the schedule.
+        Take a pass around a ring as one item of the schedule; not for stages.
 
     Raises
     ------
@@ -92,6 +100,8 @@ def build_schedule(
         the topology, or a group is not valid.
     """
     check_groups(topology, pattern, groups)
+    if ":" in algorithm:
+        return _composed(topology, pattern, groups, bytes_each, algorithm)
     builder = ScheduleBuilder(topology, lockstep)
     parts: list[Part] = []
     names: dict[str, None] = {}
@@ -107,6 +117,23 @@ def build_schedule(
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
     made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
     return Schedule(pattern, " and ".join(names), *made)
+
+
+def _composed(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    bytes_each: float,
+    algorithm: str,
+) -> Schedule:
+    """Return the schedule of stages, one after the other."""
+    stages = stages_of(algorithm, pattern)
+    made = [
+        build_schedule(topology, stage.pattern, groups, stage.times(groups) * bytes_each, name)
+        for stage, name in stages
+    ]
+    words = composed_words([stage for stage, _ in stages], [one.algorithm for one in made])
+    return in_sequence(pattern, words, made)
 
 
 def candidates(

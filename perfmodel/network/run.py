@@ -1,22 +1,22 @@
 """Simulated time and link loads of a collective."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import ceil, inf, isfinite
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, field
+from functools import partial
+from math import isfinite
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
-from fred_hw.progress import track
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.schedule import ROOTED, Schedule
-from perfmodel.collectives.select import PUBLISHED, build_schedule, candidates
-from perfmodel.collectives.streaming import STREAMS, build_stream
+from perfmodel.collectives.select import PUBLISHED
+from perfmodel.collectives.streaming import STREAMS
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
+from .fastest import fastest
 from .fluid.task import Profile
-from .model import CannotTimeError, Conditions, Timed, find_model
+from .model import find_model
+from .prepared import Prepared, Request, Size, as_tuples, prepare
 
 __all__ = ["FLUID", "CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
 
@@ -55,7 +55,7 @@ class CollectiveResult:
     topology, pattern, algorithm, network_model : str
         What ran where, by which algorithm, and how its time was found.
     algorithm_name : str
-        By which name that is asked for: one of ``algorithm.ALGORITHMS``, or ``published``.
+        By which name that is asked for, as for ``select.build_schedule``.
     groups : tuple
         NPUs of each group.
     size_bytes : float
@@ -103,64 +103,6 @@ class CollectiveResult:
         return self.bytes_per_npu / self.time_s
 
 
-Groups = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What runs, by which algorithm, and how its time is found: of any size.
-
-    Parameters
-    ----------
-    pattern : str
-        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
-    groups : tuple of tuple of int
-        NPUs of each group, all at once.
-    algorithm : str
-        ``published``, or one of ``algorithm.ALGORITHMS``; streams have one for each topology.
-    network_model : str
-        One of ``model.NETWORK_MODELS``.
-    beside : tuple of tuple of int
-        Groups that may run the same at any time meanwhile: switches need paths for all at once.
-    urgent, changes, second_first : bool, int, bool
-        As of ``model.Conditions``.
-    """
-
-    pattern: str
-    groups: Groups
-    algorithm: str
-    network_model: str
-    beside: Groups = ()
-    urgent: bool = False
-    changes: int = 0
-    second_first: bool = False
-
-    def schedule(self, topology: Topology, groups: Groups) -> Schedule:
-        """Return the schedule of one byte of some groups."""
-        if self.pattern in STREAMS:
-            return build_stream(topology, self.pattern, groups, 1.0)
-        lockstep = find_model(self.network_model).lockstep
-        how = (self.pattern, groups, 1.0, self.algorithm)
-        return build_schedule(topology, *how, lockstep=lockstep)
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A schedule of one byte, and its times; sizes only scale them."""
-
-    schedule: Schedule
-    timed: Timed
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What algorithm and network model take for granted."""
-        return (*self.schedule.assumptions, *self.timed.assumptions)
-
-
-_KEPT = 256
-_prepared: WeakKeyDictionary[Topology, dict[Request, _Prepared]] = WeakKeyDictionary()
-
-
 def run_collective(
     topology: Topology,
     pattern: str,
@@ -187,8 +129,8 @@ def run_collective(
     chunks : int or None
         Pieces to cut the vector into; as many as the network model makes if None.
     algorithm : str
-        ``auto`` for the fastest of those that fit, ``published`` for the choice of those who
-        published the wafers, or one of ``algorithm.ALGORITHMS``.
+        ``auto`` for the fastest of those that fit and of sequences of them; otherwise as for
+        ``select.build_schedule``.
     network_model : str
         One of ``model.NETWORK_MODELS``.
 
@@ -221,44 +163,37 @@ def run_collectives(
     """
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
-    model = find_model(network_model)
-    if chunks is None:
-        piece = model.chunk_bytes(topology, size_bytes)
-        chunks = ceil(size_bytes / piece)
-    else:
+    if chunks is not None:
         _check_chunks(chunks)
-        piece = size_bytes / chunks
-    asked = Request(
-        pattern, _as_tuples(groups), algorithm, network_model, second_first=second_first
-    )
-    request = _chosen(topology, asked, size_bytes, piece)
-    prepared = _prepare(topology, request)
-    schedule = prepared.schedule
-    time_s = prepared.timed.time_s(size_bytes, piece)
+    asked = Request(pattern, as_tuples(groups), algorithm, network_model, second_first=second_first)
+    size = _size(topology, network_model, size_bytes, chunks)
+    request = _chosen(topology, asked, size)
+    prepared = prepare(topology, request)
+    time_s = prepared.time_s(size)
     links = [
         LinkLoad(
             topology.link_name(index),
             share * size_bytes,
             share * size_bytes / topology.capacities[index] / time_s,
         )
-        for index, share in prepared.timed.loads
+        for index, share in prepared.loads
     ]
     return CollectiveResult(
         topology=topology.name,
         pattern=pattern,
-        algorithm=schedule.algorithm,
+        algorithm=prepared.algorithm,
         algorithm_name=request.algorithm,
         network_model=network_model,
-        groups=tuple(part.members for part in schedule.parts),
+        groups=prepared.groups,
         size_bytes=size_bytes,
-        chunks=chunks,
+        chunks=size.count,
         time_s=time_s,
-        bus_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
-        bytes_per_npu=_most_sent_bytes(schedule) * size_bytes,
+        bus_bandwidth_bytes_per_s=prepared.moved * size_bytes / time_s,
+        bytes_per_npu=prepared.most_sent * size_bytes,
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*prepared.assumptions),
-        details=_details(topology, schedule, asked, size_bytes, piece),
+        details=_details(topology, prepared, asked, size),
     )
 
 
@@ -300,22 +235,21 @@ def profile(
     network_model : str
         One of ``model.NETWORK_MODELS``.
     """
-    piece = find_model(network_model).chunk_bytes(topology, size_bytes)
     asked = Request(
         pattern,
-        _as_tuples(groups),
+        as_tuples(groups),
         algorithm,
         network_model,
-        _as_tuples(beside),
+        as_tuples(beside),
         urgent,
         changes,
         second_first,
     )
-    prepared = _prepare(topology, _chosen(topology, asked, size_bytes, piece))
-    timed = prepared.timed
-    loads = tuple((link, share * size_bytes) for link, share in timed.loads)
+    size = _size(topology, network_model, size_bytes)
+    prepared = prepare(topology, _chosen(topology, asked, size))
+    loads = tuple((link, share * size_bytes) for link, share in prepared.loads)
     added = size_bytes * sum(len(group) - 1 for group in groups) if _adds(topology, pattern) else 0
-    found = Profile(timed.time_s(size_bytes, piece), loads, timed.ack_s, float(added))
+    found = Profile(prepared.time_s(size), loads, prepared.ack_s, float(added))
     return found, prepared.assumptions
 
 
@@ -324,24 +258,22 @@ def _adds(topology: Topology, pattern: str) -> bool:
     return pattern in _REDUCED or (pattern == "stream_out" and topology.adds)
 
 
-def _as_tuples(groups: Sequence[Sequence[int]]) -> Groups:
-    return tuple(map(tuple, groups))
+def _size(
+    topology: Topology, network_model: str, size_bytes: float, chunks: int | None = None
+) -> Size:
+    model = find_model(network_model)
+    return Size(size_bytes, partial(model.chunk_bytes, topology), chunks)
 
 
-def _chosen(topology: Topology, asked: Request, size_bytes: float, piece_bytes: float) -> Request:
-    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back.
-
-    In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
-    least. Algorithms that the network model cannot time are left out.
-    """
+def _chosen(topology: Topology, asked: Request, size: Size) -> Request:
+    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back."""
     if asked.pattern in STREAMS:
         return asked
     if asked.algorithm == "auto":
-        fit = candidates(topology, asked.pattern, asked.groups, asked.beside)
-        return _fastest(topology, asked, fit, size_bytes, piece_bytes)
+        return fastest(topology, asked, size)
     if not _falls_back(asked.algorithm):
         return asked
-    own_s, fixed_s, fixed = _compared(topology, asked, size_bytes, piece_bytes)
+    own_s, fixed_s, fixed = _compared(topology, asked, size)
     return asked if own_s <= fixed_s else fixed
 
 
@@ -349,73 +281,24 @@ def _falls_back(algorithm: str) -> bool:
     return algorithm in ALGORITHMS and ALGORITHMS[algorithm].falls_back
 
 
-def _fastest(
-    topology: Topology, asked: Request, fit: Sequence[str], size_bytes: float, piece_bytes: float
-) -> Request:
-    """Return the request with the algorithm that takes the least time of ``published`` and some."""
-    least_s = dict.fromkeys(fit, 0.0)
-    if find_model(asked.network_model).never_faster_than_links:
-        for name in fit[1:]:
-            bound_s = ALGORITHMS[name].least_s
-            least_s[name] = bound_s(topology, asked.pattern, asked.groups, size_bytes)
-    times_s: dict[Request, float] = {}
-    problem: CannotTimeError | None = None
-    for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
-        if least_s[name] <= min(times_s.values(), default=inf):
-            request = replace(asked, algorithm=name)
-            try:
-                timed = _prepare(topology, request).timed
-                times_s[request] = timed.time_s(size_bytes, piece_bytes)
-            except CannotTimeError as error:
-                problem = problem or error
-    if problem and not times_s:
-        raise problem
-    return min(times_s, key=times_s.__getitem__)
-
-
-def _compared(
-    topology: Topology, asked: Request, size_bytes: float, piece_bytes: float
-) -> tuple[float, float, Request]:
+def _compared(topology: Topology, asked: Request, size: Size) -> tuple[float, float, Request]:
     """Return the times of a request and of its fastest alternative, and the alternative."""
-    fit = candidates(topology, asked.pattern, asked.groups, asked.beside, automatic=False)
-    fixed = _fastest(topology, asked, fit, size_bytes, piece_bytes)
-    own_s, fixed_s = (
-        _prepare(topology, one).timed.time_s(size_bytes, piece_bytes) for one in (asked, fixed)
-    )
+    fixed = fastest(topology, asked, size, automatic=False)
+    own_s, fixed_s = (prepare(topology, one).time_s(size) for one in (asked, fixed))
     return own_s, fixed_s, fixed
 
 
 def _details(
-    topology: Topology, schedule: Schedule, asked: Request, size_bytes: float, piece_bytes: float
+    topology: Topology, prepared: Prepared, asked: Request, size: Size
 ) -> dict[str, float | str]:
     """Return figures of an algorithm, with its time and that of another if it falls back."""
     name = asked.algorithm
     if not _falls_back(name):
-        return dict(schedule.details)
-    own_s, fixed_s, fixed = _compared(topology, asked, size_bytes, piece_bytes)
+        return dict(prepared.details)
+    own_s, fixed_s, fixed = _compared(topology, asked, size)
     times: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
     fell_back = {"fixed_algorithm": fixed.algorithm, "fell_back": own_s > fixed_s}
-    return {**schedule.details, **times, **fell_back}
-
-
-def _prepare(topology: Topology, request: Request) -> _Prepared:
-    """Return a schedule of one byte and its times, remembered for each topology."""
-    known = _prepared.setdefault(topology, {})
-    if request not in known:
-        schedule = request.schedule(topology, request.groups)
-        # Only paths inside switches depend on who else may be under way.
-        beside = request.beside if topology.interconnects else ()
-        conditions = Conditions(
-            tuple(request.schedule(topology, (group,)) for group in beside),
-            request.urgent,
-            request.changes,
-            request.second_first,
-        )
-        timed = find_model(request.network_model).prepare(topology, schedule, conditions)
-        if len(known) >= _KEPT:
-            known.pop(next(iter(known)))
-        known[request] = _Prepared(schedule, timed)
-    return known[request]
+    return {**prepared.details, **times, **fell_back}
 
 
 def _check_chunks(chunks: int) -> None:
@@ -423,21 +306,3 @@ def _check_chunks(chunks: int) -> None:
         check_int("chunks", chunks, minimum=1, maximum=1 << 14)
     except (TypeError, ValueError) as error:
         raise InputError("", "", str(error)) from None
-
-
-def _most_sent_bytes(schedule: Schedule) -> float:
-    """Return what the NPU that sends most sends of a vector of one byte [B]."""
-    sent: dict[int, float] = {}
-    for message in schedule.messages:
-        for source in message.sources:
-            sent[source] = sent.get(source, 0.0) + message.payload_bytes
-    return max(sent.values())
-
-
-def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:
-    """Return what an endpoint algorithm would send per NPU in the largest group [B]."""
-    members = max(len(part.members) for part in schedule.parts)
-    if schedule.pattern in ROOTED:
-        return size_bytes
-    phases = 2 if schedule.pattern == "all_reduce" else 1
-    return phases * (members - 1) / members * size_bytes

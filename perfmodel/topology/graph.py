@@ -1,7 +1,7 @@
 """The graph of a wafer: nodes, directed links, and the latency of a route."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -307,11 +307,19 @@ class Topology(ABC):
 
     @cached_property
     def sent_bytes_per_s(self) -> tuple[float, ...]:
-        """Payload bandwidth of all links that leave each NPU, together [B/s]."""
+        """Payload bandwidth of the links from each NPU to NPUs and switches, together [B/s]."""
+        return self._summed((link.source, link.target, link) for link in self.links)
+
+    @cached_property
+    def received_bytes_per_s(self) -> tuple[float, ...]:
+        """Payload bandwidth of the links to each NPU from NPUs and switches, together [B/s]."""
+        return self._summed((link.target, link.source, link) for link in self.links)
+
+    def _summed(self, ends: Iterable[tuple[int, int, Link]]) -> tuple[float, ...]:
         found = [0.0] * self.npus
-        for link in self.links:
-            if link.source < self.npus:
-                found[link.source] += link.payload_bytes_per_s
+        for here, there, link in ends:
+            if here < self.npus and self.nodes[there].kind != "io":
+                found[here] += link.payload_bytes_per_s
         return tuple(found)
 
     def turns_index(self, node: int) -> int:

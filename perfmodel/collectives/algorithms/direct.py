@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
-from perfmodel.collectives.bounds import volume_s
+from perfmodel.collectives.bounds import scattered_s, waits_s
 from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Topology
 
@@ -56,7 +56,7 @@ def least_s(
     """Return a time that any routes take at least [s].
 
     What all messages bring, each over the fewest links that lead there, takes this long if it loads
-    all links alike. Groups that are quick to try have the bound of ``volume_s``.
+    all links alike. Groups that are quick to try have no bound by routes.
 
     Parameters
     ----------
@@ -69,8 +69,13 @@ def least_s(
     size_bytes : float
         The whole vector of each group [B].
     """
+    destinations = 1 if pattern == "reduce" else max(map(len, groups)) - 1
+    longest_s = max(
+        scattered_s(topology, pattern, groups, size_bytes),
+        waits_s(topology, pattern, groups, destinations),
+    )
     if all(len(group) <= _QUICK for group in groups):
-        return volume_s(topology, pattern, groups, size_bytes)
+        return longest_s
     carried = 0.0
     for group in groups:
         count = len(group)
@@ -81,7 +86,7 @@ def least_s(
         hops = sum(map(sum, topology.distances(sources, targets)))
         shares = {"broadcast": 1.0, "reduce": 1.0, "all_reduce": 2 / count}
         carried += shares.get(pattern, 1 / count) * size_bytes * hops
-    return carried / sum(topology.capacities[: len(topology.links)])
+    return max(longest_s, carried / sum(topology.capacities[: len(topology.links)]))
 
 
 ALGORITHMS.add(

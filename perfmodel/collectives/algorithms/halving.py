@@ -10,7 +10,7 @@ Parallel and Distributed Systems 8, 1997, which takes any number of members.
 from collections.abc import Iterator, Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
-from perfmodel.collectives.bounds import sent_s, volume_s
+from perfmodel.collectives.bounds import scattered_s, sent_s
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Topology
 
@@ -166,7 +166,7 @@ def least_s(
     topology, pattern, groups, size_bytes
         As for ``bounds.volume_s``.
     """
-    longest_s = volume_s(topology, pattern, groups, size_bytes)
+    longest_s = scattered_s(topology, pattern, groups, size_bytes)
     if pattern not in SCATTERED:
         return longest_s
     times = 2 if pattern == "all_reduce" else 1

@@ -7,13 +7,13 @@ dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, th
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Literal
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
-from perfmodel.collectives.bounds import sent_s
-from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.collectives.bounds import scattered_s, sent_s
+from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Dimension, Topology
 
 from .halving import double, halve
@@ -36,13 +36,16 @@ Axis = tuple[Dimension, list[int]]
 Level = list[tuple[list[int], list[tuple[int, ...]]]]
 """NPUs of each line along a dimension, and the shards of each of them."""
 
+Move = tuple[int, int, tuple[int, ...]]
+"""Source, target and shards of a message."""
+
 
 def lines(dimensions: Sequence[Dimension], members: Sequence[int]) -> list[Axis] | None:
     """Return the dimensions along which a group lies, and its places on each.
 
     None if it is not at all crossings of them, or there are none.
     """
-    found = [(one, sorted({npu // one.stride % one.npus for npu in members})) for one in dimensions]
+    found = [(one, sorted({_place(npu, one) for npu in members})) for one in dimensions]
     if not found or prod(len(places) for _, places in found) != len(members):
         return None
     return [(one, places) for one, places in found if len(places) > 1]
@@ -55,10 +58,12 @@ def hierarchical(
     pattern: str,
     turns: bool = False,
 ) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather, a dimension after the other.
+    """Add any collective but an all-to-all, a dimension after the other.
 
     Rings go both ways, half of the data in each; on other blocks each member sends to each other.
-    With ``turns`` an equal part of the data begins with each dimension.
+    With ``turns`` an equal part of the data begins with each dimension. A broadcast scatters the
+    data of the root along each dimension, and gathers them backwards; a reduce is the same turned
+    round.
     """
     axes = lines(builder.topology.dimensions, members)
     assert axes
@@ -91,7 +96,8 @@ def least_s(
     turns : bool
         As for :func:`hierarchical`.
     """
-    times, longest_s = 2 if pattern == "all_reduce" else 1, 0.0
+    times = 2 if pattern == "all_reduce" else 1
+    longest_s = scattered_s(topology, pattern, groups, size_bytes)
     for group in groups:
         axes = lines(topology.dimensions, group)
         assert axes
@@ -100,7 +106,7 @@ def least_s(
         for order, back in orders:
             held = times * size_bytes / len(orders)
             for axis, places in order:
-                own, held = npu // axis.stride % axis.npus, held / len(places)
+                own, held = _place(npu, axis), held / len(places)
                 line = [npu + (place - own) * axis.stride for place in places]
                 at, count = places.index(own), len(places)
                 if _circular(axis):
@@ -143,13 +149,66 @@ def _one_order(
     back: bool,
 ) -> None:
     """Add it in one order of the dimensions, around rings in one direction."""
-    steps = levels_of(builder, members, order, part_bytes, back=back)
-    if pattern != "all_gather":
+    root = members[0] if pattern in ROOTED else None
+    steps = levels_of(builder, members, order, part_bytes, back=back, root=root)
+    moves = [] if root is None else _from_root(root, steps)
+    if pattern == "broadcast":
+        for step in moves:
+            builder.exchange(step, "copy")
+    elif pattern != "all_gather":
         for own, level in steps:
             add_level(builder, own, level, "reduce")
-    if pattern != "reduce_scatter":
+    if pattern == "reduce":
+        for step in reversed(moves):
+            builder.exchange(((target, source, shards) for source, target, shards in step), "copy")
+    elif pattern != "reduce_scatter":
         for own, level in reversed(steps):
             add_level(builder, own, level, "copy")
+
+
+def _from_root(root: int, steps: Sequence[tuple[Dimension, Level]]) -> list[list[Move]]:
+    """Return the messages that scatter the data of a root, those of a step together.
+
+    Around a ring each passes on what is for those behind it, elsewhere each gets its own.
+    """
+    found: list[list[Move]] = []
+    for depth, (own, level) in enumerate(steps):
+        later = [one for one, _ in steps[depth + 1 :]]
+        lines_of = [
+            _from(line, parts, place)
+            for line, parts in level
+            if all(_place(line[0], one) == _place(root, one) for one in later)
+            for place, npu in enumerate(line)
+            if _place(npu, own) == _place(root, own)
+        ]
+        if own.kind != "ring":
+            moves = [
+                (line[0], target, part)
+                for line, parts in lines_of
+                for target, part in zip(line[1:], parts[1:], strict=True)
+            ]
+            found.append(moves)
+            continue
+        found += [
+            [
+                (line[hop], line[hop + 1], tuple(chain.from_iterable(parts[hop + 1 :])))
+                for line, parts in lines_of
+            ]
+            for hop in range(len(lines_of[0][0]) - 1)
+        ]
+    return found
+
+
+def _from(
+    line: list[int], parts: list[tuple[int, ...]], place: int
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return a line from a place on, with the shards of each NPU."""
+    every = parts if len(parts) > 1 else parts * len(line)
+    return line[place:] + line[:place], every[place:] + every[:place]
+
+
+def _place(npu: int, dimension: Dimension) -> int:
+    return npu // dimension.stride % dimension.npus
 
 
 def levels_of(
@@ -159,15 +218,18 @@ def levels_of(
     part_bytes: float,
     *,
     back: bool = False,
+    root: int | None = None,
 ) -> list[tuple[Dimension, Level]]:
     """Return the lines of each dimension of an order, with new shards for a part of the data.
 
-    With ``back`` lines are listed backwards, for rings in the other direction.
+    With ``back`` lines are listed backwards, for rings in the other direction. A ``root`` owns all
+    shards.
     """
     # In lockstep all members send as much as the first; endpoints send message by message.
     alike = builder.lockstep and builder.topology.endpoint is None
     share, held_bytes = part_bytes / len(members), part_bytes
-    shard = {} if alike else {npu: builder.add_shard(npu, share) for npu in members}
+    owner = {npu: npu if root is None else root for npu in members}
+    shard = {} if alike else {npu: builder.add_shard(owner[npu], share) for npu in members}
     dimensions = [one for one, _ in order]
     steps: list[tuple[Dimension, Level]] = []
     for depth, (own, places) in enumerate(order):
@@ -184,14 +246,11 @@ def levels_of(
             continue
         held: dict[tuple[int, ...], list[int]] = {}
         for npu in members:
-            place = tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
+            place = tuple(_place(npu, one) for one in dimensions[: depth + 1])
             held.setdefault(place, []).append(shard[npu])
         level: Level = []
         for ring in lines_of:
-            ends = (
-                tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
-                for npu in ring
-            )
+            ends = (tuple(_place(npu, one) for one in dimensions[: depth + 1]) for npu in ring)
             level.append((ring, [tuple(held[place]) for place in ends]))
         steps.append((own, level))
     return steps
@@ -235,7 +294,7 @@ ALGORITHMS.add(
     Algorithm(
         "hierarchical, the innermost dimension first",
         hierarchical,
-        SCATTERED,
+        (*SCATTERED, *ROOTED),
         needs=_NEEDS,
         fits=_crossings,
         preference=dict.fromkeys(SCATTERED, 5),
@@ -248,7 +307,7 @@ ALGORITHMS.add(
     Algorithm(
         "hierarchical, a part of the data beginning with each dimension",
         partial(hierarchical, turns=True),
-        SCATTERED,
+        (*SCATTERED, *ROOTED),
         needs=_NEEDS,
         fits=_crossings,
         least_s=partial(least_s, turns=True),

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
-from perfmodel.collectives.bounds import free
+from perfmodel.collectives.bounds import free, waits_s
 from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
+from perfmodel.topology.graph import Topology
 
 from .direct import direct
+from .direct import least_s as direct_s
 
-__all__ = ["in_network", "multicast"]
+__all__ = ["in_network", "least_s", "multicast"]
 
 
 def in_network(
@@ -48,6 +50,22 @@ def multicast(
     builder.send(members[:1], members[1:], (shard,), "copy")
 
 
+def least_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
+) -> float:
+    """Return a time that it takes at least [s]: of members that send to each of all.
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for ``bounds.volume_s``.
+    """
+    if pattern == "all_to_all":
+        return direct_s(topology, pattern, groups, size_bytes)
+    destinations = max(map(len, groups)) if pattern == "reduce_scatter" else 1
+    return waits_s(topology, pattern, groups, destinations)
+
+
 ALGORITHMS.add(
     "in_network",
     Algorithm(
@@ -56,7 +74,7 @@ ALGORITHMS.add(
         needs="switches with in-network collectives",
         fits=lambda topology, _: topology.in_network,
         preference={pattern: 4 for pattern in PATTERNS if pattern != "all_to_all"},
-        least_s=free,
+        least_s=least_s,
     ),
     rank=7,
 )

@@ -7,6 +7,7 @@ Parallel Computing 35, 2009.
 from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.bounds import volume_s
 from perfmodel.collectives.schedule import ScheduleBuilder
 
 __all__ = ["binary_tree", "double_binary_tree"]
@@ -150,4 +151,8 @@ def _edges(
     return edges
 
 
-ALGORITHMS.add("double_binary_tree", Algorithm("double binary tree", double_binary_tree), rank=4)
+ALGORITHMS.add(
+    "double_binary_tree",
+    Algorithm("double binary tree", double_binary_tree, least_s=volume_s),
+    rank=4,
+)

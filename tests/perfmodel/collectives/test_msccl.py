@@ -12,7 +12,7 @@ from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.msccl import msccl_xml
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import build_schedule
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import parse_topology, shared_topology
 
 State = dict[tuple[int, str, int], frozenset[Any]]
 
@@ -110,4 +110,16 @@ def test_collectives_of_switches_are_refused() -> None:
 def test_unequal_parts_are_refused() -> None:
     schedule = build_schedule(parse_topology("mesh:5x4"), "all_reduce", [range(20)], 1e6)
     with pytest.raises(InputError, match=r"^algorithm: must be one that cuts the data into equal"):
+        msccl_xml(schedule)
+
+
+def test_a_sequence_of_patterns_is_refused() -> None:
+    schedule = build_schedule(
+        shared_topology("fred-c"), "all_reduce", [range(4)], 4.0, "reduce:ring+broadcast:ring"
+    )
+    message = (
+        "algorithm: must be one of a single stage, to export MSCCL, "
+        "not reduce by chain, then broadcast by chain"
+    )
+    with pytest.raises(InputError, match=f"^{message}$"):
         msccl_xml(schedule)

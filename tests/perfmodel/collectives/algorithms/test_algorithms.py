@@ -24,6 +24,7 @@ FITTING = {
     "in_network": ["fred-b", "fred-d"],
     "synthesized": ["mesh:3x3", "mesh:4x2"],  # for others it is searched longer
     "multicast": ["mesh:5x4", "fred-b", "fred-d"],
+    "multicasts": ["mesh:5x4", "fred-a", "fred-d"],
 }
 """Topologies of algorithms that do not run on all; those that want groups of a size say so."""
 

@@ -1,0 +1,174 @@
+"""The fastest algorithm of a collective, or the fastest sequence of others that does the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+
+from fred_hw.errors import InputError
+from fred_hw.progress import track
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.bounds import any_s
+from perfmodel.collectives.guidelines import Stage, composed_name, sequences
+from perfmodel.collectives.select import (
+    MAX_COMPOSED,
+    PUBLISHED,
+    candidates,
+    check_groups,
+    chosen,
+)
+from perfmodel.topology.graph import Topology
+
+from .model import CannotTimeError, find_model
+from .prepared import Request, Size, prepare
+
+__all__ = ["fastest"]
+
+_ROUNDING = 1e-9
+"""Share by which the bound of an algorithm may be above its time."""
+
+
+def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool = True) -> Request:
+    """Return a request with the algorithm that takes the least time, ``published`` if it does too.
+
+    In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
+    least. Algorithms that the network model cannot time are left out.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    asked : Request
+        What runs, by any algorithm.
+    size : Size
+        The vector.
+    automatic : bool
+        As for ``select.candidates``.
+
+    Raises
+    ------
+    InputError
+        As for ``select.build_schedule``.
+    CannotTimeError
+        The network model can time no algorithm.
+    """
+    search = _Search(topology, asked, size, automatic)
+    found = search.stage(Stage(asked.pattern), inf, first=True, last=True)
+    if found is None:
+        raise search.problem or AssertionError("one algorithm fits everywhere")
+    best_s, name = found
+    for stages in search.sequences():
+        better = search.sequence(stages, best_s)
+        best_s, name = better or (best_s, name)
+    return replace(asked, algorithm=name)
+
+
+class _Search:
+    """Times of the stages of sequences, each found once.
+
+    Parameters
+    ----------
+    topology, asked, size, automatic
+        As for :func:`fastest`.
+    """
+
+    def __init__(self, topology: Topology, asked: Request, size: Size, automatic: bool) -> None:
+        self._topology, self._asked, self._size = topology, asked, size
+        self._automatic = automatic
+        self._bounded = find_model(asked.network_model).never_faster_than_links
+        self._least: dict[Stage, dict[str, float]] = {}
+        self._known: dict[tuple[Stage, bool, bool], tuple[float, str]] = {}
+        self.problem: CannotTimeError | None = None
+
+    def sequences(self) -> list[tuple[Stage, ...]]:
+        """Return the sequences that groups allow, those that may be fastest first."""
+        every = sequences(self._asked.pattern)
+        if max(map(len, self._asked.groups)) > MAX_COMPOSED:
+            every = tuple(some for some in every if some == (Stage("all_reduce"),))
+        fit = [some for some in every if all(map(self._allowed, some))]
+        return sorted(fit, key=lambda some: sum(map(self._least_s, some)))
+
+    def _allowed(self, stage: Stage) -> bool:
+        """Return whether groups may run it: roots alone may be members of two."""
+        try:
+            check_groups(self._topology, stage.pattern, self._asked.groups)
+        except InputError:
+            return False
+        return True
+
+    def sequence(self, stages: Sequence[Stage], limit_s: float) -> tuple[float, str] | None:
+        """Return the least time of a sequence and its name, if it takes less than the limit [s]."""
+        rest_s = sum(map(self._least_s, stages))
+        names: list[str] = []
+        for place, stage in enumerate(stages):
+            rest_s -= self._least_s(stage)
+            ends = {"first": place == 0, "last": place == len(stages) - 1}
+            found = self.stage(stage, limit_s - rest_s, **ends)
+            if found is None or found[0] + rest_s >= limit_s:
+                return None
+            names.append(found[1])
+            rest_s += found[0]
+        return rest_s, composed_name(stages, names)
+
+    def stage(
+        self, stage: Stage, limit_s: float, *, first: bool, last: bool
+    ) -> tuple[float, str] | None:
+        """Return the least time of a stage and its algorithm, if the limit allows any [s].
+
+        A stage that is not the last takes until its sources know of its end.
+        """
+        key = (stage, first, last)
+        if key in self._known:
+            return self._known[key]
+        asked = self._asked
+        size = self._size.times(stage.times(asked.groups))
+        least_s = self._bounds(stage)
+        best: tuple[float, int, str] | None = None
+        order = sorted(least_s, key=lambda name: (name != PUBLISHED, least_s[name]))
+        for name in track(order, "algorithms"):
+            if least_s[name] > min(limit_s, best[0] if best else inf) * (1 + _ROUNDING):
+                continue
+            changes = asked.changes if first else 0
+            one = replace(asked, pattern=stage.pattern, algorithm=name, changes=changes)
+            try:
+                prepared = prepare(self._topology, one)
+                time_s = prepared.time_s(size) + (0.0 if last else prepared.ack_s)
+            except CannotTimeError as error:
+                self.problem = self.problem or error
+                continue
+            found = (time_s, list(least_s).index(name), name)
+            best = min(best, found) if best else found
+        if best is None:
+            return None
+        if best[0] <= limit_s:
+            self._known[key] = best[0], best[2]
+        return best[0], best[2]
+
+    def _least_s(self, stage: Stage) -> float:
+        """Return the least time that any algorithm of a stage may take [s]."""
+        return min(self._bounds(stage).values())
+
+    def _bounds(self, stage: Stage) -> dict[str, float]:
+        """Return the algorithms of a stage and the least time that each takes [s]."""
+        if stage not in self._least:
+            asked, topology = self._asked, self._topology
+            given = (topology, stage.pattern, asked.groups)
+            names = candidates(*given, asked.beside, automatic=self._automatic)
+            size_bytes = stage.times(asked.groups) * self._size.size_bytes
+            self._least[stage] = dict.fromkeys(names, 0.0)
+            if self._bounded:
+                every_s = any_s(*given, size_bytes)
+                for name in names:
+                    own_s = self._own_s(stage.pattern, name, size_bytes)
+                    self._least[stage][name] = max(every_s, own_s)
+        return self._least[stage]
+
+    def _own_s(self, pattern: str, name: str, size_bytes: float) -> float:
+        """Return the bound of an algorithm; of ``published`` that of the group that is last."""
+        topology, groups = self._topology, self._asked.groups
+        if name != PUBLISHED:
+            return ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)
+        names = [chosen(topology, pattern, group, PUBLISHED) for group in groups]
+        return max(
+            ALGORITHMS[name].least_s(topology, pattern, [group], size_bytes)
+            for name, group in zip(names, groups, strict=True)
+        )

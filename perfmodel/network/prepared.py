@@ -1,0 +1,232 @@
+"""Collectives whose schedules have been built and timed for one byte; sizes only scale them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from weakref import WeakKeyDictionary
+
+from perfmodel.collectives.guidelines import composed_words, stages_of
+from perfmodel.collectives.schedule import ROOTED, Schedule
+from perfmodel.collectives.select import build_schedule
+from perfmodel.collectives.streaming import STREAMS, build_stream
+from perfmodel.topology.graph import Topology
+
+from .model import Conditions, Timed, find_model
+
+__all__ = ["Groups", "Prepared", "Request", "Size", "as_tuples", "prepare"]
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A vector, and the pieces that it is sent in.
+
+    Parameters
+    ----------
+    size_bytes : float
+        The vector [B].
+    chunk_bytes : callable
+        Returns the size of chunks of a vector [B].
+    chunks : int or None
+        Pieces of every vector; as many as ``chunk_bytes`` makes if None.
+    """
+
+    size_bytes: float
+    chunk_bytes: Callable[[float], float]
+    chunks: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many pieces there are."""
+        return ceil(self.size_bytes / self.piece_bytes) if self.chunks is None else self.chunks
+
+    @property
+    def piece_bytes(self) -> float:
+        """Size of a piece [B]."""
+        if self.chunks is None:
+            return self.chunk_bytes(self.size_bytes)
+        return self.size_bytes / self.chunks
+
+    def times(self, factor: int) -> "Size":
+        """Return a vector that is so many times longer."""
+        return self if factor == 1 else replace(self, size_bytes=factor * self.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What runs, by which algorithm, and how its time is found: of any size.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
+    groups : tuple of tuple of int
+        NPUs of each group, all at once.
+    algorithm : str
+        As for ``select.build_schedule``; streams have one for each topology.
+    network_model : str
+        One of ``model.NETWORK_MODELS``.
+    beside : tuple of tuple of int
+        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+    urgent, changes, second_first : bool, int, bool
+        As of ``model.Conditions``.
+    """
+
+    pattern: str
+    groups: Groups
+    algorithm: str
+    network_model: str
+    beside: Groups = ()
+    urgent: bool = False
+    changes: int = 0
+    second_first: bool = False
+
+    def schedule(self, topology: Topology, groups: Groups) -> Schedule:
+        """Return the schedule of one byte of some groups."""
+        if self.pattern in STREAMS:
+            return build_stream(topology, self.pattern, groups, 1.0)
+        lockstep = find_model(self.network_model).lockstep
+        how = (self.pattern, groups, 1.0, self.algorithm)
+        return build_schedule(topology, *how, lockstep=lockstep)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """One collective: how many times longer its vector is, its schedule of one byte, its times."""
+
+    times: int
+    schedule: Schedule
+    timed: Timed
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Stages, one after the other.
+
+    Parameters
+    ----------
+    pattern, algorithm : str
+        What the stages do, and how, in words.
+    stages : tuple
+        A stage begins when sources know that the one before has arrived.
+    """
+
+    pattern: str
+    algorithm: str
+    stages: tuple[_Stage, ...]
+
+    @property
+    def groups(self) -> Groups:
+        """NPUs of each group."""
+        return tuple(part.members for part in self.stages[0].schedule.parts)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What algorithm and network model take for granted."""
+        every = (
+            text
+            for stage in self.stages
+            for text in (*stage.schedule.assumptions, *stage.timed.assumptions)
+        )
+        return tuple(dict.fromkeys(every))
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Figures of the algorithms themselves, see ``schedule.Schedule``."""
+        return {k: v for stage in self.stages for k, v in stage.schedule.details.items()}
+
+    @property
+    def ack_s(self) -> float:
+        """From the end until sources know of it [s]."""
+        return self.stages[-1].timed.ack_s
+
+    @property
+    def loads(self) -> tuple[tuple[int, float], ...]:
+        """Link, and the bytes that cross it for each byte of the vector."""
+        carried: dict[int, float] = {}
+        for stage in self.stages:
+            for link, share in stage.timed.loads:
+                carried[link] = carried.get(link, 0.0) + stage.times * share
+        return tuple(sorted(carried.items()))
+
+    def time_s(self, size: Size) -> float:
+        """Return the time of a vector [s]."""
+        *before, last = self.stages
+        waits_s = sum(stage.timed.ack_s for stage in before)
+        return waits_s + sum(_time_s(stage, size) for stage in (*before, last))
+
+    @property
+    def most_sent(self) -> float:
+        """What the NPU that sends most sends for each byte of the vector [B]."""
+        sent: dict[int, float] = {}
+        for stage in self.stages:
+            for message in stage.schedule.messages:
+                for source in message.sources:
+                    share = stage.times * message.payload_bytes
+                    sent[source] = sent.get(source, 0.0) + share
+        return max(sent.values())
+
+    @property
+    def moved(self) -> float:
+        """What an endpoint algorithm would send per NPU in the largest group, likewise [B]."""
+        members = max(map(len, self.groups))
+        if self.pattern in ROOTED:
+            return 1.0
+        phases = 2 if self.pattern == "all_reduce" else 1
+        return phases * (members - 1) / members
+
+
+def _time_s(stage: _Stage, size: Size) -> float:
+    own = size.times(stage.times)
+    return stage.timed.time_s(own.size_bytes, own.piece_bytes)
+
+
+_KEPT = 256
+_prepared: WeakKeyDictionary[Topology, dict[Request, Prepared]] = WeakKeyDictionary()
+
+
+def prepare(topology: Topology, request: Request) -> Prepared:
+    """Return a schedule of one byte and its times, remembered for each topology."""
+    known = _prepared.setdefault(topology, {})
+    if request not in known:
+        found = _prepare(topology, request)
+        if len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        known[request] = found
+    return known[request]
+
+
+def _prepare(topology: Topology, request: Request) -> Prepared:
+    stages = stages_of(request.algorithm, request.pattern)
+    if stages:
+        done: list[_Stage] = []
+        for one, (stage, _) in zip(_requests(request), stages, strict=True):
+            [own] = prepare(topology, one).stages
+            done.append(replace(own, times=stage.times(request.groups)))
+        words = [stage.schedule.algorithm for stage in done]
+        how = composed_words([stage for stage, _ in stages], words)
+        return Prepared(request.pattern, how, tuple(done))
+    schedule = request.schedule(topology, request.groups)
+    # Only paths inside switches depend on who else may be under way.
+    beside = request.beside if topology.interconnects else ()
+    conditions = Conditions(
+        tuple(request.schedule(topology, (group,)) for group in beside),
+        request.urgent,
+        request.changes,
+        request.second_first,
+    )
+    timed = find_model(request.network_model).prepare(topology, schedule, conditions)
+    return Prepared(request.pattern, schedule.algorithm, (_Stage(1, schedule, timed),))
+
+
+def _requests(request: Request) -> Iterator[Request]:
+    """Yield what runs in each stage; other destinations go before the first one alone."""
+    for place, (stage, algorithm) in enumerate(stages_of(request.algorithm, request.pattern)):
+        changes = 0 if place else request.changes
+        yield replace(request, pattern=stage.pattern, algorithm=algorithm, changes=changes)
+
+
+def as_tuples(groups: Sequence[Sequence[int]]) -> Groups:
+    """Return groups as a request has them."""
+    return tuple(map(tuple, groups))
