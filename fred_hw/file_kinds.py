@@ -9,6 +9,7 @@ __all__ = [
     "MESH",
     "NETWORK",
     "REMOTE_MEMORY",
+    "ROCE",
     "SWEEP",
     "SWITCH",
     "SYSTEM",
@@ -32,6 +33,7 @@ DESIGN = "a bandwidth design"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
+ROCE = "parameters of RoCE"
 
 _MARKS: dict[str, tuple[str, ...]] = {
     SWITCH: ("ports",),
@@ -45,6 +47,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     DESIGN: ("dimensions",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
+    ROCE: ("congestion_control",),
 }
 """Keys by which a kind is known; one of them is enough."""
 

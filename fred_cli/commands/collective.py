@@ -20,13 +20,14 @@ from fred_cli.options import (
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
 from fred_cli.progress import progress
 from fred_cli.queued import say_queued
+from fred_cli.roce import read_roce, roce_options, with_roce
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
 
 _OPTIONS = (
     *("topology", "pattern", "size", "group", "chunks", "algorithm", "network_model"),
-    *("intra", "latency", "protocol"),
+    *("intra", "latency", "protocol", "cc", "roce"),
 )
 
 
@@ -59,9 +60,11 @@ def _algorithms() -> str:
     type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),
     default="fluid",
     show_default=True,
-    help="Shares of links; packets of endpoints as in RTL; or ASTRA-sim's models of messages "
-    "without and with congestion. loggops is for schedules that `fred estimate` takes.",
+    help="Shares of links; packets of endpoints as in RTL; ASTRA-sim's models of messages "
+    "without and with congestion; or RDMA over Ethernet with congestion control. loggops is for "
+    "schedules that `fred estimate` takes.",
 )
+@roce_options
 @click.option(
     "--intra",
     type=NameChoice(names_in("perfmodel.collectives.themis.queues", "INTRA")),
@@ -95,6 +98,12 @@ def _algorithms() -> str:
     metavar="TARGET",
     help="Write the schedule: MSCCL (.xml), GOAL (.goal), or Chakra traces TARGET.RANK.et.",
 )
+@click.option(
+    "--chart",
+    type=OutputPath(),
+    metavar="FILE.svg",
+    help="With network model roce: draw queues, paused links and rates over time.",
+)
 @as_json_option
 def command(
     topology: str,
@@ -104,6 +113,8 @@ def command(
     chunks: int | None,
     algorithm: str,
     network_model: str,
+    cc: str | None,
+    roce: Path | None,
     intra: str | None,
     latency: str,
     compatible: bool,
@@ -111,6 +122,7 @@ def command(
     check: bool,
     draw: Path | None,
     export: Path | None,
+    chart: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
@@ -121,7 +133,10 @@ def command(
     from perfmodel.network.run import run_collective
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
-        fabric = load_fabric(topology, protocol)
+        parameters = read_roce(network_model, cc, roce)
+        if parameters is None:
+            refuse_given("chart", message=f"must be left out with network model {network_model}")
+        fabric = with_roce(load_fabric(topology, protocol), parameters)
         members = parse_group(group)
         if algorithm in POLICIES:
             count = CHUNKS if chunks is None else chunks
@@ -138,6 +153,11 @@ def command(
             refuse_crowd(fabric.npus if members is None else len(members))
         how = (members, chunks, algorithm, network_model)
         result = run_collective(fabric, pattern, parse_size(size), *how)
+        if chart:
+            from fred_cli.drawings.congestion import draw_congestion
+
+            title = f"{pattern} of {size} on {topology}, {result.details['congestion_control']}"
+            write_text(draw_congestion(result.details["over_time"], title), chart)
         if check or draw or export:
             _schedule(fabric, result, check, draw, files)
     _say(result, size, check=check, as_json=as_json)
@@ -167,7 +187,11 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
         ("algorithm", result.algorithm),
         ("network model", result.network_model),
         ("chunks", result.chunks),
-        *((name.replace("_", " "), _shown(value)) for name, value in result.details.items()),
+        *(
+            (name.replace("_", " "), _shown(value))
+            for name, value in result.details.items()
+            if isinstance(value, str | int | float)
+        ),
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)

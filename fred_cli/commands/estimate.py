@@ -1,5 +1,6 @@
 """`fred estimate`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
+from fred_cli.roce import read_roce, roce_options, with_roce
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from perfmodel.training.options import OPTIONS
 
@@ -76,6 +78,7 @@ __all__ = ["command"]
     help="With --rtl: write the iteration in RTL as a record, for `fred report`.",
 )
 @trace_options
+@roce_options
 @as_json_option
 @click.pass_context
 def command(context: click.Context, workload: Any, as_json: bool, **given: Any) -> None:
@@ -111,6 +114,8 @@ def _estimate(
     repeats: bool,
     rtl: Path | None,
     record: Path | None,
+    cc: str | None,
+    roce: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -124,7 +129,8 @@ def _estimate(
     options = {name: given.pop(name) for name in OPTIONS}
     other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **given}
     check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
-    with option_names(*TRAINING_OPTIONS), progress("estimating an iteration"):
+    with option_names(*TRAINING_OPTIONS, "roce"), progress("estimating an iteration"):
+        parameters = read_roce(options["network_model"], cc, roce)
         (request,) = read_requests(
             [topology],
             [workload],
@@ -135,6 +141,7 @@ def _estimate(
             changes=given,
             **options,
         )
+        request = replace(request, topology=with_roce(request.topology, parameters))
         found = simulate(request, repeats=repeats and timeline is None and rtl is None)
         result = summarize(found)
     beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None

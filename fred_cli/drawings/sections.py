@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from perfmodel.studies.budgets import BUDGETS, NETWORKS, BudgetPoint, budget_points
 from perfmodel.studies.budgets import WORKLOADS as TRANSFORMERS
+from perfmodel.studies.congestion import NETWORKS as GPU_NETWORKS
+from perfmodel.studies.congestion import WORKLOADS as CONGESTED
+from perfmodel.studies.congestion import compared as compared_schemes
+from perfmodel.studies.congestion import on_wafers
 from perfmodel.studies.section import Setting
+from perfmodel.studies.sections.congestion_control import slowdowns
 from perfmodel.studies.sections.wires import WORKLOADS, compared
 
 from .chart import Panel, bars, chart, line
@@ -12,6 +17,13 @@ from .chart import Panel, bars, chart, line
 __all__ = ["CHARTS"]
 
 _COLOURS = {"2D": "#0072b2", "3D": "#e69f00", "4D": "#009e73"}
+_SCHEMES = {
+    "dcqcn": "#0072b2",
+    "dctcp": "#e69f00",
+    "timely": "#009e73",
+    "hpcc": "#d55e00",
+    "hpcc-pint": "#cc79a7",
+}
 _FABRICS = ("#9aa3ae", "#0072b2", "#009e73", "#d55e00")
 
 _FIGURES: Mapping[str, Callable[[BudgetPoint], float]] = {
@@ -75,5 +87,32 @@ def _wires(setting: Setting) -> str:
     return chart("chart-wires", [panel], [*zip(kinds, _FABRICS, strict=True)])
 
 
-CHARTS: Mapping[str, Callable[[Setting], str]] = {"libra": _budgets, "wires": _wires}
+def _congestion(setting: Setting) -> str:
+    """Draw by how much each scheme is slower than pauses alone, on GPUs and on wafers."""
+    panels: list[Panel] = []
+    for workload in CONGESTED:
+        found = {
+            network: slowdowns(compared_schemes(network, workload)) for network in GPU_NETWORKS
+        }
+        if workload != "DLRM":
+            found["wafers of FRED"] = slowdowns(on_wafers(workload, setting.protocol))
+        names = [*found]
+        data = [
+            bars(scheme, colour, names, [each[scheme] for each in found.values()])
+            for scheme, colour in _SCHEMES.items()
+        ]
+        words = [
+            f"{name}: " + ", ".join(f"{scheme} {each[scheme]:.1f} %" for scheme in _SCHEMES)
+            for name, each in found.items()
+        ]
+        layout = {"barmode": "group", "yaxis": {"title": {"text": "slower than PFC alone [%]"}}}
+        panels.append(Panel(f"{workload} under congestion control", data, layout, "; ".join(words)))
+    return chart("chart-congestion-control", panels, [*_SCHEMES.items()])
+
+
+CHARTS: Mapping[str, Callable[[Setting], str]] = {
+    "congestion-control": _congestion,
+    "libra": _budgets,
+    "wires": _wires,
+}
 """Charts by the name of the section."""

@@ -1,8 +1,8 @@
 """The interface of a network model, and the registry of all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -99,6 +99,8 @@ class NetworkModel:
         Whether it can time transfers that join or fork in switches.
     never_faster_than_links : bool
         Whether no link carries more in the model than its bandwidth allows.
+    details : callable
+        Returns figures by their names in JSON, of what ``prepare`` returned and a chunk [B].
     """
 
     description: str
@@ -107,6 +109,7 @@ class NetworkModel:
     lockstep: bool = True
     in_network: bool = True
     never_faster_than_links: bool = True
+    details: Callable[[Any, float], Mapping[str, Any]] = lambda _timed, _chunk_bytes: {}
 
 
 NETWORK_MODELS: Registry[NetworkModel] = Registry("perfmodel.network.models", "network model")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
+from typing import Any
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
@@ -78,7 +79,7 @@ class CollectiveResult:
     provenance : Provenance
         Timing records used and assumptions made.
     details : mapping
-        Figures of the algorithm itself, see ``schedule.Schedule``.
+        Figures of the algorithm itself, see ``schedule.Schedule``, and of the network model.
     """
 
     topology: str
@@ -95,7 +96,7 @@ class CollectiveResult:
     bottleneck: LinkLoad
     links: tuple[LinkLoad, ...]
     provenance: Provenance
-    details: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def effective_bandwidth_bytes_per_s(self) -> float:
@@ -193,8 +194,23 @@ def run_collectives(
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
         provenance=topology.provenance.plus(*prepared.assumptions),
-        details=_details(topology, prepared, asked, size),
+        details={
+            **_details(topology, prepared, asked, size),
+            **_model_details(prepared, network_model, size),
+        },
     )
+
+
+def _model_details(prepared: Prepared, network_model: str, size: Size) -> Mapping[str, Any]:
+    """Return the figures of a network model, of several stages one after the other."""
+    model = find_model(network_model)
+    found = [
+        model.details(stage.timed, size.times(stage.times).piece_bytes)
+        for stage in prepared.stages
+    ]
+    if len(found) == 1:
+        return found[0]
+    return {"stages": found} if any(found) else {}
 
 
 def profile(

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from .graph import Topology
 
 __all__ = [
+    "FORMATS",
     "KINDS",
     "Kind",
     "NpuEntry",
@@ -25,6 +26,7 @@ __all__ = [
     "Time",
     "TopologyFile",
     "build_topology",
+    "is_infragraph",
     "load_topology",
 ]
 
@@ -139,9 +141,14 @@ class Kind:
 KINDS: Registry[Kind] = Registry("perfmodel.topology", "kind of topologies")
 """Kinds of topologies by name; each is a module of this package."""
 
+FORMATS: Registry[Callable[[Any, str], TopologyFile]] = Registry(
+    "perfmodel.topology", "format of topologies"
+)
+"""Formats of others by name: what reads what a file holds, or for text the file, given its name."""
+
 
 def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology of a YAML file.
+    """Return the topology of a YAML file, or of a text file of the ns-3 simulator.
 
     Parameters
     ----------
@@ -155,13 +162,15 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
+    if path.suffix == ".txt":
+        return _built(FORMATS["ns3"](path, str(path)), str(path), path.parent, protocol)
     return build_topology(read_data(path), str(path), path.parent, protocol)
 
 
 def build_topology(
     data: object, name: str, base: Path | None = None, protocol: ProtocolModel | None = None
 ) -> Topology:
-    """Return the topology of file contents.
+    """Return the topology of file contents, of an InfraGraph description too.
 
     Parameters
     ----------
@@ -179,8 +188,24 @@ def build_topology(
     InputError
         A key is unknown, missing or has a value that is not allowed.
     """
+    if is_infragraph(data):
+        return _built(FORMATS["infragraph"](data, name), name, base, protocol)
     kind = KINDS[read_kind(data, KINDS, name, TOPOLOGY)]
-    file = validate(kind.file, data, name)
+    return _built(validate(kind.file, data, name), name, base, protocol)
+
+
+def is_infragraph(data: object) -> bool:
+    """Return whether what was read from a file is an InfraGraph description."""
+    if not isinstance(data, Mapping):
+        return False
+    keys = cast("Mapping[object, object]", data)
+    return "infrastructure" in keys or {"instances", "connections"} <= keys.keys()
+
+
+def _built(
+    file: TopologyFile, name: str, base: Path | None, protocol: ProtocolModel | None
+) -> Topology:
+    """Return the topology of a file, with its NPUs and another protocol if one is given."""
     if protocol:
         file = file.model_copy(update={"protocol": protocol})
     topology = file.build(name, base)

@@ -212,6 +212,15 @@ class Topology(ABC):
         other.npu_rates = {**self.npu_rates, **rates, **({"efficiency": shares} if shares else {})}
         return other
 
+    network_options: Mapping[str, Any] = MappingProxyType({})
+    """Parameters of network models by the name of the model; its own by default."""
+
+    def with_network_options(self, model: str, options: Any) -> Self:
+        """Return the topology with parameters of a network model."""
+        other = copy(self)
+        other.network_options = {**self.network_options, model: options}
+        return other
+
     def called(self, name: str) -> Self:
         """Return the topology under another name, or itself if that is its own."""
         if name == self.name:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from math import cos, pi, sin
 from pathlib import Path
 from typing import Annotated
+from zlib import crc32
 
 from pydantic import Field
 
@@ -26,6 +27,9 @@ _ENDS = "links and switches have the bandwidth and the latency of the file, and 
 class LinksTopology(Topology):
     """NPUs and switches with the given links; messages take a path with the fewest links.
 
+    With ``ecmp`` NPUs forward only where there are no switches, and each pair of NPUs takes one of
+    the shortest paths by a hash, as in Ethernet (equal-cost multipath).
+
     Parameters
     ----------
     name : str
@@ -37,6 +41,10 @@ class LinksTopology(Topology):
     link_timing : SwitchTiming or None
         Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
         protocol is ideal.
+    ecmp : bool
+        Whether pairs of NPUs are spread over all shortest paths.
+    io_bytes_per_s : float or None
+        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
     """
 
     neighbours_matter = True
@@ -49,15 +57,26 @@ class LinksTopology(Topology):
         switches: int,
         links: Sequence[Link],
         link_timing: SwitchTiming | None = None,
+        ecmp: bool = False,
+        io_bytes_per_s: float | None = None,
     ) -> None:
         nodes = [Node(f"npu_{i}", "npu") for i in range(npus)]
         nodes += [Node(f"switch_{i}", "switch") for i in range(switches)]
+        if io_bytes_per_s is not None:
+            first, links = len(nodes), list(links)
+            nodes += [Node(f"io_{i}", "io") for i in range(npus)]
+            for i in range(npus):
+                links.append(Link(i, first + i, io_bytes_per_s, 0.0))
+                links.append(Link(first + i, i, io_bytes_per_s, 0.0))
         source = provenance(link_timing, "links of the file", _ENDS)
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
         self._sources: dict[int, list[int]] = {}
         for link in links:
             self._sources.setdefault(link.target, []).append(link.source)
-        self._next: dict[int, dict[int, int]] = {}
+        self._next: dict[int, dict[int, list[int]]] = {}
+        self._ecmp = ecmp
+        if ecmp:
+            self.switch_of = _nearest(links, npus, npus + switches)
 
     @property
     def in_network(self) -> bool:
@@ -65,7 +84,9 @@ class LinksTopology(Topology):
         return False
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
-        """Return a path with the fewest links; of several the one that a file names first.
+        """Return a path with the fewest links.
+
+        Of several it is the one that a file names first, or with ``ecmp`` one by a hash.
 
         Raises
         ------
@@ -79,26 +100,44 @@ class LinksTopology(Topology):
             self._next[target] = self._towards(target)
         path = [node]
         while path[-1] != target:
-            path.append(self._next[target][path[-1]])
+            following = self._next[target][path[-1]]
+            place = 0
+            if len(following) > 1:
+                place = crc32(b"%d %d %d" % (node, target, path[-1])) % len(following)
+            path.append(following[place])
         links = enumerate(pairwise(path))
         return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
 
-    def _towards(self, target: int) -> dict[int, int]:
-        """Return the next node on the path from each node to one."""
-        found = {target: target}
+    def _towards(self, target: int) -> dict[int, list[int]]:
+        """Return the next nodes on paths from each node to one: all with ``ecmp``, else one."""
+        found: dict[int, list[int]] = {target: []}
+        distance = {target: 0}
+        switched = self._ecmp and any(node.kind == "switch" for node in self.nodes)
         waiting = deque([target])
         while waiting:
             node = waiting.popleft()
-            for source in self._sources.get(node, ()):
+            if switched and node != target and self.nodes[node].kind == "npu":
+                if all(self.nodes[one].kind != "io" for one in self._sources.get(node, ())):
+                    continue
+                sources = [one for one in self._sources[node] if self.nodes[one].kind == "io"]
+            else:
+                sources = self._sources.get(node, [])
+            for source in sources:
                 if source not in found:
-                    found[source] = node
+                    found[source] = [node]
+                    distance[source] = distance[node] + 1
                     waiting.append(source)
+                elif self._ecmp and distance[source] == distance[node] + 1:
+                    found[source].append(node)
         return found
 
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return where to draw each node: NPUs on a circle, switches on one inside, in pixels."""
         radius = 40.0 + 20.0 * self.npus
-        rings = ((0, self.npus, radius), (self.npus, len(self.nodes), radius / 2))
+        rings = (
+            (0, self.npus, radius),
+            (self.npus, len(self.nodes) - self.io_controllers, radius / 2),
+        )
         return {
             node: (
                 radius + 40 - far * cos(2 * pi * (node - first) / (end - first)),
@@ -106,13 +145,24 @@ class LinksTopology(Topology):
             )
             for first, end, far in rings
             for node in range(first, end)
-        }
+        } | {node: (20.0 * i, 2 * radius + 80) for i, node in enumerate(self.io_nodes)}
 
     def bisection_bytes_per_s(self) -> float:
         """Return the least cut between the first half of the NPUs and the rest [B/s]."""
         names = [node.name for node in self.nodes[: self.npus]]
         half = self.npus // 2
         return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
+
+
+def _nearest(links: Sequence[Link], npus: int, end: int) -> dict[int, int]:
+    """Return the switch of each NPU, of several that with the fastest link."""
+    found: dict[int, Link] = {}
+    for link in links:
+        if link.source < npus <= link.target < end:
+            best = found.setdefault(link.source, link)
+            if link.bytes_per_s > best.bytes_per_s:
+                found[link.source] = link
+    return {npu: link.target for npu, link in found.items()}
 
 
 class LinkEntry(FileModel):
@@ -151,6 +201,12 @@ class LinksFile(TopologyFile):
         Of each link that has no other, one direction [s].
     links : list of LinkEntry
         All links; they lead from each NPU to every other.
+    routing : str
+        `first` takes the path that the file names first, of those with the fewest links; `ecmp`
+        spreads pairs of NPUs over all of them, and NPUs forward only where there are no switches.
+    io_bytes_per_s : float
+        Of an I/O controller at every NPU, one direction [B/s]; there are none if it is not given,
+        and then no estimates.
     link_record : str
         Timing record of the switch whose flits the links carry, at the share of payload measured
         there: a shipped one such as `l1-12`, or the path of a JSON file.
@@ -162,6 +218,8 @@ class LinksFile(TopologyFile):
     bytes_per_s: Rate
     latency_s: Time
     links: Annotated[list[LinkEntry], Field(min_length=1)]
+    routing: Annotated[str, one_of("first", "ecmp")] = "first"
+    io_bytes_per_s: Rate | None = None
     link_record: str = "l1-12"
     protocol: Protocol = "measured"
 
@@ -173,6 +231,8 @@ class LinksFile(TopologyFile):
             switches=self.switches,
             links=self._links(name, payload_share(timing)),
             link_timing=timing,
+            ecmp=self.routing == "ecmp",
+            io_bytes_per_s=self.io_bytes_per_s,
         )
         npus = [node.name for node in topology.nodes[: self.npus]]
         if lost := cuts.cut_off(topology.graph(), npus):

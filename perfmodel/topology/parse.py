@@ -36,7 +36,7 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     ----------
     text : str
         ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``, another of ``topology_names()``,
-        or the path of a YAML file.
+        or the path of a file: YAML, an InfraGraph description, or an ns-3 topology (.txt).
     protocol : str or None
         One of ``record.PROTOCOL_MODELS``: what headers, CRC, acks and the link layer cost. None is
         what the file says, and ``measured`` where it or a name says nothing.
@@ -52,12 +52,12 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     if (said := said_of(text)) is not None:
         data = {**said, "protocol": protocol or "measured"}
         return validate(KINDS[said["kind"]].file, data, f"topology {text}").build(text)
-    if text.endswith(SUFFIXES):
+    if text.endswith((*SUFFIXES, ".txt")):
         return load_topology(Path(text), protocol)
     message = not_one_of(
         text,
         topology_names(),
-        otherwise="or a path ending in .yaml",
+        otherwise="or a path ending in .yaml or .txt",
         listed_by="fred estimate --help",
     )
     raise InputError("topology", "", message)

@@ -109,7 +109,7 @@ def _algorithm_listing() -> str:
 
 
 def _network_models() -> Iterable[str]:
-    return ("fluid", "packet")
+    return ("fluid", "packet", "roce")
 
 
 def _network_listing() -> str:

@@ -209,11 +209,12 @@ def load_network(
             return FluidNetwork([_line(shared_topology(text, protocol), algorithm)])
         known = ", ".join(topology_names())
         raise InputError(text, "", f"must be an existing file or one of {known}")
-    path = Path(text)
-    data: Any = read_data(path)
-    if _has(data, "kind") and not is_network(data):
-        from perfmodel.topology.files import load_topology
+    from perfmodel.topology.files import is_infragraph, load_topology
 
+    path = Path(text)
+    data: Any = {} if path.suffix == ".txt" else read_data(path)
+    ours = path.suffix == ".txt" or _has(data, "kind") or is_infragraph(data)
+    if ours and not is_network(data):
         return FluidNetwork([_line(load_topology(path, protocol), algorithm)])
     return validate(NetworkFile, data, text).network(text, path.parent, protocol, algorithm)
 

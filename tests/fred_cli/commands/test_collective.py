@@ -54,7 +54,7 @@ def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
         (
             "loggops",
             (
-                "must be fluid, packet, unaware, aware for a topology, not loggops, "
+                "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
                 "which takes GOAL schedules and traces"
             ),
         ),

@@ -9,13 +9,13 @@ from perfmodel.topology.parse import shared_topology
 
 
 def test_models_are_listed_in_order() -> None:
-    assert [*NETWORK_MODELS] == ["fluid", "packet", "unaware", "aware", "loggops"]
+    assert [*NETWORK_MODELS] == ["fluid", "packet", "unaware", "aware", "loggops", "roce"]
 
 
 def test_an_unknown_model_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         find_model("fluids")
-    names = "fluid, packet, unaware, aware, loggops"
+    names = "fluid, packet, unaware, aware, loggops, roce"
     assert str(caught.value) == (
         f"network_model: must be one of {names}, not 'fluids'; did you mean 'fluid'?"
     )

@@ -37,7 +37,7 @@ def test_unknown_protocol_is_refused() -> None:
 def test_unknown_name_is_refused(text: str) -> None:
     names = ", ".join(topology_names())
     assert names.startswith("mesh:COLUMNSxROWS, fred-a, fred-b, fred-c, fred-d")
-    message = f"topology: must be one of {names} or a path ending in .yaml, not {text!r}"
+    message = f"topology: must be one of {names} or a path ending in .yaml or .txt, not {text!r}"
     with pytest.raises(InputError, match=f"^{re.escape(message)}"):
         parse_topology(text)
 

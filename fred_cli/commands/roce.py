@@ -1,0 +1,182 @@
+"""`fred roce`: topologies of Ethernet networks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import InputPath, OutputPath, as_json_option
+from fred_cli.output import say_json, table, write_text
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+_FORMATS = (".txt", ".yaml")
+_MAX_GPUS = 4096
+
+
+@click.group("roce", no_args_is_help=False)
+def command() -> None:
+    """Make and convert networks of RDMA over Ethernet, for network model roce."""
+
+
+@command.group("topology", no_args_is_help=False)
+def topology() -> None:
+    """Write a topology: ns-3 text (.txt) or an InfraGraph description (.yaml)."""
+
+
+_output = click.option(
+    "--output",
+    type=OutputPath(),
+    metavar="FILE.txt|FILE.yaml",
+    required=True,
+    help="ns-3 text, or an InfraGraph description.",
+)
+
+
+def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[Any, ...]:
+    """Return so many numbers above 0; a single one stands for all."""
+    words = text.split(",")
+    found: list[float | int] = []
+    for word in words:
+        try:
+            value = int(word) if whole else float(word)
+        except ValueError:
+            value = -1
+        if not 0 < value <= 1e6:
+            kind = "whole numbers" if whole else "numbers"
+            raise InputError(name, "", f"must be {kind} above 0, at most 1e6, not {word!r:.40}")
+        found.append(value)
+    if len(found) == 1:
+        found *= count
+    if len(found) != count:
+        raise InputError(name, "", f"must be 1 or {count} numbers, not {len(found)}")
+    return tuple(found)
+
+
+@topology.command("clos")
+@click.option(
+    "--levels",
+    type=click.IntRange(1, 4),
+    default=2,
+    show_default=True,
+    help="Levels of switches; 1 is a single switch.",
+)
+@click.option("--gpus-per-leaf", type=click.IntRange(1, 4096), default=16, show_default=True)
+@click.option(
+    "--pods",
+    default="8",
+    show_default=True,
+    metavar="LIST",
+    help="Of each level from 2 on: leaves, or pods of the level below, in one pod.",
+)
+@click.option(
+    "--widths",
+    default="8",
+    show_default=True,
+    metavar="LIST",
+    help="Of each level from 2 on: switches, each linked to every top switch of the pods below.",
+)
+@click.option(
+    "--gbps", default="200", show_default=True, metavar="LIST", help="Links of each level [Gb/s]."
+)
+@click.option(
+    "--latency-us",
+    metavar="LIST",
+    help="Links of each level [us].  [default: 5, and 12.5 between switches]",
+)
+@click.option(
+    "--nvswitches",
+    type=click.IntRange(0, 64),
+    default=0,
+    show_default=True,
+    help="NVSwitches of a server; 0 for no servers.",
+)
+@click.option("--gpus-per-server", type=click.IntRange(1, 4096), default=8, show_default=True)
+@click.option("--nvlink-gbps", default="2400", show_default=True, metavar="NUMBER")
+@click.option("--nvlink-latency-us", default="0.025", show_default=True, metavar="NUMBER")
+@_output
+@as_json_option
+def clos(
+    levels: int,
+    gpus_per_leaf: int,
+    pods: str,
+    widths: str,
+    gbps: str,
+    latency_us: str | None,
+    nvswitches: int,
+    gpus_per_server: int,
+    nvlink_gbps: str,
+    nvlink_latency_us: str,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
+    from perfmodel.topology.clos import Clos, clos_file
+
+    late = latency_us or ",".join(["5", *["12.5"] * (levels - 1)])
+    asked = Clos(
+        gpus_per_leaf=gpus_per_leaf,
+        pods=_numbers("--pods", pods, levels - 1, whole=True) if levels > 1 else (),
+        widths=_numbers("--widths", widths, levels - 1, whole=True) if levels > 1 else (),
+        gbps=_numbers("--gbps", gbps, levels),
+        latency_us=_numbers("--latency-us", late, levels),
+        gpus_per_server=gpus_per_server,
+        nvswitches=nvswitches,
+        nvlink_gbps=_numbers("--nvlink-gbps", nvlink_gbps, 1)[0],
+        nvlink_latency_us=_numbers("--nvlink-latency-us", nvlink_latency_us, 1)[0],
+    )
+    if not 2 <= asked.gpus <= _MAX_GPUS:
+        message = f"must give 2 to {_MAX_GPUS} GPUs with --pods, not {asked.gpus}"
+        raise InputError("--gpus-per-leaf", "", message)
+    _write(clos_file(asked), output, as_json)
+
+
+@topology.command("convert")
+@click.argument("source", type=InputPath())
+@_output
+@as_json_option
+def convert(source: Path, output: Path, as_json: bool) -> None:
+    """Convert a topology between ns-3 text, InfraGraph and files of kind links."""
+    from fred_hw.reading import read_data
+    from perfmodel.topology.files import is_infragraph
+    from perfmodel.topology.infragraph import read_infragraph
+    from perfmodel.topology.links import LinksFile
+    from perfmodel.topology.ns3 import read_links
+
+    if source.suffix == ".txt":
+        _write(read_links(source), output, as_json)
+        return
+    data = read_data(source)
+    if is_infragraph(data):
+        _write(read_infragraph(data, str(source)), output, as_json)
+        return
+    from fred_hw.files import validate
+
+    file = validate(LinksFile, data, str(source))
+    file.build(str(source), source.parent)
+    _write(file, output, as_json)
+
+
+def _write(file: Any, output: Path, as_json: bool) -> None:
+    """Write a topology in the format of the file name, and say its size."""
+    from perfmodel.topology.infragraph import infragraph_text
+    from perfmodel.topology.ns3 import links_text
+
+    if output.suffix not in _FORMATS:
+        raise InputError(
+            "--output", "", f"must end in {' or '.join(_FORMATS)}, not {output.name!r}"
+        )
+    text = links_text(file) if output.suffix == ".txt" else infragraph_text(file, output.stem)
+    write_text(text, output)
+    figures: Sequence[tuple[str, int]] = (
+        ("nodes", file.npus + file.switches),
+        ("gpus", file.npus),
+        ("switches", file.switches),
+        ("links", len(file.links)),
+    )
+    if as_json:
+        say_json({**dict(figures), "output": str(output)})
+        return
+    table(f"Topology in {output}", ("what", "count"), figures)

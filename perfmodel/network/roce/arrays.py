@@ -1,0 +1,207 @@
+"""The arrays that a simulation begins with."""
+
+from math import inf
+from typing import Any, cast
+
+import numpy as np
+
+from fred_hw.errors import InputError
+from perfmodel.topology.graph import Topology
+
+from .controllers.dispatch import FIELDS
+from .parameters import SCHEMES, RoceFile
+from .state import FLOW, LINK, MESSAGE, NODE, PATH, SETTING, TOTALS, TRAIN, State
+from .thresholds import headroom_bytes, port_shift
+from .workload import Workload
+
+__all__ = ["BIN_BYTES", "arrays_of", "grown"]
+
+_MIB = 1 << 20
+BIN_BYTES = 1000.0
+"""Width of the bins of queue lengths [B]."""
+
+_BINS = 1 << 16
+_SAMPLES = 2048
+_FIRST_SAMPLE_NS = 100.0
+_TRAINS_IN_FLIGHT = 16
+"""Trains that a window has at least, so that controllers see it change in small steps."""
+
+
+def arrays_of(topology: Topology, work: Workload, parameters: RoceFile) -> State:
+    """Return the arrays of a simulation.
+
+    Raises
+    ------
+    InputError
+        The buffer of a switch is smaller than the headroom and the reserve of its ports.
+    """
+    links, nodes = _links(topology, work, parameters)
+    paths, path_links = _paths(topology, work, parameters)
+    messages, followers = _messages(work)
+    hops = max(1, int(paths.hops.max(initial=1)))
+    flows, trains = _chained(FLOW, 64), _chained(TRAIN, 256)
+    flows.message = -1
+    totals = _records(TOTALS, 1)
+    totals.left, totals.random = len(messages), parameters.seed
+    totals.free_flows, totals.free_trains = len(flows), len(trains)
+    setting = _setting(parameters)
+    setting.longest_rtt = float(paths.rtt.max(initial=1.0))
+    begins = _begins(work, messages)
+    margin = 64 + int(messages.followers.max(initial=0))
+    setting.margin = margin
+    room = 2 * len(begins) + 2 * margin + 1024
+    heap_time, heap_order, heap_what = (np.zeros(room), *np.zeros((2, room), dtype=np.int64))
+    for order, (time_ns, number) in enumerate(begins):  # in order, so that they are a heap
+        heap_time[order], heap_order[order], heap_what[order] = time_ns, order, 8 * number
+    totals.events = totals.order = len(begins)
+    return State(
+        messages,
+        paths,
+        flows,
+        trains,
+        links,
+        nodes,
+        totals,
+        setting,
+        followers,
+        path_links,
+        np.zeros((len(flows), FIELDS)),
+        np.zeros((len(flows), hops, 3)),
+        np.zeros((len(trains), hops, 3)),
+        heap_time,
+        heap_order,
+        heap_what,
+        np.zeros(_BINS, dtype=np.int64),
+        np.zeros((_SAMPLES, 5)),
+        parameters.control,
+    )
+
+
+def grown(s: State, *, heap: bool = False, flows: bool = False, trains: bool = False) -> State:
+    """Return the arrays with twice as much room for events, flows or trains."""
+    if heap:
+        times, orders, whats = (
+            np.concatenate([one, np.zeros_like(one)])
+            for one in (s.heap_time, s.heap_order, s.heap_what)
+        )
+        s = s._replace(heap_time=times, heap_order=orders, heap_what=whats)
+    if flows:
+        more, count = _chained(FLOW, len(s.flows), len(s.flows)), len(s.flows)
+        more.message = -1
+        s.totals.free_flow, s.totals.free_flows = count, count
+        s = s._replace(flows=_joined(s.flows, more), rates=_twice(s.rates), seen=_twice(s.seen))
+    if trains:
+        more, count = _chained(TRAIN, len(s.trains), len(s.trains)), len(s.trains)
+        s.totals.free_train, s.totals.free_trains = count, count
+        s = s._replace(trains=_joined(s.trains, more), told=_twice(s.told))
+    return s
+
+
+def _twice(values: Any) -> Any:
+    return np.concatenate([values, np.zeros_like(values)])
+
+
+def _joined(one: Any, other: Any) -> Any:
+    return np.concatenate([one, other]).view(np.recarray)
+
+
+def _records(kind: "np.dtype[Any]", count: int) -> Any:
+    return cast("Any", np.zeros(count, dtype=kind)).view(np.recarray)
+
+
+def _chained(kind: "np.dtype[Any]", count: int, first: int = 0) -> Any:
+    """Return free records, each with the number of the next."""
+    found = _records(kind, count)
+    found.next = np.arange(first + 1, first + count + 1)
+    return found
+
+
+def _setting(p: RoceFile) -> Any:
+    found = _records(SETTING, 1)
+    found.scheme = SCHEMES.index(p.congestion_control)
+    found.packet, found.header = p.packet_bytes, p.overhead_bytes
+    found.lossless = p.pfc
+    found.lossy = not p.pfc or p.error_rate > 0
+    found.chunk, found.back_to_zero = p.chunk_bytes, p.back_to_zero
+    found.windows, found.variable, found.paced = p.window, p.variable_window, p.paced
+    found.dynamic, found.static = p.dynamic_threshold, 1e3 * p.threshold_kb
+    found.reserve, found.resume = p.reserve_bytes, p.resume_bytes
+    found.error, found.timeout = p.error_rate, 1e3 * p.timeout_us
+    found.pint_base, found.pint_share = p.hpcc.pint_log_base, p.hpcc.pint_probability
+    found.sample, found.bin = _FIRST_SAMPLE_NS, BIN_BYTES
+    return found
+
+
+def _links(topology: Topology, work: Workload, p: RoceFile) -> tuple[Any, Any]:
+    """Return the links and the buffers of nodes."""
+    found, nodes = _records(LINK, len(topology.links)), _records(NODE, len(topology.nodes))
+    found.head = found.tail = found.flows = -1
+    found.kick = inf
+    nics = [one.bytes_per_s for one in topology.links if topology.nodes[one.source].kind == "npu"]
+    slowest = min(nics, default=1.0)
+    packet_bytes = float(p.packet_bytes + p.overhead_bytes)
+    taken = [0.0] * len(topology.nodes)
+    for index, link in enumerate(topology.links):
+        rate = link.bytes_per_s * 1e-9
+        delay = 1e9 * (link.latency_s + topology.nodes[link.source].latency_s)
+        one = found[index]
+        one.source, one.target, one.rate, one.delay = link.source, link.target, rate, delay
+        one.low, one.high, one.most = p.marks_at(link.bytes_per_s)
+        one.shift = port_shift(link.bytes_per_s, slowest, p.threshold_shift)
+        if p.pfc:
+            one.headroom = headroom_bytes(rate, delay, p.headroom_factor, p.unit_bytes)
+            taken[link.target] += headroom_bytes(rate, delay, p.headroom_factor, packet_bytes)
+        taken[link.target] += p.reserve_bytes
+    buffer = p.buffer_mib * _MIB
+    crossed = {topology.links[i].source for path in work.paths for i in path[1:]}
+    for node in sorted(crossed):
+        if taken[node] > buffer:
+            message = (
+                f"must be at least {taken[node] / _MIB:.4g} for headroom and reserve of the "
+                f"ports of {topology.nodes[node].name}, not {p.buffer_mib:g}"
+            )
+            raise InputError("buffer_mib", "", message)
+    nodes.pool = [buffer - one for one in taken]
+    return found, nodes
+
+
+def _paths(topology: Topology, work: Workload, p: RoceFile) -> tuple[Any, Any]:
+    found = _records(PATH, len(work.paths))
+    path_links: list[int] = []
+    wire = p.packet_bytes + p.overhead_bytes
+    for number, links in enumerate(work.paths):
+        one = found[number]
+        one.first, one.hops = len(path_links), len(links)
+        path_links += links
+        if not links:
+            continue
+        rates = [topology.links[i].bytes_per_s * 1e-9 for i in links]
+        ends = [topology.links[i] for i in links]
+        delay = 1e9 * sum(i.latency_s + topology.nodes[i.source].latency_s for i in ends)
+        one.back = delay + sum(p.ack_bytes / rate for rate in rates)
+        one.rtt = delay + sum(wire / rate for rate in rates) + one.back
+        one.rate, one.window = rates[0], min(rates) * one.rtt * p.packet_bytes / wire
+    if p.global_window:
+        found.window = found.window.max(initial=0.0)
+    fitting = found.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)
+    found.train = np.clip(fitting, 1, p.train_packets).astype(np.int64)
+    return found, np.array(path_links or [0], dtype=np.int64)
+
+
+def _messages(work: Workload) -> tuple[Any, Any]:
+    found = _records(MESSAGE, len(work.size))
+    found.path, found.length = work.path, work.size
+    found.begin = found.end = -1.0
+    before, after = work.dependencies()
+    order = np.argsort(before, kind="stable")
+    found.waits = np.bincount(after, minlength=len(found))
+    counts = np.bincount(before, minlength=len(found))
+    found.followers = counts
+    found.first = np.cumsum(counts) - counts
+    return found, np.ascontiguousarray(after[order]) if len(after) else np.zeros(1, dtype=np.int64)
+
+
+def _begins(work: Workload, messages: Any) -> list[tuple[float, int]]:
+    """Return when messages begin that wait for no others, in the order of time."""
+    ready: list[int] = np.flatnonzero(messages.waits == 0).tolist()
+    return sorted((work.starts_ns.get(number, 0.0), number) for number in ready)

@@ -1,0 +1,1 @@
+"""Congestion controllers of a sender, each a module of pure functions of events."""

@@ -1,0 +1,40 @@
+"""HPCC with PINT: packets carry the largest utilization that a switch estimates, in one byte."""
+
+from math import exp, log
+
+from perfmodel.network.roce.compiled import compiled
+
+__all__ = ["LEAST", "estimate", "quantized"]
+
+LEAST = 1e-3
+"""Least utilization that a packet can carry."""
+
+
+@compiled
+def estimate(
+    before: float, size: float, queue: float, rate: float, span: float, base_rtt: float
+) -> float:
+    """Return what a switch estimates the utilization of a link to be when a packet leaves.
+
+    Parameters
+    ----------
+    before : float
+        The estimate when the packet before left.
+    size, queue : float
+        That packet, and the queue [B].
+    rate : float
+        Of the link [B/ns].
+    span, base_rtt : float
+        Time since that packet, and the longest round trip of the network [ns].
+    """
+    span = min(span, base_rtt)
+    sent = size / (rate * base_rtt)
+    waiting = queue * span / (rate * base_rtt * base_rtt)
+    return before * (1 - span / base_rtt) + sent + waiting
+
+
+@compiled
+def quantized(utilization: float, base: float) -> float:
+    """Return the nearest utilization on a logarithmic scale, as a packet carries it."""
+    steps = round(log(max(utilization, LEAST) / LEAST) / log(base))
+    return LEAST * exp(steps * log(base))

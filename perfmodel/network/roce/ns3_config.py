@@ -1,0 +1,174 @@
+"""Configuration files of the ns-3 simulator: ``KEY value ...`` on each line."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fred_hw.choices import did_you_mean
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from fred_hw.reading import read_text
+
+from .parameters import SCHEMES, RoceFile
+
+__all__ = ["CC_MODES", "config_text", "read_config"]
+
+CC_MODES = {"dcqcn": 1, "hpcc": 3, "timely": 7, "dctcp": 8, "hpcc-pint": 10, "pfc": 12}
+"""``CC_MODE`` of each scheme; every other number is ``pfc``."""
+
+_MAX_BYTES = 1 << 16
+
+_TO_GBPS = {"Gb/s": 1.0, "Mb/s": 1e-3, "Kb/s": 1e-6, "Gbps": 1.0, "Mbps": 1e-3}
+
+_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "PACKET_PAYLOAD_SIZE": ("packet_bytes",),
+    "ALPHA_RESUME_INTERVAL": ("dcqcn", "alpha_interval_us"),
+    "RATE_DECREASE_INTERVAL": ("dcqcn", "decrease_interval_us"),
+    "RP_TIMER": ("dcqcn", "increase_timer_us"),
+    "EWMA_GAIN": ("dcqcn", "gain"),
+    "FAST_RECOVERY_TIMES": ("dcqcn", "fast_recovery_times"),
+    "ERROR_RATE_PER_LINK": ("error_rate",),
+    "L2_CHUNK_SIZE": ("chunk_bytes",),
+    "U_TARGET": ("hpcc", "target"),
+    "MI_THRESH": ("hpcc", "max_stage"),
+    "PINT_LOG_BASE": ("hpcc", "pint_log_base"),
+    "PINT_PROB": ("hpcc", "pint_probability"),
+    "BUFFER_SIZE": ("buffer_mib",),
+}
+_SWITCHES: Mapping[str, tuple[str, ...]] = {
+    "USE_DYNAMIC_PFC_THRESHOLD": ("dynamic_threshold",),
+    "CLAMP_TARGET_RATE": ("dcqcn", "clamp_target_rate"),
+    "L2_BACK_TO_ZERO": ("back_to_zero",),
+    "HAS_WIN": ("window",),
+    "GLOBAL_T": ("global_window",),
+    "VAR_WIN": ("variable_window",),
+    "FAST_REACT": ("hpcc", "fast_react"),
+    "RATE_BOUND": ("paced",),
+}
+_RATES: Mapping[str, tuple[str, ...]] = {
+    "RATE_AI": ("additive_gbps",),
+    "RATE_HAI": ("hyper_gbps",),
+    "MIN_RATE": ("min_rate_gbps",),
+    "DCTCP_RATE_AI": ("dctcp_additive_gbps",),
+}
+_MAPS = {"KMIN_MAP": "kmin_kb", "KMAX_MAP": "kmax_kb", "PMAX_MAP": "pmax"}
+_FIXED = {
+    "ENABLE_QCN": "1",
+    "L2_ACK_INTERVAL": "1",
+    "INT_MULTI": "1",
+    "MULTI_RATE": "0",
+    "SAMPLE_FEEDBACK": "0",
+}
+"""Keys whose other values have no counterpart here."""
+
+_IGNORED = (
+    *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE"),
+    *("PFC_OUTPUT_FILE", "QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END", "ENABLE_TRACE"),
+    *("SIMULATOR_STOP_TIME", "NIC_TOTAL_PAUSE_TIME", "ACK_HIGH_PRIO", "LINK_DOWN"),
+)
+"""Keys of inputs, outputs and tracing, and the priority of acks, which is always high here."""
+
+
+def read_config(path: Path) -> RoceFile:
+    """Return the parameters of a configuration file; what it does not say is as published.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or has an unknown key or a value that is not allowed.
+    """
+    source, said = str(path), dict[str, Any]()
+    table: dict[float, dict[str, float]] = {}
+    for number, line in enumerate(read_text(path, _MAX_BYTES).splitlines(), start=1):
+        key, *values = line.split() or [""]
+        if not key or key.startswith("#") or key in _IGNORED:
+            continue
+        field = f"line {number}"
+        if key in _MAPS:
+            _add_map(source, field, values, table, _MAPS[key])
+            continue
+        if len(values) != 1:
+            raise InputError(source, field, f"must have one value for {key}, not {len(values)}")
+        if key == "CC_MODE":
+            mode = _number(source, field, values[0])
+            found = [name for name, one in CC_MODES.items() if one == mode]
+            said["congestion_control"] = found[0] if found else SCHEMES[0]
+        elif key in _FIXED:
+            if values[0] != _FIXED[key]:
+                raise InputError(source, field, f"must be {key} {_FIXED[key]}, not {values[0]}")
+        else:
+            place, read = _place(source, field, key)
+            target = said if len(place) == 1 else said.setdefault(place[0], {})
+            target[place[-1]] = read(source, field, values[0])
+    if table:
+        said["ecn"] = [{"gbps": rate * 1e-9, **row} for rate, row in sorted(table.items())]
+        for row in said["ecn"]:
+            if missing := {"kmin_kb", "kmax_kb"} - row.keys():
+                name = next(key for key, one in _MAPS.items() if one in missing)
+                raise InputError(source, name, f"must have a value for {row['gbps']:g} Gb/s")
+    return validate(RoceFile, said, source)
+
+
+def _place(
+    source: str, field: str, key: str
+) -> tuple[tuple[str, ...], Callable[[str, str, str], Any]]:
+    """Return the parameter of a key, and what reads its value."""
+    for keys, read in ((_NUMBERS, _number), (_SWITCHES, _switch), (_RATES, _rate)):
+        if key in keys:
+            return keys[key], read
+    known = (*_NUMBERS, *_SWITCHES, *_RATES, *_MAPS, *_FIXED, *_IGNORED, "CC_MODE")
+    message = f"must have a key of an ns-3 configuration, not {key!r:.40}"
+    raise InputError(source, field, message + (did_you_mean(key, known) or ""))
+
+
+def _number(source: str, field: str, text: str) -> float | int:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(source, field, f"must have a number, not {text!r:.40}") from None
+    return int(value) if value == value // 1 and abs(value) < 1e18 else value
+
+
+def _switch(source: str, field: str, text: str) -> bool:
+    if text not in ("0", "1"):
+        raise InputError(source, field, f"must be 0 or 1, not {text!r:.40}")
+    return text == "1"
+
+
+def _rate(source: str, field: str, text: str) -> float:
+    for unit, gbps in _TO_GBPS.items():
+        if text.endswith(unit):
+            return gbps * _number(source, field, text[: -len(unit)])
+    raise InputError(source, field, f"must be a rate such as 50Mb/s, not {text!r:.40}")
+
+
+def _add_map(
+    source: str, field: str, values: list[str], table: dict[float, dict[str, float]], name: str
+) -> None:
+    numbers = [_number(source, field, one) for one in values]
+    if not numbers or len(numbers) != 1 + 2 * numbers[0]:
+        message = "must be a count and so many pairs of a rate and a value"
+        raise InputError(source, field, f"{message}, not {len(numbers)} numbers")
+    for rate, value in zip(numbers[1::2], numbers[2::2], strict=True):
+        table.setdefault(float(rate), {})[name] = value
+
+
+def config_text(parameters: RoceFile) -> str:
+    """Return the parameters as a configuration file."""
+    rows = parameters.model_dump()
+    lines = [f"CC_MODE {CC_MODES[parameters.congestion_control]}"]
+
+    def value(place: tuple[str, ...]) -> Any:
+        found: Any = rows
+        for name in place:
+            found = found[name]
+        return found
+
+    lines += [f"{key} {value(place):.12g}" for key, place in _NUMBERS.items()]
+    lines += [f"{key} {int(value(place))}" for key, place in _SWITCHES.items()]
+    lines += [f"{key} {1e3 * value(place):.12g}Mb/s" for key, place in _RATES.items()]
+    lines += [f"{key} {one}" for key, one in _FIXED.items()]
+    for key, name in _MAPS.items():
+        pairs = [f"{row.gbps * 1e9:.12g} {getattr(row, name):.12g}" for row in parameters.ecn]
+        lines.append(f"{key} {len(pairs)} {' '.join(pairs)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,287 @@
+"""Parameters of RoCE: switches, senders and congestion controllers."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fred_hw.file_kinds import ROCE
+from fred_hw.files import FileModel, int_range, number_range, one_of
+
+from .controllers.control import Control
+
+__all__ = ["SCHEMES", "MarkEntry", "RoceFile"]
+
+SCHEMES = ("pfc", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint")
+"""Congestion control schemes; ``pfc`` is none but the pauses of switches."""
+
+_GBPS = 0.125
+"""One Gb/s in bytes per ns."""
+
+_TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
+"""What packets carry for a scheme beside other headers [B]: a time, one utilization."""
+
+_Time = Annotated[float, number_range(1e-3, 1e9)]
+_Rate = Annotated[float, number_range(1e-6, 1e6)]
+_Share = Annotated[float, number_range(0, 1)]
+_Size = Annotated[float, number_range(0, 1e9)]
+
+
+class MarkEntry(FileModel):
+    """ECN thresholds of links of a rate.
+
+    Parameters
+    ----------
+    gbps : float
+        Rate of the links [Gb/s].
+    kmin_kb : float
+        Queue length below which no packet is marked [kB].
+    kmax_kb : float
+        Queue length above which every packet is marked [kB].
+    pmax : float
+        Probability of a mark just below ``kmax_kb``.
+    """
+
+    gbps: _Rate
+    kmin_kb: _Size
+    kmax_kb: _Size
+    pmax: _Share = 0.2
+
+
+_MARKS = ((25, 100, 400), (40, 200, 800), (100, 400, 1600), (200, 600, 2400), (400, 800, 3200))
+_MARKED = [MarkEntry(gbps=r, kmin_kb=a, kmax_kb=b) for r, a, b in (*_MARKS, (2400, 800, 3200))]
+
+
+class DcqcnEntry(FileModel):
+    """DCQCN.
+
+    Parameters
+    ----------
+    alpha_interval_us : float
+        Between updates of the congestion estimate [us].
+    decrease_interval_us : float
+        Between decreases of the rate [us].
+    increase_timer_us : float
+        Between increases of the rate [us].
+    gain : float
+        Weight of a new sample in the congestion estimate; DCTCP has the same.
+    fast_recovery_times : int
+        Increases that halve the distance to the target, before the target rises.
+    clamp_target_rate : bool
+        Whether a decrease always lowers the target to the rate.
+    rate_on_first : float
+        Share of the rate that is left after the first notification.
+    """
+
+    alpha_interval_us: _Time = 1
+    decrease_interval_us: _Time = 4
+    increase_timer_us: _Time = 900
+    gain: _Share = 1 / 256
+    fast_recovery_times: Annotated[int, int_range(0, 1000)] = 1
+    clamp_target_rate: bool = False
+    rate_on_first: Annotated[float, number_range(1e-3, 1)] = 1
+
+
+class TimelyEntry(FileModel):
+    """TIMELY.
+
+    Parameters
+    ----------
+    t_low_us : float
+        Round-trip time below which the rate always rises [us].
+    t_high_us : float
+        Round-trip time above which it always falls [us].
+    min_rtt_us : float
+        What gradients are divided by [us].
+    weight : float
+        Of a new difference of round-trip times.
+    decrease_factor : float
+        Of the decrease.
+    hyper_after : int
+        Successive increases before they become larger.
+    """
+
+    t_low_us: _Time = 50
+    t_high_us: _Time = 500
+    min_rtt_us: _Time = 20
+    weight: _Share = 0.875
+    decrease_factor: _Share = 0.8
+    hyper_after: Annotated[int, int_range(0, 1000)] = 5
+
+
+class HpccEntry(FileModel):
+    """HPCC, with telemetry of every hop and with PINT.
+
+    Parameters
+    ----------
+    target : float
+        Utilization to reach.
+    max_stage : int
+        Additive increases before the next multiplicative change.
+    fast_react : bool
+        Whether every ack changes the rate, and not one in a round trip.
+    pint_log_base : float
+        Ratio of neighbouring utilizations that a packet with PINT can carry.
+    pint_probability : float
+        Share of acks with PINT that the sender looks at.
+    telemetry_bytes : int
+        What packets carry without PINT [B]: a count, and 8 bytes for each of five hops.
+    """
+
+    target: Annotated[float, number_range(0.01, 1)] = 0.95
+    max_stage: Annotated[int, int_range(0, 1000)] = 0
+    fast_react: bool = True
+    pint_log_base: Annotated[float, number_range(1.0001, 10)] = 1.05
+    pint_probability: Annotated[float, number_range(1e-6, 1)] = 1
+    telemetry_bytes: Annotated[int, int_range(0, 1000)] = 42
+
+
+class RoceFile(FileModel):
+    """Parameters of RoCE; what is not given is as in the published configuration.
+
+    Parameters
+    ----------
+    congestion_control : str
+        Scheme.
+    packet_bytes : int
+        Payload of a packet [B].
+    header_bytes : int
+        Headers of a packet, without the telemetry of a scheme [B].
+    ack_bytes : int
+        An ack [B]. Acks have priority: they wait for no data and take no bandwidth.
+    train_packets : int
+        Packets that are simulated as one; 1 is exact.
+    buffer_mib : float
+        Shared buffer of a switch [MiB].
+    pfc : bool
+        Whether switches pause links; without, they drop packets.
+    dynamic_threshold : bool
+        Whether the threshold of a port falls as the buffer fills.
+    threshold_kb : float
+        Threshold of a port without that [kB].
+    threshold_shift : int
+        The dynamic threshold is the free buffer >> so much; one less for each doubling of the rate
+        of a port over that of the slowest NIC.
+    reserve_bytes : int
+        Buffer space of each port alone [B].
+    resume_bytes : int
+        How far below the threshold a port is resumed [B].
+    headroom_factor : float
+        Headroom of a port in rate x delay of its link.
+    ecn : list of MarkEntry
+        Thresholds by the rate of the link: those of the highest rate that is not above it.
+    window : bool
+        Whether a flow has at most the bandwidth-delay product of its path in flight.
+    global_window : bool
+        Whether every flow has the largest window of all paths.
+    variable_window : bool
+        Whether the window shrinks with the rate.
+    paced : bool
+        Whether senders space packets by the rate.
+    min_rate_gbps : float
+        Lowest rate of a flow [Gb/s].
+    additive_gbps : float
+        Additive increase [Gb/s].
+    hyper_gbps : float
+        Larger increase of DCQCN and TIMELY [Gb/s].
+    dctcp_additive_gbps : float
+        Additive increase of DCTCP [Gb/s].
+    error_rate : float
+        Probability that a link corrupts a packet.
+    back_to_zero : bool
+        Whether a nack goes back to the start of a chunk.
+    chunk_bytes : int
+        Such a chunk [B].
+    timeout_us : float
+        Time without an ack after which packets are sent again, where any can be lost [us].
+    seed : int
+        Of the random marks and errors.
+    dcqcn : DcqcnEntry
+        Of DCQCN.
+    timely : TimelyEntry
+        Of TIMELY.
+    hpcc : HpccEntry
+        Of HPCC.
+    """
+
+    file_kind = ROCE
+
+    congestion_control: Annotated[str, one_of(*SCHEMES)] = "pfc"
+    packet_bytes: Annotated[int, int_range(64, 65536)] = 1000
+    header_bytes: Annotated[int, int_range(0, 1000)] = 48
+    ack_bytes: Annotated[int, int_range(0, 1000)] = 60
+    train_packets: Annotated[int, int_range(1, 1024)] = 16
+    buffer_mib: Annotated[float, number_range(1e-3, 1e6)] = 32
+    pfc: bool = True
+    dynamic_threshold: bool = True
+    threshold_kb: _Size = 256
+    threshold_shift: Annotated[int, int_range(0, 30)] = 3
+    reserve_bytes: Annotated[int, int_range(0, 1 << 30)] = 4096
+    resume_bytes: Annotated[int, int_range(0, 1 << 30)] = 3072
+    headroom_factor: Annotated[float, number_range(0, 1000)] = 3
+    ecn: Annotated[list[MarkEntry], Field(min_length=1)] = _MARKED
+    window: bool = True
+    global_window: bool = False
+    variable_window: bool = True
+    paced: bool = True
+    min_rate_gbps: _Rate = 0.1
+    additive_gbps: _Rate = 0.05
+    hyper_gbps: _Rate = 0.1
+    dctcp_additive_gbps: _Rate = 1
+    error_rate: Annotated[float, number_range(0, 0.5)] = 0
+    back_to_zero: bool = False
+    chunk_bytes: Annotated[int, int_range(1, 1 << 30)] = 4000
+    timeout_us: _Time = 1000
+    seed: Annotated[int, int_range(1, 2147483646)] = 1
+    dcqcn: DcqcnEntry = DcqcnEntry()
+    timely: TimelyEntry = TimelyEntry()
+    hpcc: HpccEntry = HpccEntry()
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Bytes of a packet on the wire beside its payload, with the telemetry of the scheme."""
+        sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}
+        return self.header_bytes + sizes.get(self.congestion_control, 0)
+
+    @property
+    def unit_bytes(self) -> float:
+        """Bytes on the wire that nothing interrupts: those of a train."""
+        return float(self.train_packets * (self.packet_bytes + self.overhead_bytes))
+
+    @property
+    def control(self) -> Control:
+        """The parameters of controllers, in ns and bytes per ns."""
+        dcqcn, timely, hpcc = self.dcqcn, self.timely, self.hpcc
+        return Control(
+            min_rate=_GBPS * self.min_rate_gbps,
+            additive=_GBPS * self.additive_gbps,
+            hyper=_GBPS * self.hyper_gbps,
+            gain=float(dcqcn.gain),
+            alpha_interval=1e3 * dcqcn.alpha_interval_us,
+            decrease_interval=1e3 * dcqcn.decrease_interval_us,
+            increase_interval=1e3 * dcqcn.increase_timer_us,
+            fast_steps=float(dcqcn.fast_recovery_times),
+            clamp=float(dcqcn.clamp_target_rate),
+            rate_on_first=float(dcqcn.rate_on_first),
+            dctcp_additive=_GBPS * self.dctcp_additive_gbps,
+            timely_low=1e3 * timely.t_low_us,
+            timely_high=1e3 * timely.t_high_us,
+            timely_min_rtt=1e3 * timely.min_rtt_us,
+            timely_weight=float(timely.weight),
+            timely_factor=float(timely.decrease_factor),
+            timely_hyper_after=float(timely.hyper_after),
+            target=float(hpcc.target),
+            max_stage=float(hpcc.max_stage),
+            fast_react=float(hpcc.fast_react),
+        )
+
+    def marks_at(self, bytes_per_s: float) -> tuple[float, float, float]:
+        """Return the thresholds [B] and the highest probability of a mark, of links of a rate."""
+        rows = sorted(self.ecn, key=lambda row: row.gbps)
+        gbps = bytes_per_s * 8e-9 * (1 + 1e-9)
+        row = [one for one in rows if one.gbps <= gbps] or rows[:1]
+        return 1e3 * row[-1].kmin_kb, 1e3 * row[-1].kmax_kb, float(row[-1].pmax)
+
+    def changed(self, **values: Any) -> "RoceFile":
+        """Return the parameters with some others, those that are None left out."""
+        given = {name: value for name, value in values.items() if value is not None}
+        return self.with_changes(**given) if given else self

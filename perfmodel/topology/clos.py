@@ -1,0 +1,113 @@
+"""Clos networks of Ethernet switches, with and without servers of NVSwitches."""
+
+from dataclasses import dataclass
+from math import prod
+
+from fred_hw.errors import InputError
+
+from .links import LinkEntry, LinksFile
+
+__all__ = ["Clos", "clos_file"]
+
+_GBPS = 0.125e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clos:
+    """A Clos network of one to four levels of switches.
+
+    Level 1 are the leaves, which GPUs hang on. A pod of level n has ``widths[n - 1]`` switches of
+    that level, each linked to every switch at the top of the ``pods[n - 1]`` pods below.
+
+    Parameters
+    ----------
+    gpus_per_leaf : int
+        GPUs of a leaf.
+    pods : tuple of int
+        Of level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
+    widths : tuple of int
+        Of level 2 on: switches at the top of a pod.
+    gbps : tuple of float
+        Of a link of each level, level 1 first [Gb/s].
+    latency_us : tuple of float
+        Likewise [us].
+    gpus_per_server, nvswitches : int
+        GPUs of a server, and its NVSwitches; 0 for none.
+    nvlink_gbps, nvlink_latency_us : float
+        Of the link from a GPU to an NVSwitch of its server.
+    """
+
+    gpus_per_leaf: int
+    pods: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
+    gbps: tuple[float, ...] = (200.0,)
+    latency_us: tuple[float, ...] = (5.0,)
+    gpus_per_server: int = 8
+    nvswitches: int = 0
+    nvlink_gbps: float = 2400.0
+    nvlink_latency_us: float = 0.025
+
+    @property
+    def levels(self) -> int:
+        """Levels of switches."""
+        return 1 + len(self.pods)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the network."""
+        return self.gpus_per_leaf * prod(self.pods)
+
+
+def clos_file(clos: Clos) -> LinksFile:
+    """Return a Clos network: GPUs, then leaves, spines and higher levels, and NVSwitches last.
+
+    Raises
+    ------
+    InputError
+        The servers do not fit.
+    """
+    gpus = clos.gpus
+    if clos.nvswitches and gpus % clos.gpus_per_server:
+        message = f"must divide the GPUs, {gpus}, not {clos.gpus_per_server}"
+        raise InputError("--gpus-per-server", "", message)
+    switches = 0
+    links: list[LinkEntry] = []
+
+    def connect(below: str, above: int, gbps: float, late_us: float) -> None:
+        ends = [below, f"switch_{above}"]
+        links.append(LinkEntry(ends=ends, bytes_per_s=_GBPS * gbps, latency_s=1e-6 * late_us))
+
+    tops: list[list[int]] = []
+    """Switches at the top of each pod of the last level."""
+    for leaf in range(gpus // clos.gpus_per_leaf):
+        for gpu in range(leaf * clos.gpus_per_leaf, (leaf + 1) * clos.gpus_per_leaf):
+            connect(f"npu_{gpu}", switches, clos.gbps[0], clos.latency_us[0])
+        tops.append([switches])
+        switches += 1
+    for level, (pods, width) in enumerate(zip(clos.pods, clos.widths, strict=True), start=1):
+        above: list[list[int]] = []
+        for first in range(0, len(tops), pods):
+            top = list(range(switches, switches + width))
+            switches += width
+            for below in (one for pod in tops[first : first + pods] for one in pod):
+                for switch in top:
+                    connect(f"switch_{below}", switch, clos.gbps[level], clos.latency_us[level])
+            above.append(top)
+        tops = above
+    if clos.nvswitches:
+        for server in range(gpus // clos.gpus_per_server):
+            members = range(server * clos.gpus_per_server, (server + 1) * clos.gpus_per_server)
+            for switch in range(switches, switches + clos.nvswitches):
+                for gpu in members:
+                    connect(f"npu_{gpu}", switch, clos.nvlink_gbps, clos.nvlink_latency_us)
+            switches += clos.nvswitches
+    return LinksFile(
+        kind="links",
+        npus=gpus,
+        switches=switches,
+        bytes_per_s=_GBPS * clos.gbps[0],
+        latency_s=1e-6 * clos.latency_us[0],
+        links=links,
+        routing="ecmp",
+        protocol="ideal",
+    )

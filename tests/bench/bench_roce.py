@@ -1,0 +1,54 @@
+"""Print how fast RoCE networks are simulated: events per second, time and memory.
+
+The all-to-all is of 128 GPUs with 1 MB per pair on the published Clos network, which is 2:1
+oversubscribed; the all-reduce is a ring of 1,024 GPUs with 100 MB. Returns 1 if one of them takes
+more than 60 s of processor time, or all of it more than 2 GB.
+"""
+
+import resource
+import sys
+import time
+
+from perfmodel.collectives.select import build_schedule
+from perfmodel.network.roce.parameters import RoceFile
+from perfmodel.network.roce.simulate import simulate
+from perfmodel.network.roce.workload import workload_of
+from perfmodel.topology.clos import Clos, clos_file
+
+MOST_S, MOST_BYTES = 60, 2 << 30
+
+PUBLISHED = Clos(gpus_per_leaf=16, pods=(8,), widths=(8,), gbps=(200, 200), latency_us=(5, 12.5))
+LARGE = Clos(
+    gpus_per_leaf=16, pods=(8, 8), widths=(8, 16), gbps=(200, 200, 200), latency_us=(5, 5, 5)
+)
+
+RUNS = (
+    ("all-to-all of 128 GPUs", PUBLISHED, "all_to_all", "direct", 128e6, "pfc", 16),
+    ("all-to-all of 128 GPUs, HPCC", PUBLISHED, "all_to_all", "direct", 128e6, "hpcc", 16),
+    ("ring all-reduce of 1,024 GPUs", LARGE, "all_reduce", "ring", 100e6, "pfc", 128),
+)
+
+
+def main() -> int:
+    """Run all, print a line for each, and say whether all are fast enough."""
+    good = True
+    for name, clos, pattern, algorithm, size, scheme, train in RUNS:
+        topology = clos_file(clos).build(name)
+        begin_s = time.process_time()
+        group = [list(range(topology.npus))]
+        schedule = build_schedule(topology, pattern, group, 1.0, algorithm, lockstep=True)
+        given = RoceFile(congestion_control=scheme, train_packets=train)
+        found = simulate(topology, workload_of(schedule, size), given)
+        spent_s = time.process_time() - begin_s
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        sys.stdout.write(
+            f"{name}: {found.time_s * 1e3:.3f} ms simulated in {spent_s:.1f} s, "
+            f"{found.events:,} events, {found.events / spent_s / 1e6:.2f} million per second, "
+            f"{most / 1e6:,.0f} MB, {found.pauses:,} pauses\n"
+        )
+        good = good and spent_s < MOST_S and most < MOST_BYTES
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

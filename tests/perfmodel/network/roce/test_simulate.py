@@ -1,0 +1,163 @@
+"""Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.network.roce.parameters import SCHEMES, RoceFile
+from perfmodel.network.roce.simulate import Found, simulate
+from perfmodel.network.roce.workload import Workload
+from perfmodel.topology.clos import Clos, clos_file
+from perfmodel.topology.links import LinksTopology
+
+_LATENCY_NS, _RATE = 500.0, 25.0
+"""Of every link of ``_switch`` [ns], [B/ns]."""
+
+_WIRE = 1048.0
+
+
+def _switch(hosts: int) -> LinksTopology:
+    return clos_file(Clos(gpus_per_leaf=hosts, latency_us=(0.5,))).build("switch")
+
+
+def _run(
+    topology: LinksTopology,
+    flows: list[tuple[int, int, int]],
+    starts_ns: dict[int, float] | None = None,
+    **options: object,
+) -> Found:
+    """Simulate flows, each a source, a target and bytes."""
+    work = Workload()
+    for source, target, size in flows:
+        links = [link for link, _ in topology.hops((source,), (target,))]
+        work.add(work.path_number(links), size)
+    work.starts_ns |= starts_ns or {}
+    return simulate(topology, work, RoceFile.model_validate(options))
+
+
+@pytest.mark.parametrize("packets", [1, 2, 1000])
+def test_one_flow_takes_its_bytes_and_two_links(packets: int) -> None:
+    found = _run(_switch(2), [(0, 1, 1000 * packets)], train_packets=1)
+    want_ns = packets * _WIRE / _RATE + _WIRE / _RATE + 2 * _LATENCY_NS
+    assert 1e9 * found.time_s == pytest.approx(want_ns)
+    assert (found.packets, found.pauses, found.marks, found.drops) == (packets, 0, 0, 0)
+
+
+def test_a_short_last_packet_is_short_on_the_wire() -> None:
+    found = _run(_switch(2), [(0, 1, 1500)], train_packets=1)
+    want_ns = (_WIRE + 548) / _RATE + 2 * _LATENCY_NS + 548 / _RATE
+    # The second packet is stored in the switch while the first one leaves.
+    assert 1e9 * found.time_s == pytest.approx(want_ns + (_WIRE - 548) / _RATE)
+
+
+def test_hpcc_alone_settles_at_its_target_with_headers_of_telemetry() -> None:
+    found = _run(_switch(2), [(0, 1, 20_000_000)], congestion_control="hpcc", train_packets=1)
+    ideal_ns = 20_000 * (1000 + 48 + 42) / _RATE
+    assert 1e9 * found.time_s == pytest.approx(ideal_ns / 0.95, rel=0.01)
+
+
+@pytest.mark.parametrize("senders", [2, 4, 16, 64])
+@pytest.mark.parametrize("train", [1, 16])
+def test_incast_fills_the_last_link(senders: int, train: int) -> None:
+    flows = [(one, 0, 100_000) for one in range(1, senders + 1)]
+    found = _run(_switch(65), flows, train_packets=train)
+    want_ns = senders * 100 * _WIRE / _RATE + _WIRE / _RATE + 2 * _LATENCY_NS
+    assert 1e9 * found.time_s == pytest.approx(want_ns, rel=1e-9)
+    assert found.drops == 0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_two_flows_on_a_link_get_fair_shares(scheme: str) -> None:
+    flows = [(1, 0, 5_000_000), (2, 0, 5_000_000)]
+    found = _run(_switch(3), flows, congestion_control=scheme, train_packets=4)
+    first, second = sorted(found.end_s)
+    assert first / second > 0.9
+
+
+@pytest.mark.parametrize("scheme", ["hpcc", "hpcc-pint", "pfc"])
+def test_a_later_flow_converges_to_a_fair_share(scheme: str) -> None:
+    flows = [(1, 0, 20_000_000), (2, 0, 5_000_000)]
+    found = _run(_switch(3), flows, {1: 100e3}, congestion_control=scheme, train_packets=4)
+    share = 5_000_000 / (1e9 * (found.end_s[1] - found.begin_s[1]) * _RATE)
+    assert 0.36 <= share <= 0.53  # of the link, half less headers and the target of HPCC
+
+
+def test_schemes_differ_in_an_incast() -> None:
+    leaf = Clos(gpus_per_leaf=16, pods=(2,), widths=(2,), gbps=(200, 200), latency_us=(1, 1))
+    flows = [(one, 0, 2_000_000) for one in range(1, 32)]
+    topology = clos_file(leaf).build("clos")
+    found = {
+        scheme: _run(topology, flows, congestion_control=scheme, buffer_mib=8) for scheme in SCHEMES
+    }
+    pauses = {scheme: one.pauses for scheme, one in found.items()}
+    assert all(one.drops == 0 for one in found.values())
+    assert pauses["pfc"] > 20
+    assert pauses["dcqcn"] < 0.7 * pauses["pfc"]
+    assert pauses["hpcc"] < 0.3 * pauses["pfc"]
+    longest = {scheme: one.queue_bytes["p90"] for scheme, one in found.items()}
+    assert longest["hpcc"] < 0.5 * longest["pfc"]
+
+
+_FLOW = st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 300_000))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=30),
+    scheme=st.sampled_from(SCHEMES),
+    train=st.sampled_from([1, 16]),
+    spare=st.floats(0.01, 0.5),
+    late_us=st.floats(0.001, 5),
+)
+def test_nothing_is_ever_dropped_with_pauses(
+    flows: list[tuple[int, int, int]], scheme: str, train: int, spare: float, late_us: float
+) -> None:
+    clos = Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 100), latency_us=(late_us,) * 2)
+    headroom = 4 * max(75 * 1e3 * late_us, 3300 + 50e3 * late_us) + 2 * 5e4 * 1.1
+    found = _run(
+        clos_file(clos).build("clos"),
+        flows,
+        congestion_control=scheme,
+        train_packets=train,
+        buffer_mib=headroom * 2 / 2**20 + spare,
+    )
+    assert found.drops == 0
+    assert found.resent_bytes == 0
+    assert (found.end_s > found.begin_s).all()
+
+
+@pytest.mark.parametrize("scheme", ["pfc", "hpcc", "dcqcn"])
+@pytest.mark.parametrize("options", [{"error_rate": 0.01}, {"pfc": False, "buffer_mib": 0.5}])
+def test_what_is_lost_is_sent_again(scheme: str, options: dict[str, object]) -> None:
+    flows = [(one, 0, 1_000_000) for one in range(1, 8)]
+    found = _run(_switch(8), flows, None, congestion_control=scheme, **options)
+    assert (found.end_s > 0).all()
+    assert found.resent_bytes >= 0
+    if "error_rate" in options or scheme == "pfc":
+        assert found.drops > 0
+        assert found.resent_bytes > 0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_trains_agree_with_single_packets(scheme: str) -> None:
+    clos = Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 200), latency_us=(5, 5))
+    topology = clos_file(clos).build("clos")
+    flows = [(i, j, 200_000) for i in range(8) for j in range(8) if i != j]
+    exact, fast = (
+        _run(topology, flows, congestion_control=scheme, train_packets=train) for train in (1, 16)
+    )
+    assert fast.time_s == pytest.approx(exact.time_s, rel=0.05)
+    assert fast.events < exact.events / 5
+    assert fast.packets == exact.packets
+
+
+def test_a_message_waits_for_others() -> None:
+    topology, work = _switch(3), Workload()
+    there, back = (
+        work.path_number(link for link, _ in topology.hops((a,), (b,))) for a, b in ((0, 1), (1, 2))
+    )
+    first = work.add(there, 1000)
+    work.add(back, 1000, [work.add(there, 0, [first])])
+    found = simulate(topology, work, RoceFile())
+    one_ns = 2 * _WIRE / _RATE + 2 * _LATENCY_NS
+    assert found.end_s.tolist() == pytest.approx([1e-9 * one_ns, 1e-9 * one_ns, 2e-9 * one_ns])
