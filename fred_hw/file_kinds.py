@@ -5,6 +5,7 @@ from collections.abc import Mapping
 __all__ = [
     "CLUSTER",
     "DESIGN",
+    "ENDPOINT",
     "MESH",
     "NETWORK",
     "REMOTE_MEMORY",
@@ -27,6 +28,7 @@ SWEEP = "a sweep"
 TRACE_SWEEP = "a sweep of traces"
 CLUSTER = "a cluster"
 DESIGN = "a bandwidth design"
+ENDPOINT = "an endpoint"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
@@ -40,6 +42,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     CLUSTER: ("training",),
     NETWORK: ("npus_count",),
     DESIGN: ("dimensions",),
+    ENDPOINT: ("settings",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
 }

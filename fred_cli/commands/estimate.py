@@ -38,6 +38,7 @@ __all__ = ["command"]
 @request_option("compute")
 @request_option("placement")
 @request_option("algorithm")
+@request_option("endpoint")
 @protocol_option
 @npu_option
 @mode_option

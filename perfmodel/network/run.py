@@ -1,6 +1,6 @@
 """Simulated time and link loads of a collective."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf, isfinite
 from weakref import WeakKeyDictionary
@@ -9,6 +9,7 @@ from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.memory_traffic import Traffic
 from perfmodel.collectives.schedule import ROOTED, Schedule
 from perfmodel.collectives.select import PUBLISHED, build_schedule, candidates
 from perfmodel.collectives.streaming import STREAMS, build_stream
@@ -18,7 +19,15 @@ from perfmodel.topology.graph import Topology
 from .fluid.task import Profile
 from .model import CannotTimeError, Conditions, Timed, find_model
 
-__all__ = ["FLUID", "CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
+__all__ = [
+    "FLUID",
+    "CollectiveResult",
+    "Endpoint",
+    "LinkLoad",
+    "profile",
+    "run_collective",
+    "run_collectives",
+]
 
 FLUID = "fluid"
 """Name of the network model that is taken where none is given."""
@@ -154,6 +163,24 @@ class _Prepared:
         return (*self.schedule.assumptions, *self.timed.assumptions)
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What an NPU reads from memory to run collectives.
+
+    Parameters
+    ----------
+    traffic : callable
+        Returns the traffic of each NPU, given a schedule and the number of NPUs.
+    bytes_per_s : float
+        Rate at which communication of an NPU reads memory [B/s].
+    """
+
+    traffic: Callable[[Schedule, int], Mapping[int, Traffic]]
+    bytes_per_s: float
+
+
+Read = tuple[tuple[int, float], ...]
+_read: WeakKeyDictionary[Topology, dict[tuple[Request, object], Read]] = WeakKeyDictionary()
 _KEPT = 256
 _prepared: WeakKeyDictionary[Topology, dict[Request, _Prepared]] = WeakKeyDictionary()
 
@@ -271,31 +298,25 @@ def profile(
     changes: int = 0,
     second_first: bool = False,
     network_model: str = FLUID,
+    endpoint: Endpoint | None = None,
 ) -> tuple[Profile, tuple[str, ...]]:
     """Simulate a collective or a stream; return its profile and what it takes for granted.
 
     Parameters
     ----------
-    topology : Topology
-        Where it runs.
-    pattern : str
-        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
-    size_bytes : float
-        The whole vector of each group [B], above 0.
-    groups : sequence of sequence of int
-        NPUs of each group, all at once.
-    algorithm : str
-        Of a collective, as for :func:`run_collective`; streams have one for each topology.
+    topology, pattern, size_bytes, groups, algorithm, second_first, network_model
+        As for :func:`run_collectives`; ``pattern`` may be one of ``streaming.STREAMS``, which have
+        one algorithm for each topology.
     beside : sequence of sequence of int
         Groups that may run the same at any time meanwhile: switches need paths for all at once.
     urgent : bool
         Whether it goes before others that are under way.
     changes : int
         How often a source changes to it from other destinations.
-    second_first : bool
-        As for :func:`run_collectives`.
-    network_model : str
-        One of ``model.NETWORK_MODELS``.
+    endpoint : Endpoint or None
+        What reads the memory of NPUs for collectives: NPU i then is a link behind those of the
+        topology, number ``len(topology.capacities) + i``, that carries what the NPU reads. The
+        algorithm is the one that is chosen without it. None where memory never bounds anything.
     """
     piece = find_model(network_model).chunk_bytes(topology, size_bytes)
     asked = Request(
@@ -308,10 +329,29 @@ def profile(
         changes,
         second_first,
     )
-    prepared = _prepare(topology, _chosen(topology, asked, size_bytes, piece))
+    request = _chosen(topology, asked, size_bytes, piece)
+    prepared = _prepare(topology, request)
     timed = prepared.timed
+    read = tuple((npu, share * size_bytes) for npu, share in _read_by(topology, request, endpoint))
+    times_s = [timed.time_s(size_bytes, piece)]
+    times_s += [one / endpoint.bytes_per_s for _, one in read if endpoint]
     loads = tuple((link, share * size_bytes) for link, share in timed.loads)
-    return Profile(timed.time_s(size_bytes, piece), loads, timed.ack_s), prepared.assumptions
+    ends = tuple((len(topology.capacities) + npu, one) for npu, one in read)
+    return Profile(max(times_s), loads + ends, timed.ack_s), prepared.assumptions
+
+
+def _read_by(topology: Topology, request: Request, endpoint: Endpoint | None) -> Read:
+    """Return what each NPU reads for each byte of the vector, remembered for each topology."""
+    if endpoint is None or request.pattern in STREAMS:
+        return ()
+    known, key = _read.setdefault(topology, {}), (request, endpoint.traffic)
+    if key not in known:
+        how = (request.pattern, request.groups, 1.0, request.algorithm)
+        traffic = endpoint.traffic(build_schedule(topology, *how), topology.npus)
+        if len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        known[key] = tuple((npu, one.read) for npu, one in sorted(traffic.items()) if one.read)
+    return known[key]
 
 
 def _as_tuples(groups: Sequence[Sequence[int]]) -> Groups:

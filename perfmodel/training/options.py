@@ -117,6 +117,22 @@ def _network_listing() -> str:
     return f"{', or '.join(f'{name}: {models[name].description}' for name in _network_models())}."
 
 
+def _endpoints() -> Iterable[str]:
+    return _found("endpoint.model", "names")()
+
+
+def _endpoint_listing() -> str:
+    known = ", ".join(_endpoints())
+    return (
+        "What runs collectives at the NPUs, and takes memory bandwidth and cores from compute: "
+        f"{known}, or core-driven or ace with :FILE.yaml. Without a setting: the fastest one."
+    )
+
+
+def _check_endpoint(value: str) -> object:
+    return _found("endpoint.model", "endpoint_model")(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How an iteration is estimated, as far as a name says it.
@@ -132,6 +148,8 @@ class Options:
         How workers are placed: ``auto``, ``anneal`` or one of ``placement.policy.POLICIES``.
     network_model : str
         Model of the time that communication takes.
+    endpoint : str
+        What runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
 
     Raises
     ------
@@ -158,6 +176,13 @@ class Options:
         _network_models,
         _network_listing,
         key="network_models",
+    )
+    endpoint: str = _option(
+        "ideal",
+        _endpoints,
+        _endpoint_listing,
+        _check_endpoint,
+        key="endpoints",
     )
 
     def __post_init__(self) -> None:

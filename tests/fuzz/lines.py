@@ -61,6 +61,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--samples": ("4", "16"),
     "--compute": ("first-principles", "scaled:0.5", "peak:2"),
     "--placement": ("auto", "linear"),
+    "--endpoint": ("ideal", "ace", "core-driven:comp-opt", "ace:ends.yaml"),
     "--wafers": ("2", "16"),
     "--join": ("fred", "switch"),
     "--effort": ("1", "1000"),
@@ -146,7 +147,14 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "estimate": (
         ("--topology", "--workload"),
         (
-            *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
+            *(
+                "--strategy",
+                "--microbatches",
+                "--samples",
+                "--compute",
+                "--placement",
+                "--endpoint",
+            ),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
             *("--no-repeats", "--network-model"),
         ),
@@ -198,6 +206,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
+            "--endpoint",
             *("--npu-from", "--as-is", "--csv", "--memory", "--reading"),
         ),
     ),
@@ -205,6 +214,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
+            "--endpoint",
             *("--npu-from", "--as-is", "--mode"),
             *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),

@@ -14,7 +14,9 @@ def test_a_reading_changes_one_option_or_several() -> None:
     assert read_readings([]) == {}
 
 
-OPTIONS = "OPTION=VALUE with each of compute, algorithm, placement, network_model once at most"
+OPTIONS = (
+    "OPTION=VALUE with each of compute, algorithm, placement, network_model, endpoint once at most"
+)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ OTHER = {
     "algorithm": "ring",
     "placement": "linear",
     "network_model": "packet",
+    "endpoint": "ace",
 }
 """Values of options that are no defaults."""
 
