@@ -50,7 +50,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 
 _OF_KIND = {
     TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
-    WORKLOAD: ("transformer", "resnet", "dlrm"),
+    WORKLOAD: ("transformer", "resnet", "dlrm", "gnmt"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""
 
