@@ -11,7 +11,7 @@ from fred_hw.reading import SUFFIXES
 from perfmodel.collectives.memory_traffic import Traffic, ace_traffic, core_traffic
 from perfmodel.collectives.schedule import Schedule
 
-from .file import EndpointFile, load_endpoint
+from .file import EndpointFile, NpuShare, SettingEntry, load_endpoint
 
 __all__ = ["IDEAL", "KINDS", "SHIPPED", "EndpointModel", "Reservation", "endpoint_model", "names"]
 
@@ -82,7 +82,7 @@ class EndpointModel:
 
 def names() -> tuple[str, ...]:
     """Return the names of the endpoint models that are shipped."""
-    found = [f"{kind}:{setting}" for kind in KINDS for setting in _read(SHIPPED).settings]
+    found = [f"{kind}:{one.name}" for kind in KINDS for one in _read(SHIPPED).settings]
     return (IDEAL, *KINDS, *found)
 
 
@@ -102,32 +102,33 @@ def endpoint_model(name: str) -> EndpointModel | None:
     """
     if name == IDEAL:
         return None
-    kind, colon, text = name.partition(":")
+    kind, _, text = name.partition(":")
     if kind in KINDS and text.endswith(SUFFIXES):
-        file = load_endpoint(Path(text))
-        return _model(kind, file, tuple(file.settings), text)
-    file = _read(SHIPPED)
-    if kind not in KINDS or (colon and text not in file.settings):
+        return _model(kind, load_endpoint(Path(text)), "", text)
+    if name not in names():
         otherwise = "or core-driven or ace with :FILE.yaml"
         message = not_one_of(name, names(), otherwise=otherwise, listed_by="fred estimate --help")
         raise InputError("", "endpoint", message)
-    return _model(kind, file, (text,) if colon else tuple(file.settings), str(SHIPPED))
+    return _model(kind, _read(SHIPPED), text, str(SHIPPED))
 
 
 _read = lru_cache(maxsize=1)(load_endpoint)
 
 
-def _model(kind: str, file: EndpointFile, settings: tuple[str, ...], source: str) -> EndpointModel:
-    for name in settings:
-        if kind != "ace" and not file.settings[name].cores:
+def _model(kind: str, file: EndpointFile, name: str, source: str) -> EndpointModel:
+    """Return the model with the setting of a name, or with all settings of a file."""
+    taken: list[Reservation] = []
+    for n, setting in enumerate(file.settings):
+        if kind != "ace" and not setting.cores:
             message = f"must be 1 or more for {kind}, not 0"
-            raise InputError(source, f"settings.{name}.cores", message)
-    return EndpointModel(kind, tuple(_reservation(kind, file, name) for name in settings))
+            raise InputError(source, f"settings.{n}.cores", message)
+        if name in ("", setting.name):
+            taken.append(_reservation(kind, file.npu, setting))
+    return EndpointModel(kind, tuple(taken))
 
 
-def _reservation(kind: str, file: EndpointFile, name: str) -> Reservation:
+def _reservation(kind: str, npu: NpuShare, setting: SettingEntry) -> Reservation:
     """Return what a setting takes. ACE needs no cores, so none of them bounds its reads."""
-    npu, setting = file.npu, file.settings[name]
     memory = setting.memory_bytes_per_s / npu.memory_bytes_per_s
     cores, read = setting.cores / npu.cores, memory
     if kind == "ace":
@@ -135,5 +136,5 @@ def _reservation(kind: str, file: EndpointFile, name: str) -> Reservation:
     else:
         read = min(read, setting.cores * npu.core_bytes_per_s / npu.memory_bytes_per_s)
     if not setting.overlap:
-        return Reservation(name, 0.0, 0.0, read, overlap=False)
-    return Reservation(name, memory, cores, read, overlap=True)
+        return Reservation(setting.name, 0.0, 0.0, read, overlap=False)
+    return Reservation(setting.name, memory, cores, read, overlap=True)

@@ -10,7 +10,7 @@ from tests.written import written
 
 GOOD = """npu: {memory_bytes_per_s: 900e9, cores: 80, core_bytes_per_s: 80e9}
 settings:
-  some: {memory_bytes_per_s: 450e9, cores: 5}
+  - {name: some, memory_bytes_per_s: 450e9, cores: 5}
 """
 
 
@@ -78,14 +78,28 @@ def test_a_setting_that_an_npu_cannot_have_is_refused(
     with pytest.raises(InputError) as caught:
         endpoint_model(f"core-driven:{path}")
     key = "memory_bytes_per_s" if field == "rate" else field
-    assert str(caught.value) == f"{path}: settings.some.{key}: must be {message.format(key)}"
+    assert str(caught.value) == f"{path}: settings.0.{key}: must be {message.format(key)}"
 
 
-def test_no_settings_and_unknown_keys_are_refused(tmp_path: Path) -> None:
-    head, _, rest = GOOD.partition("settings:\n")
-    for text in (f"{head}settings: {{}}\n", f"{head}settings:\n  Bad_Name: {rest[8:]}"):
-        with pytest.raises(InputError, match=r"own\.yaml: settings"):
-            endpoint_model(f"ace:{written(tmp_path / 'own.yaml', text)}")
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        (" []", "settings: must have 1 or more entries, not []"),
+        (
+            2 * "\n  - {name: some, memory_bytes_per_s: 1e9}",
+            "settings.1.name: must have each name ",
+        ),
+        ("\n  - {name: Bad_Name, memory_bytes_per_s: 1e9}", "settings.0.name: must "),
+        ("\n  - {name: some, memory_bytes_per_s: 1e9, core: 1}", "settings.0.core: "),
+    ],
+)
+def test_bad_settings_are_refused(tmp_path: Path, settings: str, field: str) -> None:
+    head, _, _ = GOOD.partition("settings:")
+    path = written(tmp_path / "own.yaml", f"{head}settings:{settings}\n")
+    with pytest.raises(InputError) as caught:
+        endpoint_model(f"ace:{path}")
+    assert str(caught.value).startswith(f"{path}: {field}")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

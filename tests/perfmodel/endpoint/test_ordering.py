@@ -76,3 +76,36 @@ def test_ideal_is_never_slower_than_ace_nor_ace_than_any_baseline(
         assert times_s[kind] == min(settings)
     for setting in ("comm-opt", "comp-opt", "no-overlap"):
         assert times_s[f"ace:{setting}"] <= times_s[f"core-driven:{setting}"] * slack
+
+
+OWN = """npu: {memory_bytes_per_s: 900e9, cores: 80, core_bytes_per_s: 80e9}
+settings:
+  - {name: own, memory_bytes_per_s: %g, cores: %d}
+"""
+
+
+@pytest.mark.slow
+@examples(20)
+@given(case=cases(), memory=st.floats(1e10, 4e11), few=st.integers(5, 40), more=st.integers(0, 39))
+def test_more_reserved_cores_are_never_faster(
+    case: dict[str, Any], memory: float, few: int, more: int, tmp_path_factory: Any
+) -> None:
+    """From five cores on, the reserved bandwidth bounds what they read."""
+    path, request = tmp_path_factory.mktemp("own") / "own.yaml", request_of(case)
+    times_s: list[float] = []
+    for cores in (few, few + more):
+        path.write_text(OWN % (memory, cores))
+        times_s.append(time_s(request, f"core-driven:{path}"))
+    path.write_text(OWN % (memory, 0))
+    assert time_s(request, f"ace:{path}") <= times_s[0] * (1 + 1e-9)
+    assert times_s[0] <= times_s[1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("kind", "reads"), [("core-driven", 2 - 4 / 20 + 1), ("ace", 1.0)])
+def test_an_all_reduce_that_memory_bounds_takes_its_reads(kind: str, reads: float) -> None:
+    """The time that the simulation finds is what a ring of twenty reads, over the reserved rate."""
+    request = Request.of(shared_topology("fred-c", "ideal"), load_workload("resnet-152"))
+    found = simulate(replace(request, endpoint=f"{kind}:comp-opt"), fitting=False).iteration
+    size = 2 * load_workload("resnet-152").network.parameters
+    rate = 128 / 900 * request.npu.hbm_bytes_per_s
+    assert found.communication_s["dp"] == pytest.approx(reads * size / rate, rel=1e-9)
