@@ -228,6 +228,12 @@ REFUSED = {
     f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
     f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
     "estimate --topology fred-d": "fred estimate: --workload: must be given",
+    "estimate --topology fred-d --workload gpt-3 --endpoint ace:comp": "--endpoint: must be one of "
+    "the 9 names that 'fred estimate --help' lists or core-driven or ace with :FILE.yaml, not "
+    "'ace:comp'; did you mean 'ace:comp-opt'[?]",
+    "estimate --topology fred-d --workload gpt-3 --rtl w.yaml --endpoint ace": "fred estimate: "
+    "--endpoint: must be ideal with --rtl, which simulates endpoints and not their memory, "
+    "not 'ace'",
     "estimate --topology fred-d --workload x": r"--workload: must be .*, not 'x'",
     "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
     "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: must be a workload,.*",
