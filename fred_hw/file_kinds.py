@@ -6,6 +6,7 @@ __all__ = [
     "ARCHITECTURE",
     "CLUSTER",
     "DESIGN",
+    "ENDPOINT",
     "MESH",
     "NETWORK",
     "REMOTE_MEMORY",
@@ -30,6 +31,7 @@ TRACE_SWEEP = "a sweep of traces"
 CLUSTER = "a cluster"
 ARCHITECTURE = "an architecture of a trained network"
 DESIGN = "a bandwidth design"
+ENDPOINT = "an endpoint"
 NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
@@ -45,6 +47,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     ARCHITECTURE: ("layers",),
     NETWORK: ("npus_count",),
     DESIGN: ("dimensions",),
+    ENDPOINT: ("settings",),
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
     ROCE: ("congestion_control",),
@@ -53,7 +56,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 
 _OF_KIND = {
     TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
-    WORKLOAD: ("transformer", "resnet", "dlrm"),
+    WORKLOAD: ("transformer", "resnet", "dlrm", "gnmt"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""
 

@@ -271,6 +271,7 @@ PARAMETERS: dict[str, Published] = {
     "mixtral-8x7b": Published("46.7", "Mistral AI, announcement of Mixtral, 2023-12-11", 1e9),
     "dlrm": Published("26.1", "rows of MLCommons' reference command times 128", 1e9),
     "resnet-50": Published("25.6", "torchvision, resnet50", 1e6),
+    "gnmt": Published("278", "Shazeer et al., arXiv 1701.06538, table 2", 1e6, about=True),
 }
 """Trained numbers of the networks."""
 

@@ -41,6 +41,7 @@ __all__ = ["command"]
 @request_option("placement")
 @request_option("algorithm")
 @request_option("energy")
+@request_option("endpoint")
 @protocol_option
 @npu_option
 @mode_option
@@ -122,11 +123,15 @@ def _estimate(
     """Estimate an iteration on a topology."""
     from fred_cli.iteration_record import check_record, write_record
     from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
+    from fred_hw.errors import InputError
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.request import read_requests
     from perfmodel.training.trace import chrome_trace
 
     options = {name: given.pop(name) for name in OPTIONS}
+    if rtl and options["endpoint"] != OPTIONS["endpoint"].default:
+        message = "must be ideal with --rtl, which simulates endpoints and not their memory, not "
+        raise InputError("fred estimate", "--endpoint", f"{message}{options['endpoint']!r}")
     other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **given}
     check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
     with option_names(*TRAINING_OPTIONS, "roce"), progress("estimating an iteration"):

@@ -13,7 +13,15 @@ from perfmodel.topology.graph import Topology
 
 from .model import Conditions, Timed, find_model
 
-__all__ = ["Groups", "Prepared", "Request", "Size", "as_tuples", "prepare"]
+__all__ = [
+    "Groups",
+    "Prepared",
+    "Request",
+    "Size",
+    "as_tuples",
+    "prepare",
+    "stage_requests",
+]
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -201,9 +209,9 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
     stages = stages_of(request.algorithm, request.pattern)
     if stages:
         done: list[_Stage] = []
-        for one, (stage, _) in zip(_requests(request), stages, strict=True):
+        for times, one in stage_requests(request):
             [own] = prepare(topology, one).stages
-            done.append(replace(own, times=stage.times(request.groups)))
+            done.append(replace(own, times=times))
         words = [stage.schedule.algorithm for stage in done]
         how = composed_words([stage for stage, _ in stages], words)
         return Prepared(request.pattern, how, tuple(done))
@@ -220,11 +228,18 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
     return Prepared(request.pattern, schedule.algorithm, (_Stage(1, schedule, timed),))
 
 
-def _requests(request: Request) -> Iterator[Request]:
-    """Yield what runs in each stage; other destinations go before the first one alone."""
-    for place, (stage, algorithm) in enumerate(stages_of(request.algorithm, request.pattern)):
+def stage_requests(request: Request) -> Iterator[tuple[int, Request]]:
+    """Yield what runs in each stage, and how many times longer its vector is than the whole.
+
+    What is not a sequence is one stage. Other destinations go before the first stage alone.
+    """
+    stages = stages_of(request.algorithm, request.pattern)
+    if not stages:
+        yield 1, request
+    for place, (stage, algorithm) in enumerate(stages):
         changes = 0 if place else request.changes
-        yield replace(request, pattern=stage.pattern, algorithm=algorithm, changes=changes)
+        one = replace(request, pattern=stage.pattern, algorithm=algorithm, changes=changes)
+        yield stage.times(request.groups), one
 
 
 def as_tuples(groups: Sequence[Sequence[int]]) -> Groups:

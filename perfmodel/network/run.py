@@ -1,15 +1,18 @@
 """Simulated time and link loads of a collective."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.select import PUBLISHED
+from perfmodel.collectives.memory_traffic import Traffic
+from perfmodel.collectives.schedule import Schedule
+from perfmodel.collectives.select import PUBLISHED, build_schedule
 from perfmodel.collectives.streaming import STREAMS
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
@@ -17,9 +20,17 @@ from perfmodel.topology.graph import Topology
 from .fastest import fastest
 from .fluid.task import Profile
 from .model import find_model
-from .prepared import Prepared, Request, Size, as_tuples, prepare
+from .prepared import Prepared, Request, Size, as_tuples, prepare, stage_requests
 
-__all__ = ["FLUID", "CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
+__all__ = [
+    "FLUID",
+    "CollectiveResult",
+    "Endpoint",
+    "LinkLoad",
+    "profile",
+    "run_collective",
+    "run_collectives",
+]
 
 _REDUCED = ("all_reduce", "reduce_scatter", "reduce")
 """Patterns whose result is a sum."""
@@ -102,6 +113,27 @@ class CollectiveResult:
     def effective_bandwidth_bytes_per_s(self) -> float:
         """Effective NPU bandwidth, as the paper defines it: bytes that an NPU sends over time."""
         return self.bytes_per_npu / self.time_s
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What an NPU reads from memory to run collectives.
+
+    Parameters
+    ----------
+    traffic : callable
+        Returns the traffic of each NPU, given a schedule and the number of NPUs.
+    bytes_per_s : float
+        Rate at which communication of an NPU reads memory [B/s].
+    """
+
+    traffic: Callable[[Schedule, int], Mapping[int, Traffic]]
+    bytes_per_s: float
+
+
+Read = tuple[tuple[int, float], ...]
+_read: WeakKeyDictionary[Topology, dict[tuple[Request, object], Read]] = WeakKeyDictionary()
+_KEPT = 256
 
 
 def run_collective(
@@ -205,8 +237,7 @@ def _model_details(prepared: Prepared, network_model: str, size: Size) -> Mappin
     """Return the figures of a network model, of several stages one after the other."""
     model = find_model(network_model)
     found = [
-        model.details(stage.timed, size.times(stage.times).piece_bytes)
-        for stage in prepared.stages
+        model.details(stage.timed, size.times(stage.times).piece_bytes) for stage in prepared.stages
     ]
     if len(found) == 1:
         return found[0]
@@ -225,31 +256,25 @@ def profile(
     changes: int = 0,
     second_first: bool = False,
     network_model: str = FLUID,
+    endpoint: Endpoint | None = None,
 ) -> tuple[Profile, tuple[str, ...]]:
     """Simulate a collective or a stream; return its profile and what it takes for granted.
 
     Parameters
     ----------
-    topology : Topology
-        Where it runs.
-    pattern : str
-        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
-    size_bytes : float
-        The whole vector of each group [B], above 0.
-    groups : sequence of sequence of int
-        NPUs of each group, all at once.
-    algorithm : str
-        Of a collective, as for :func:`run_collective`; streams have one for each topology.
+    topology, pattern, size_bytes, groups, algorithm, second_first, network_model
+        As for :func:`run_collectives`; ``pattern`` may be one of ``streaming.STREAMS``, which have
+        one algorithm for each topology.
     beside : sequence of sequence of int
         Groups that may run the same at any time meanwhile: switches need paths for all at once.
     urgent : bool
         Whether it goes before others that are under way.
     changes : int
         How often a source changes to it from other destinations.
-    second_first : bool
-        As for :func:`run_collectives`.
-    network_model : str
-        One of ``model.NETWORK_MODELS``.
+    endpoint : Endpoint or None
+        What reads the memory of NPUs for collectives: NPU i then is a link behind those of the
+        topology, number ``len(topology.capacities) + i``, that carries what the NPU reads. The
+        algorithm is the one that is chosen without it. None where memory never bounds anything.
     """
     asked = Request(
         pattern,
@@ -262,11 +287,33 @@ def profile(
         second_first,
     )
     size = _size(topology, network_model, size_bytes)
-    prepared = prepare(topology, _chosen(topology, asked, size))
+    request = _chosen(topology, asked, size)
+    prepared = prepare(topology, request)
+    read = tuple((npu, share * size_bytes) for npu, share in _read_by(topology, request, endpoint))
+    times_s = [prepared.time_s(size)]
+    times_s += [one / endpoint.bytes_per_s for _, one in read if endpoint]
     loads = tuple((link, share * size_bytes) for link, share in prepared.loads)
+    ends = tuple((len(topology.capacities) + npu, one) for npu, one in read)
     added = size_bytes * sum(len(group) - 1 for group in groups) if _adds(topology, pattern) else 0
-    found = Profile(prepared.time_s(size), loads, prepared.ack_s, float(added))
+    found = Profile(max(times_s), loads + ends, prepared.ack_s, float(added))
     return found, prepared.assumptions
+
+
+def _read_by(topology: Topology, request: Request, endpoint: Endpoint | None) -> Read:
+    """Return what each NPU reads for each byte of the vector, remembered for each topology."""
+    if endpoint is None or request.pattern in STREAMS:
+        return ()
+    known, key = _read.setdefault(topology, {}), (request, endpoint.traffic)
+    if key not in known:
+        read: dict[int, float] = {}
+        for times, one in stage_requests(request):
+            schedule = build_schedule(topology, one.pattern, one.groups, 1.0, one.algorithm)
+            for npu, traffic in endpoint.traffic(schedule, topology.npus).items():
+                read[npu] = read.get(npu, 0.0) + times * traffic.read
+        if len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        known[key] = tuple((npu, share) for npu, share in sorted(read.items()) if share)
+    return known[key]
 
 
 def _adds(topology: Topology, pattern: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from perfmodel.constants import HBM_BYTES, NUMBER_BYTES
 from perfmodel.published import HBM_BYTES_PER_S
@@ -87,6 +87,14 @@ class Npu:
         names = ("peak_flops", "hbm_bytes_per_s", "hbm_bytes")
         shares = {f"efficiency.{kind}": share for kind, share in self.efficiency.items()}
         return {**{name: getattr(self, name) for name in names}, **shares}
+
+    def without(self, core_share: float, memory_share: float) -> Self:
+        """Return what is left of the NPU if communication takes shares of cores and memory."""
+        return replace(
+            self,
+            peak_flops=self.peak_flops * (1 - core_share),
+            hbm_bytes_per_s=self.hbm_bytes_per_s * (1 - memory_share),
+        )
 
     def time_s(self, kind: str, flops: float, moved_bytes: float) -> float:
         """Return the time of so many operations of a kind and bytes from or to memory [s]."""

@@ -139,13 +139,15 @@ def read_energy(name_or_path: str) -> EnergyTable:
     raise InputError("", "energy", not_one_of(name_or_path, energy_tables(), otherwise=other))
 
 
-def link_class(topology: Topology, link: int) -> str | None:
+def link_class(topology: Topology, link: int, endpoints: int = 0) -> str | None:
     """Return the class of a link of a profile; None if it stands for paths inside a switch.
 
-    Behind ``topology.capacities`` are the links to remote memory.
+    Behind ``topology.capacities`` are the endpoints that read memory for collectives, so many, and
+    then the links to remote memory.
     """
-    if link >= len(topology.capacities):
-        return "remote_memory"
+    behind = link - len(topology.capacities)
+    if behind >= 0:
+        return "memory" if behind < endpoints else "remote_memory"
     if link >= len(topology.links):
         return None
     ends = topology.links[link]
@@ -154,7 +156,7 @@ def link_class(topology: Topology, link: int) -> str | None:
 
 
 def profile_energy(
-    table: EnergyTable, topology: Topology, profile: Profile, npus: int = 1
+    table: EnergyTable, topology: Topology, profile: Profile, npus: int = 1, endpoints: int = 0
 ) -> dict[str, float]:
     """Return the energy of one task by its uses, without those that it has not [J].
 
@@ -168,6 +170,8 @@ def profile_energy(
         Compute of one NPU, or a transfer of all that communicate at once.
     npus : int
         NPUs that compute the same.
+    endpoints : int
+        As for :func:`link_class`.
     """
     found: dict[str, float] = {}
     if isinstance(profile, Work):
@@ -176,16 +180,21 @@ def profile_energy(
     if profile.added_bytes:
         found["additions"] = 1e-12 * table.addition_pj * profile.added_bytes / NUMBER_BYTES
     for link, carried in profile.loads:
-        name = link_class(topology, link)
+        name = link_class(topology, link, endpoints)
         if name is None:
             continue
-        share = 1.0 if name == "remote_memory" else topology.links[link].efficiency
-        joules = table.link_j_per_byte(name) * carried / share
+        if name == "memory":
+            joules = 8e-12 * table.memory_pj_per_bit * carried
+        else:
+            share = 1.0 if name == "remote_memory" else topology.links[link].efficiency
+            joules = table.link_j_per_byte(name) * carried / share
         found[name] = found.get(name, 0.0) + joules
     return found
 
 
-def energy(table: EnergyTable, topology: Topology, counts: Counted, npus: int) -> Energy:
+def energy(
+    table: EnergyTable, topology: Topology, counts: Counted, npus: int, endpoints: int = 0
+) -> Energy:
     """Return the energy of an iteration.
 
     Parameters
@@ -196,11 +205,13 @@ def energy(table: EnergyTable, topology: Topology, counts: Counted, npus: int) -
         What was done how often.
     npus : int
         NPUs of a pipeline stage.
+    endpoints : int
+        As for :func:`link_class`.
     """
     parts = dict.fromkeys(PARTS, 0.0)
     uses = dict.fromkeys(_USES, 0.0)
     for kind, profile, times in counts:
-        for use, joules in profile_energy(table, topology, profile, npus).items():
+        for use, joules in profile_energy(table, topology, profile, npus, endpoints).items():
             parts[kind] += times * joules
             uses[use] += times * joules
     return Energy(sum(parts.values()), parts, uses)

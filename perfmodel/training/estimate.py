@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.endpoint.model import Reservation
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.workloads.workload import Workload
 
@@ -111,10 +112,13 @@ class Simulated:
         What was asked for.
     iteration : Iteration
         What was simulated.
+    taken : Reservation or None
+        What communication takes of the NPUs: the fastest of what the endpoint model allows.
     """
 
     request: Request
     iteration: Iteration
+    taken: Reservation | None = None
 
 
 def estimate(request: Request) -> Estimate:
@@ -152,17 +156,24 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         anywhere = place(request.topology, request.strategy)
         _check_memory(request, _plan(request, anywhere).memory)
 
-    def run(placed: Placement) -> Iteration:
-        return _plan(request, placed, repeats=repeats).iteration(request.compute_scale)
+    def run(placed: Placement) -> Simulated:
+        model = request.endpoint_model
+        found = [
+            Simulated(request, plan.iteration(request.compute_scale), taken)
+            for taken in (model.reservations if model else (None,))
+            for plan in [_plan(request, placed, taken, repeats=repeats)]
+        ]
+        return min(found, key=lambda one: one.iteration.time_s)
 
-    placed = default_placement(request, lambda placed: run(placed).time_s)
-    return Simulated(request, run(placed))
+    return run(default_placement(request, lambda placed: run(placed).iteration.time_s))
 
 
-def _plan(request: Request, placed: Placement, *, repeats: bool = False) -> Plan:
+def _plan(
+    request: Request, placed: Placement, taken: Reservation | None = None, *, repeats: bool = False
+) -> Plan:
     where, what = request.topology, request.workload
-    operations = request.operations(placed)
-    return Plan(where, what, placed, request.compute_npu, operations, repeats=repeats)
+    operations = request.operations(placed, taken)
+    return Plan(where, what, placed, request.compute_npu, operations, taken=taken, repeats=repeats)
 
 
 def summarize(simulated: Simulated) -> Estimate:
@@ -178,9 +189,11 @@ def summarize(simulated: Simulated) -> Estimate:
     if iteration.busy_s and model.identified(workload.name, topology):
         peak_share = flops / iteration.busy_s / npu.peak_flops
     counts = counted(iteration.tasks, iteration.run)
+    endpoint, taken = request.endpoint_model, simulated.taken
     assumptions = (
         *model.assumptions(scale, peak_share, npu),
         *npu.assumptions,
+        *(endpoint.assumptions(taken) if endpoint and taken else ()),
         *iteration.assumptions,
         *_assumptions(workload, strategy, iteration),
     )
@@ -205,7 +218,11 @@ def summarize(simulated: Simulated) -> Estimate:
         compute_model=request.compute,
         compute_scale=scale,
         energy=energy(
-            read_energy(request.energy), topology, counts, strategy.workers // strategy.pp
+            read_energy(request.energy),
+            topology,
+            counts,
+            strategy.workers // strategy.pp,
+            topology.npus if endpoint else 0,
         ),
         utilization=utilization(topology, counts, iteration.time_s),
         memory=iteration.memory,

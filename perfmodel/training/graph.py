@@ -80,6 +80,8 @@ class Job:
         all of them in the end.
     input_numbers : float
         Numbers of two bytes that storage sends to each replica.
+    deferred : bool
+        Whether gradients that ``overlap`` reduces layer by layer wait for all compute of the stage.
     recomputed : bool
         Whether a backward pass repeats the forward pass of each layer first, communication
         included, as only the inputs of layers are kept.
@@ -93,6 +95,7 @@ class Job:
     overlap: bool
     input_numbers: float
     recomputed: bool = False
+    deferred: bool = False
 
     @property
     def interrupted(self) -> bool:
@@ -336,14 +339,19 @@ def _backward(
     overlap = final and job.overlap
     if not job.interrupted and not overlap:
         return graph.compute(s, stage.layers, "backward", f"backward {number}", after), None
-    reduced = None
+    reduced, late = None, list[tuple[str, Profile]]()
     for layer in reversed(stage.layers):
         done = graph.layer(s, layer, "backward", f"backward {number} {layer.name}", after)
         after = (done,)
         numbers = (layer.parameters / mp, layer.shared_parameters / mp)
         for profile in job.operations.gradients(s, *numbers) if overlap else ():
             name = f"gradients {layer.name} all-reduce"
-            reduced = graph.add("dp", s, name, profile, (done, reduced))
+            if job.deferred:
+                late.append((name, profile))
+            else:
+                reduced = graph.add("dp", s, name, profile, (done, reduced))
+    for name, profile in late:
+        reduced = graph.add("dp", s, name, profile, (*after, reduced))
     assert after[0] is not None
     return after[0], reduced
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
+from perfmodel.endpoint.model import Reservation
 from perfmodel.network.fluid.repeats import Jump, Repeats, repeats_of
 from perfmodel.network.fluid.task import Profile, Task
 from perfmodel.network.fluid.tasks import Run, Simulation
@@ -100,6 +101,9 @@ class Plan:
         The roofline.
     operations : Operations or None
         Simulated communication of the same placement, to use again.
+    taken : Reservation or None
+        What communication takes of the NPU, so that compute lacks it; nothing if None. Stages are
+        balanced by the whole NPU.
     repeats : bool
         Whether microbatches that take as long as those before are left out, where that is sure;
         an iteration has not all tasks then.
@@ -123,6 +127,7 @@ class Plan:
         npu: Npu,
         operations: Operations | None = None,
         *,
+        taken: Reservation | None = None,
         repeats: bool = False,
     ) -> None:
         strategy, network = placement.strategy, workload.network
@@ -145,6 +150,10 @@ class Plan:
             network.input_bytes * workload.samples_per_replica / NUMBER_BYTES / strategy.cp,
         )
         stages = _stages(workload, strategy, self._job)
+        if taken:
+            left = npu.without(taken.core_share, taken.memory_share)
+            work = _layer_work(network.layers, samples, strategy.mp, left)
+            self._job = replace(self._job, work=work, deferred=not taken.overlap)
         self._stages = stages
         self.memory = memory(workload, strategy, stages, npu.hbm_bytes)
         self._job = replace(self._job, recomputed=self.memory.recomputed)

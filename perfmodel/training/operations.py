@@ -9,7 +9,7 @@ from perfmodel.constants import NUMBER_BYTES
 from perfmodel.memory.access import MemoryLink, Tier
 from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import Profile
-from perfmodel.network.run import FLUID, profile
+from perfmodel.network.run import FLUID, Endpoint, profile
 from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement
@@ -88,6 +88,8 @@ class Operations:
         I/O controllers of the topology.
     network_model : str
         One of ``network.model.NETWORK_MODELS``: how the times of collectives are found.
+    endpoint : Endpoint or None
+        What reads the memory of NPUs for collectives; None where that costs nothing.
     """
 
     def __init__(
@@ -98,12 +100,14 @@ class Operations:
         memory: MemoryFile | None = None,
         *,
         network_model: str = FLUID,
+        endpoint: Endpoint | None = None,
     ) -> None:
         self.topology = topology
         self.algorithm = algorithm
         self.placement = placement
         self.memory = memory
         self.network_model = network_model
+        self.endpoint = endpoint
         self._tier = Tier(memory) if memory else None
         self._memory_links: dict[MemoryLink, int] = {}
         self.assumptions: dict[str, None] = {}
@@ -118,10 +122,21 @@ class Operations:
 
     @property
     def capacities(self) -> list[float]:
-        """Payload bandwidth of each link of the topology, then of those to the memory [B/s]."""
+        """Payload bandwidth of each link, then of the endpoints, then of remote memory [B/s].
+
+        Endpoints are listed if they cost anything: one for each NPU, with what it reads of memory.
+        """
         tier = self._tier
         links = () if tier is None else self._memory_links
-        return [*self.topology.capacities, *(1e9 * tier.bytes_per_ns(one) for one in links if tier)]
+        return [*self._own_capacities, *(1e9 * tier.bytes_per_ns(one) for one in links if tier)]
+
+    @property
+    def _own_capacities(self) -> tuple[float, ...]:
+        """Those of topology and NPUs [B/s]."""
+        found = self.topology.capacities
+        if self.endpoint:
+            found += (self.endpoint.bytes_per_s,) * self.topology.npus
+        return found
 
     def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
         """Return by name what adds up activations along MP in a stage, or in all if it is -1.
@@ -242,6 +257,7 @@ class Operations:
             # As endpoints of a mesh do it: halves of gradients on circuits that are less urgent.
             second_first=what.kind == "dp",
             network_model=self.network_model,
+            endpoint=self.endpoint,
         )
         self.assumptions.update(dict.fromkeys(assumptions))
         return found
@@ -254,7 +270,7 @@ class Operations:
 
     def _moved(self, tier: Tier, groups: Groups, bytes_each: float) -> Profile:
         """Return what it takes to move so many bytes of each NPU from or to the memory."""
-        found, first = tier.access(groups, bytes_each), len(self.topology.capacities)
+        found, first = tier.access(groups, bytes_each), len(self._own_capacities)
         links = self._memory_links
         loads = tuple(
             (first + links.setdefault(link, len(links)), carried)

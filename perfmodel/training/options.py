@@ -129,6 +129,22 @@ def _check_energy(value: str) -> object:
     return _found("training.energy", "read_energy")(value)
 
 
+def _endpoints() -> Iterable[str]:
+    return _found("endpoint.model", "names")()
+
+
+def _endpoint_listing() -> str:
+    known = ", ".join(_endpoints())
+    return (
+        "What runs collectives at the NPUs, and takes memory bandwidth and cores from compute: "
+        f"{known}, or core-driven or ace with :FILE.yaml. Without a setting: the fastest one."
+    )
+
+
+def _check_endpoint(value: str) -> object:
+    return _found("endpoint.model", "endpoint_model")(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Named options of an estimate.
@@ -147,6 +163,8 @@ class Options:
     energy : str
         Table of the energy of each unit of work: one of ``energy.energy_tables``, or the path of a
         YAML file.
+    endpoint : str
+        What runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
 
     Raises
     ------
@@ -180,6 +198,13 @@ class Options:
         _energy_listing,
         _check_energy,
         key="energy_tables",
+    )
+    endpoint: str = _option(
+        "ideal",
+        _endpoints,
+        _endpoint_listing,
+        _check_endpoint,
+        key="endpoints",
     )
 
     def __post_init__(self) -> None:

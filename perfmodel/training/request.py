@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.endpoint.model import KINDS, EndpointModel, Reservation, endpoint_model
 from perfmodel.memory.file import MemoryFile, check_tier, load_tier
+from perfmodel.network.run import Endpoint
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
@@ -113,10 +115,23 @@ class Request(Options):
         """The NPU as the model of compute has it."""
         return self.compute_model.npu(self.npu)
 
-    def operations(self, placement: Placement) -> Operations:
-        """Return the communication of the iteration with a placement."""
+    @cached_property
+    def endpoint_model(self) -> EndpointModel | None:
+        """The model of endpoints; None if they cost nothing."""
+        return endpoint_model(self.endpoint)
+
+    def operations(self, placement: Placement, taken: Reservation | None = None) -> Operations:
+        """Return the communication of the iteration with a placement.
+
+        ``taken`` is what it takes of the NPUs, one of the reservations of the endpoint model; with
+        None endpoints cost nothing.
+        """
         how = (self.topology, placement, self.algorithm, self.memory)
-        return Operations(*how, network_model=self.network_model)
+        endpoint, model = None, self.endpoint_model
+        if taken and model:
+            rate = taken.read_share * self.npu.hbm_bytes_per_s
+            endpoint = Endpoint(KINDS[model.kind], rate)
+        return Operations(*how, network_model=self.network_model, endpoint=endpoint)
 
 
 def read_requests(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fred_hw.progress import track
+from perfmodel.endpoint.model import IDEAL
 from perfmodel.network.fluid.task import Profile
 from perfmodel.network.run import FLUID
 from perfmodel.workloads.workload import Workload
@@ -162,7 +163,7 @@ def default_placement(
         The strategy does not fit, or the policy needs a mesh.
     """
     topology, strategy, workload = request.topology, request.strategy, request.workload
-    fluid = replace(request, network_model=FLUID)
+    fluid = _ideal(request)
     if request.placement not in ("auto", "anneal"):
         return place(topology, strategy, request.placement)
     if not topology.neighbours_matter:
@@ -177,6 +178,11 @@ def default_placement(
         return best
     found = anneal(request, best)
     return best if judge and judge(best) <= judge(found) else found
+
+
+def _ideal(request: Request) -> Request:
+    """Return the request that placements are searched with, whatever network and endpoints."""
+    return replace(request, network_model=FLUID, endpoint=IDEAL)
 
 
 def _recomputed(request: Request, placed: Placement) -> bool:
@@ -202,7 +208,7 @@ def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) 
     seed : int
         Of the random numbers.
     """
-    fluid, recomputed = replace(request, network_model=FLUID), _recomputed(request, start)
+    fluid, recomputed = _ideal(request), _recomputed(request, start)
 
     def time_s(placed: Placement) -> float:
         operations = fluid.operations(placed)

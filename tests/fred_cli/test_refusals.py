@@ -232,6 +232,12 @@ REFUSED = {
     f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
     f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
     "estimate --topology fred-d": "fred estimate: --workload: must be given",
+    "estimate --topology fred-d --workload gpt-3 --endpoint ace:comp": "--endpoint: must be one of "
+    "the 9 names that 'fred estimate --help' lists or core-driven or ace with :FILE.yaml, not "
+    "'ace:comp'; did you mean 'ace:comp-opt'[?]",
+    "estimate --topology fred-d --workload gpt-3 --rtl w.yaml --endpoint ace": "fred estimate: "
+    "--endpoint: must be ideal with --rtl, which simulates endpoints and not their memory, "
+    "not 'ace'",
     "estimate --topology fred-d --workload x": r"--workload: must be .*, not 'x'",
     "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
     "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: must be a workload,.*",
@@ -306,7 +312,7 @@ REFUSED = {
     "reproduce --compute scaled:0": r"--compute: must be scaled:K with K .*, not 'scaled:0'",
     "reproduce --compute guessed": r"--compute: must be one of .*, not 'guessed'",
     "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
-    "compare --workload bert": r"--workload: must be one of the 10 names .*, not 'bert'",
+    "compare --workload bert": r"--workload: must be one of the 11 names .*, not 'bert'",
     f"{FRED_D} --protocol free": (r"--protocol: must be one of measured, ideal, not 'free'"),
     "reproduce --protocol free": r"--protocol: must be one of measured, ideal, not 'free'",
     "collective --topology no-protocol.yaml": (

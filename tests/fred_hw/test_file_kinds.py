@@ -24,6 +24,7 @@ KINDS = {
     "trace-sweep": file_kinds.TRACE_SWEEP,
     "cluster": file_kinds.CLUSTER,
     "libra": file_kinds.DESIGN,
+    "endpoint": file_kinds.ENDPOINT,
     "astra-network": file_kinds.NETWORK,
     "astra-system": file_kinds.SYSTEM,
     "astra-memory": file_kinds.REMOTE_MEMORY,

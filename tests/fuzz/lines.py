@@ -74,6 +74,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--compute": ("first-principles", "scaled:0.5", "peak:2"),
     "--placement": ("auto", "linear"),
     "--energy": ("wafer", "cluster", "work.yaml", "missing.yaml"),
+    "--endpoint": ("ideal", "ace", "core-driven:comp-opt", "ace:ends.yaml"),
     "--wafers": ("2", "16"),
     "--join": ("fred", "switch"),
     "--effort": ("1", "1000"),
@@ -174,7 +175,14 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "estimate": (
         ("--topology", "--workload"),
         (
-            *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
+            *(
+                "--strategy",
+                "--microbatches",
+                "--samples",
+                "--compute",
+                "--placement",
+                "--endpoint",
+            ),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
             *("--no-repeats", "--network-model", "--energy", "--cc", "--roce"),
         ),
@@ -242,14 +250,14 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
             *("--npu-from", "--as-is", "--csv", "--memory", "--reading", "--energy"),
-            *("--algorithms", "--pattern", "--size", "--group"),
+            *("--algorithms", "--pattern", "--size", "--group", "--endpoint"),
         ),
     ),
     "strategies": (
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
-            *("--npu-from", "--as-is", "--mode", "--energy"),
+            *("--npu-from", "--as-is", "--mode", "--energy", "--endpoint"),
             *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),

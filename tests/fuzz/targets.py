@@ -246,6 +246,7 @@ _FILES = {
     "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
     "design.yaml": documents([*bases("libra").values()]),
+    "ends.yaml": documents([*bases("endpoint").values()]),
     "plane.yaml": documents([*bases("wafer").values()]),
     "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
     "sweep.yaml": documents(_SWEEPS[1:]),

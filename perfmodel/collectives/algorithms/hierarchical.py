@@ -28,6 +28,7 @@ __all__ = [
     "least_s",
     "levels_of",
     "lines",
+    "ways_of",
 ]
 
 Axis = tuple[Dimension, list[int]]
@@ -77,7 +78,7 @@ def hierarchical(
 def _orders(axes: list[Axis], turns: bool) -> list[tuple[list[Axis], bool]]:
     """Return the orders of dimensions of equal parts of the data, and whether rings go back."""
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
-    return list(product(orders, _ways(axes)))
+    return list(product(orders, ways_of(axes)))
 
 
 def least_s(
@@ -128,13 +129,13 @@ def add_order(
 
     An all-gather goes through the dimensions backwards.
     """
-    ways = _ways(order)
+    ways = ways_of(order)
     for back in ways:
         _one_order(builder, members, order, part_bytes / len(ways), pattern, back=back)
         builder.lane += 1
 
 
-def _ways(axes: Sequence[Axis]) -> tuple[bool, ...]:
+def ways_of(axes: Sequence[Axis]) -> tuple[bool, ...]:
     """Return whether rings go back, for each part of the data."""
     return (False, True) if any(_circular(one) for one, _ in axes) else (False,)
 

@@ -14,7 +14,7 @@ def test_a_reading_changes_one_option_or_several() -> None:
     assert read_readings([]) == {}
 
 
-NAMES = "compute, algorithm, placement, network_model, energy"
+NAMES = "compute, algorithm, placement, network_model, energy, endpoint"
 OPTIONS = f"OPTION=VALUE with each of {NAMES} once at most"
 
 

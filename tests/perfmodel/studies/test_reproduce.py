@@ -55,8 +55,12 @@ MISSES: dict[str, set[str]] = {
         "machines/h100/mfu/llama-3-405b/8192",
         "machines/h100/mfu/llama-3-405b/16384",
     },
+    "endpoint": {
+        *(f"endpoint/training/{name}" for name in ("resnet-50", "gnmt", "dlrm")),
+        "endpoint/fred-c/resnet-152",
+    },
 }
-SLOW = {"machines"}
+SLOW = {"endpoint", "machines"}
 
 EVERY = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in MISSES]
 
@@ -104,6 +108,20 @@ def test_tolerances_follow_the_rule(
 ) -> None:
     row = number("a", "a figure", figure, model, "made up", exact=exact)
     assert (row.rule, row.ok) == (rule, ok)
+
+
+@pytest.mark.slow
+def test_in_network_reductions_leave_endpoints_nothing_to_do() -> None:
+    """FRED-D is as fast with cores as with ideal endpoints; FRED-C loses on ResNet-152."""
+    rows = {row.id: row for row in rows_of("endpoint")}
+    for name in ("resnet-152", "transformer-17b", "gpt-3", "transformer-1t"):
+        assert rows[f"endpoint/fred-d/{name}"].ratio == pytest.approx(1, rel=1e-9)
+        every = rows[f"endpoint/fred-c/{name}"].every_reading
+        assert every[0].model <= every[1].model  # pyright: ignore[reportOperatorIssue]
+    assert rows["endpoint/fred-c/resnet-152"].ratio == pytest.approx(0.838, abs=5e-4)
+    for name in ("resnet-50", "gnmt", "dlrm"):
+        gains = [one.model for one in rows[f"endpoint/training/{name}"].every_reading]
+        assert min(map(float, gains)) >= 1 - 1e-9
 
 
 @pytest.mark.parametrize(("model", "ok"), [(1.99, True), (2.0, False), (2.5, False)])

@@ -28,6 +28,7 @@ OTHER = {
     "placement": "linear",
     "network_model": "packet",
     "energy": "cluster",
+    "endpoint": "ace",
 }
 """Values of options that are no defaults."""
 

@@ -52,7 +52,11 @@ def test_equal_layers_are_one_key() -> None:
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_parameters_of_every_shipped_workload_round_to_the_published(workload: str) -> None:
-    assert PARAMETERS[workload].rounds(load_workload(workload).network.parameters)
+    published, ours = PARAMETERS[workload], load_workload(workload).network.parameters
+    if published.about:  # of other sizes of vocabulary or attention, which are not printed
+        assert ours == pytest.approx(published.value, rel=0.011)
+    else:
+        assert published.rounds(ours)
 
 
 def test_multiply_adds_of_resnet_152_are_the_published() -> None:

@@ -20,6 +20,7 @@ FITTING = {
     "hierarchical_2d_halves": ["mesh:1x5", "mesh:4x3", "mesh:5x4", "mesh:7x2"],
     "hierarchical": [BLOCKS],
     "hierarchical_turns": [BLOCKS],
+    "four_phase": [BLOCKS],
     "two_level_ring": ["fred-a", "fred-c", "fred-d"],
     "in_network": ["fred-b", "fred-d"],
     "synthesized": ["mesh:3x3", "mesh:4x2"],  # for others it is searched longer

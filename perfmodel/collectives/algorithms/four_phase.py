@@ -1,0 +1,72 @@
+"""All-reduces in four phases, on a torus of packages: the algorithm of ACE's study."""
+
+from collections.abc import Sequence
+
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.topology.graph import Dimension
+
+from .hierarchical import Level, add_level, lines, ways_of
+
+__all__ = ["four_phase"]
+
+
+def four_phase(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
+) -> None:
+    """Add an all-reduce: scattered in the innermost dimension, all-reduced along each other one.
+
+    The result is gathered along the innermost dimension (ACE, arXiv 2007.00156, has an LxVxH
+    torus). Each all-reduce has what the innermost dimension leaves: more than in ``hierarchical``,
+    where each dimension also divides what the next ones carry. Rings go both ways, half of the
+    data in each.
+    """
+    axes = lines(builder.topology.dimensions, members)
+    assert axes
+    (local, _), *others = axes
+    first, ways = builder.lane, ways_of(axes)
+    for lane, back in enumerate(ways):
+        builder.lane = first + lane
+        share = chunk_bytes / len(ways) / len(members)
+        shards = {npu: builder.add_shard(npu, share) for npu in members}
+        inner = _level(shards, (local,), back=back)
+        add_level(builder, local, inner, "reduce")
+        for dimension, _ in others:
+            level = _level(shards, (local, dimension), back=back)
+            add_level(builder, dimension, level, "reduce")
+            add_level(builder, dimension, level, "copy")
+        add_level(builder, local, inner, "copy")
+    builder.lane = first
+
+
+def _level(shards: dict[int, int], dimensions: tuple[Dimension, ...], *, back: bool) -> Level:
+    """Return the lines along the last of some dimensions, with the shards of each member.
+
+    A member has the shards of all that are at its place along each of the dimensions.
+    """
+    last = dimensions[-1]
+    held: dict[tuple[int, ...], list[int]] = {}
+    found: dict[int, list[int]] = {}
+    for npu, shard in shards.items():
+        held.setdefault(_place(npu, dimensions), []).append(shard)
+        found.setdefault(npu - npu // last.stride % last.npus * last.stride, []).append(npu)
+    lines_of = [sorted(line, reverse=back) for line in found.values()]
+    return [(line, [tuple(held[_place(npu, dimensions)]) for npu in line]) for line in lines_of]
+
+
+def _place(npu: int, dimensions: Sequence[Dimension]) -> tuple[int, ...]:
+    return tuple(npu // one.stride % one.npus for one in dimensions)
+
+
+ALGORITHMS.add(
+    "four_phase",
+    Algorithm(
+        "four phases: the innermost dimension scatters and gathers, each other one all-reduces",
+        four_phase,
+        ("all_reduce",),
+        needs="all NPUs at which some lines of stacked blocks cross",
+        fits=lambda topology, group: lines(topology.dimensions, group) is not None,
+        automatic=False,
+    ),
+    rank=5.8,
+)

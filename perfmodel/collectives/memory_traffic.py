@@ -1,0 +1,153 @@
+"""Memory traffic of collectives: what NPUs read and write to do a schedule.
+
+One rule serves all topologies and algorithms. A byte that an NPU sends is read from memory. If the
+NPU received the byte before, an engine at the network interface (ACE, arXiv 2007.00156) has it in
+its own SRAM instead, so that the engine reads each own byte once and writes each result once.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .schedule import Schedule
+from .transfer import Transfer
+
+__all__ = ["Traffic", "ace_traffic", "core_traffic"]
+
+_REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Bytes of one NPU in a schedule.
+
+    Parameters
+    ----------
+    sent, received : float
+        On the network [B].
+    read, written : float
+        From and to memory [B].
+    """
+
+    sent: float = 0.0
+    received: float = 0.0
+    read: float = 0.0
+    written: float = 0.0
+
+
+def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
+    """Return the traffic of each NPU whose cores run the collective.
+
+    Cores read a complete value to send it. To send a partial sum they read their own contribution
+    and each contribution received since the last send. All that is received is written. The own
+    and the last contribution to a sum that is sent on when it is complete are not counted, as in
+    the published form of a ring: (1 + 2 (n - 2) + (n - 1)) / (2 (n - 1)) reads per byte sent.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Built without lockstep.
+    npus : int
+        NPUs of the topology; other nodes have no traffic.
+    """
+    found: defaultdict[int, Traffic] = defaultdict(Traffic)
+    terms: dict[tuple[int, int], int] = {}  # of a sum that an NPU has not formed yet
+    sizes: dict[int, float] = {}
+    for step in _steps(schedule):
+        for npu, shard, item, size in _sent(step, npus):
+            one, key, sizes[shard] = found[npu], (npu, shard), size
+            one.sent += size
+            count = terms.get(key, 1)
+            one.read += size * (count if item.action == "reduce" else max(1, count - 1))
+            terms[key] = 1
+        for npu, shard, item, size in _received(step, npus):
+            key, sizes[shard] = (npu, shard), size
+            found[npu].received += size
+            found[npu].written += size
+            terms[key] = terms.get(key, 1) + 1 if item.action == "reduce" else 1
+    for (npu, shard), count in terms.items():
+        if count > 1:  # a sum that stays: all of it is read, and the result is written
+            found[npu].read += count * sizes[shard]
+            found[npu].written += sizes[shard]
+    return dict(found)
+
+
+def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
+    """Return the traffic of each NPU with an engine that keeps what it receives in its SRAM.
+
+    The parameters are those of :func:`core_traffic`.
+    """
+    found: defaultdict[int, Traffic] = defaultdict(Traffic)
+    unread, results = _unread(schedule), _results(schedule)
+    summed: dict[tuple[int, int], float] = {}
+    written: dict[tuple[int, int], float] = {}
+    for step in _steps(schedule):
+        for npu, shard, _, size in _sent(step, npus):
+            found[npu].sent += size
+            if (npu, shard) in unread:
+                unread.discard((npu, shard))
+                found[npu].read += size
+                written[npu, shard] = size
+        for npu, shard, item, size in _received(step, npus):
+            found[npu].received += size
+            written[npu, shard] = size
+            if item.action == "reduce":
+                summed[npu, shard] = size
+            else:
+                unread.discard((npu, shard))
+    for key, size in summed.items():
+        if key in unread:  # the own contribution to a sum that stays
+            found[key[0]].read += size
+    for key, size in written.items():
+        if key in results:
+            found[key[0]].written += size
+    return dict(found)
+
+
+def _unread(schedule: Schedule) -> set[tuple[int, int]]:
+    """Return the NPUs and shards of values that are in memory at the start."""
+    if schedule.pattern in _REDUCTIONS:
+        return {(npu, s) for part in schedule.parts for npu in part.members for s in part.owners}
+    return {(npu, shard) for part in schedule.parts for shard, npu in part.owners.items()}
+
+
+def _results(schedule: Schedule) -> set[tuple[int, int]]:
+    """Return the NPUs and shards of results that are not in memory at the start."""
+    if schedule.pattern == "all_to_all":
+        return {(npu, shard) for part in schedule.parts for shard, npu in part.receivers.items()}
+    if schedule.pattern in ("reduce_scatter", "reduce"):
+        return {(npu, shard) for part in schedule.parts for shard, npu in part.owners.items()}
+    every = {(npu, s) for part in schedule.parts for npu in part.members for s in part.owners}
+    return every if schedule.pattern == "all_reduce" else every - _unread(schedule)
+
+
+def _steps(schedule: Schedule) -> Iterator[list[Transfer]]:
+    """Yield the transfers that begin from what their sources held before any of them came."""
+    step: list[Transfer] = []
+    for item in schedule.transfers:
+        if step and (item.step < 0 or item.step != step[0].step):
+            yield step
+            step = []
+        step.append(item)
+    if step:
+        yield step
+
+
+def _sent(step: list[Transfer], npus: int) -> Iterator[tuple[int, int, Transfer, float]]:
+    """Yield what each NPU sends in a step, shard by shard."""
+    for item in step:
+        if item.hops:
+            size = item.payload_bytes / len(item.shards)
+            for npu in item.sources:
+                if npu < npus:
+                    yield from ((npu, shard, item, size) for shard in item.shards)
+
+
+def _received(step: list[Transfer], npus: int) -> Iterator[tuple[int, int, Transfer, float]]:
+    """Yield what each NPU receives in a step, shard by shard."""
+    for item in step:
+        if item.hops:
+            size = item.payload_bytes / len(item.shards)
+            for npu in item.targets:
+                if npu < npus:
+                    yield from ((npu, shard, item, size) for shard in item.shards)

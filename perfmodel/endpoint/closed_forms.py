@@ -1,0 +1,48 @@
+"""Closed forms of the memory traffic of all-reduces: ACE, arXiv 2007.00156."""
+
+from collections.abc import Sequence
+
+from fred_hw.checks import check_int
+
+__all__ = ["LARGE_RING_READS", "bandwidth_reduction", "ring_reads", "sent_per_byte"]
+
+LARGE_RING_READS = 1.5
+"""Bytes that cores read for each byte that they send, in a ring of very many."""
+
+
+def ring_reads(members: int) -> float:
+    """Return the bytes that cores read for each byte sent in a ring all-reduce.
+
+    Its first step reads 1 byte for each byte sent, the other steps of the reduce-scatter 2, and
+    those of the all-gather 1.
+
+    Parameters
+    ----------
+    members : int
+        NPUs in the ring, 2 or more.
+    """
+    check_int("members", members, minimum=2)
+    return (1 + 2 * (members - 2) + (members - 1)) / (2 * (members - 1))
+
+
+def sent_per_byte(dimensions: Sequence[int]) -> float:
+    """Return the bytes that an NPU sends for each byte of an all-reduce in four phases.
+
+    The local dimension is reduce-scattered, each other one all-reduced, and the local one gathered.
+    An ACE endpoint reads each byte once, so it sends this many bytes for each byte that it reads.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        NPUs along each dimension of a torus, the local one first.
+    """
+    local, *others = [check_int("dimension", one, minimum=1) for one in dimensions]
+    return 2 * (1 - 1 / local) + 2 / local * sum(1 - 1 / one for one in others)
+
+
+def bandwidth_reduction(dimensions: Sequence[int]) -> float:
+    """Return how much less memory bandwidth ACE reads with than cores, for the same network rate.
+
+    Cores are taken to read as in very large rings.
+    """
+    return LARGE_RING_READS * sent_per_byte(dimensions)

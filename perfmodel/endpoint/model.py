@@ -1,0 +1,140 @@
+"""Endpoint models: who runs collectives at an NPU, and what that costs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from fred_hw.choices import not_one_of
+from fred_hw.errors import InputError
+from fred_hw.reading import SUFFIXES
+from perfmodel.collectives.memory_traffic import Traffic, ace_traffic, core_traffic
+from perfmodel.collectives.schedule import Schedule
+
+from .file import EndpointFile, NpuShare, SettingEntry, load_endpoint
+
+__all__ = ["IDEAL", "KINDS", "SHIPPED", "EndpointModel", "Reservation", "endpoint_model", "names"]
+
+IDEAL = "ideal"
+"""Name of the model in which endpoints cost nothing."""
+
+SHIPPED = Path(__file__).parent / "ace.yaml"
+
+TrafficOf = Callable[[Schedule, int], Mapping[int, Traffic]]
+
+KINDS: dict[str, TrafficOf] = {"core-driven": core_traffic, "ace": ace_traffic}
+"""Who runs collectives: the traffic of each NPU, given a schedule and the number of NPUs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What communication takes of an NPU all of the time, and gets for it.
+
+    Parameters
+    ----------
+    name : str
+        The setting.
+    memory_share, core_share : float
+        Shares of memory bandwidth and cores that compute lacks, 0 to less than 1.
+    read_share : float
+        Rate at which communication reads memory, in memory bandwidths of the NPU.
+    overlap : bool
+        Whether gradients may be reduced while compute goes on.
+    """
+
+    name: str
+    memory_share: float
+    core_share: float
+    read_share: float
+    overlap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointModel:
+    """How collectives are run at the NPUs.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    reservations : tuple of Reservation
+        An iteration takes the one with which it is fastest.
+    """
+
+    kind: str
+    reservations: tuple[Reservation, ...]
+
+    def assumptions(self, taken: Reservation) -> tuple[str, ...]:
+        """Return what an iteration with one of the reservations takes for granted."""
+        left = (
+            "compute always lacks "
+            f"{taken.memory_share:.3g} of memory bandwidth and {taken.core_share:.3g} of the cores"
+            if taken.overlap
+            else "compute lacks nothing, and gradients are reduced after it"
+        )
+        rate = f"reads memory at {taken.read_share:.3g} of its bandwidth"
+        return (
+            f"endpoint {self.kind} with setting {taken.name}: {left}; communication {rate}",
+            "algorithms and placements are those that are best with ideal endpoints",
+            "streams from and to I/O controllers and remote memory cost endpoints nothing",
+        )
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the endpoint models that are shipped."""
+    found = [f"{kind}:{one.name}" for kind in KINDS for one in _read(SHIPPED).settings]
+    return (IDEAL, *KINDS, *found)
+
+
+def endpoint_model(name: str) -> EndpointModel | None:
+    """Return the endpoint model of a name; None for ``ideal``.
+
+    Parameters
+    ----------
+    name : str
+        ``ideal``, or ``core-driven`` or ``ace`` for the fastest of the shipped settings. Behind a
+        colon may stand one of these settings, or the path of a file with others.
+
+    Raises
+    ------
+    InputError
+        There is none, or the file is bad.
+    """
+    if name == IDEAL:
+        return None
+    kind, _, text = name.partition(":")
+    if kind in KINDS and text.endswith(SUFFIXES):
+        return _model(kind, load_endpoint(Path(text)), "", text)
+    if name not in names():
+        otherwise = "or core-driven or ace with :FILE.yaml"
+        message = not_one_of(name, names(), otherwise=otherwise, listed_by="fred estimate --help")
+        raise InputError("", "endpoint", message)
+    return _model(kind, _read(SHIPPED), text, str(SHIPPED))
+
+
+_read = lru_cache(maxsize=1)(load_endpoint)
+
+
+def _model(kind: str, file: EndpointFile, name: str, source: str) -> EndpointModel:
+    """Return the model with the setting of a name, or with all settings of a file."""
+    taken: list[Reservation] = []
+    for n, setting in enumerate(file.settings):
+        if kind != "ace" and not setting.cores:
+            message = f"must be 1 or more for {kind}, not 0"
+            raise InputError(source, f"settings.{n}.cores", message)
+        if name in ("", setting.name):
+            taken.append(_reservation(kind, file.npu, setting))
+    return EndpointModel(kind, tuple(taken))
+
+
+def _reservation(kind: str, npu: NpuShare, setting: SettingEntry) -> Reservation:
+    """Return what a setting takes. ACE needs no cores, so none of them bounds its reads."""
+    memory = setting.memory_bytes_per_s / npu.memory_bytes_per_s
+    cores, read = setting.cores / npu.cores, memory
+    if kind == "ace":
+        cores = 0.0
+    else:
+        read = min(read, setting.cores * npu.core_bytes_per_s / npu.memory_bytes_per_s)
+    if not setting.overlap:
+        return Reservation(setting.name, 0.0, 0.0, read, overlap=False)
+    return Reservation(setting.name, memory, cores, read, overlap=True)
