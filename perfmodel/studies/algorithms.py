@@ -1,7 +1,8 @@
 """Which collective algorithm is fastest on which topology: every one that fits, beside the others.
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
-those included that `auto` does not try, as they need a schedule in each network interface.
+those included that `auto` does not try, as they need a schedule in each network interface, and with
+the sequence of other patterns that `auto` takes, if it takes one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from math import inf
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.guidelines import stages_of
 from perfmodel.collectives.select import PUBLISHED, candidates, chosen
 from perfmodel.network.model import CannotTimeError
 from perfmodel.network.run import FLUID, run_collective
@@ -56,7 +58,7 @@ class AlgorithmRow:
     in_network : bool
         Whether switches reduce or multicast on the way.
     algorithm : str
-        One of ``collectives.algorithm.ALGORITHMS``.
+        One of ``collectives.algorithm.ALGORITHMS``, or a sequence of other patterns.
     time_s : float
         From the start to the last byte at the last NPU [s].
     bus_bandwidth_bytes_per_s : float
@@ -177,13 +179,15 @@ def _on_topology(
 ) -> Iterator[AlgorithmRow]:
     """Yield the rows of one collective on one topology."""
     wires = wires_bytes_per_s(topology)
-    for name in _algorithms(topology, pattern, group):
+    for name in (*_algorithms(topology, pattern, group), "auto"):
         try:
             found = run_collective(
                 topology, pattern, size_bytes, group, algorithm=name, network_model=network_model
             )
         except CannotTimeError:
             continue
+        if name == "auto" and not stages_of(found.algorithm_name, pattern):
+            continue  # one of those that have been run
         yield AlgorithmRow(
             pattern=pattern,
             size_bytes=size_bytes,
@@ -191,7 +195,7 @@ def _on_topology(
             topology=topology.name,
             wires_bytes_per_s=wires,
             in_network=topology.in_network,
-            algorithm=name,
+            algorithm=found.algorithm_name,
             time_s=found.time_s,
             bus_bandwidth_bytes_per_s=found.bus_bandwidth_bytes_per_s,
         )

@@ -1,12 +1,13 @@
 """Tests of all algorithms on all topologies."""
 
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.guidelines import stages_of
 from perfmodel.network.run import run_collective
 from perfmodel.studies.algorithms import (
     PATTERNS_COMPARED,
@@ -64,7 +65,7 @@ def test_each_algorithm_has_the_time_of_the_collective_alone() -> None:
         asked = (row.pattern, row.size_bytes, row.group)
         alone = run_collective(topology, *asked, algorithm=row.algorithm)
         assert row.time_s == alone.time_s, row
-        assert row.algorithm in ALGORITHMS
+        assert row.algorithm in ALGORITHMS or stages_of(row.algorithm, row.pattern)
     assert "multitree" in {row.algorithm for row in rows}
 
 
@@ -96,15 +97,16 @@ def test_what_the_page_and_the_report_say_of_the_torus_and_fred_d() -> None:
     assert ratio["all_reduce"] == pytest.approx(2 * 19 / 20, rel=0.01)
     assert ratio["reduce_scatter"] == pytest.approx(1, rel=0.01)
     assert ratio["all_gather"] == pytest.approx(1, rel=0.01)
-    assert ratio["all_to_all"] > 3 and ratio["broadcast"] > 2.2
+    assert ratio["all_to_all"] > 3 and ratio["broadcast"] == pytest.approx(2, rel=0.01)
 
 
 def test_automatic_choice_is_never_faster_than_the_fastest() -> None:
-    topology = parse_topology("mesh:5x4")
-    for pattern in PATTERNS_COMPARED:
-        rows = compare_algorithms([topology], [pattern], [SIZE], [(0, 1, 5, 6)])
-        chosen = run_collective(topology, pattern, SIZE, (0, 1, 5, 6))
-        assert rows[0].time_s <= chosen.time_s
+    for name, pattern in product(("mesh:5x4", "fred-a", "fred-d"), PATTERNS_COMPARED):
+        topology = parse_topology(name)
+        for size in (64.0, SIZE):
+            rows = compare_algorithms([topology], [pattern], [size], [(0, 1, 5, 6)])
+            chosen = run_collective(topology, pattern, size, (0, 1, 5, 6))
+            assert rows[0].time_s <= chosen.time_s
 
 
 def test_all_npus_must_be_equally_many() -> None:
