@@ -19,6 +19,8 @@ EXTRAS = {
     "fred reproduce --chart",
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
+    "study": "studies: fred study",
+    "cluster": "studies on a Dask cluster: fred study run --scheduler",
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
 }

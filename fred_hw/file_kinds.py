@@ -8,6 +8,7 @@ __all__ = [
     "MESH",
     "NETWORK",
     "REMOTE_MEMORY",
+    "STUDY",
     "SWEEP",
     "SWITCH",
     "SYSTEM",
@@ -25,6 +26,7 @@ TOPOLOGY = "a topology of the wafer model"
 WORKLOAD = "a workload"
 SWEEP = "a sweep"
 TRACE_SWEEP = "a sweep of traces"
+STUDY = "a study"
 CLUSTER = "a cluster"
 DESIGN = "a bandwidth design"
 NETWORK = "an ASTRA-sim network"
@@ -37,6 +39,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     WAFER: ("switches",),
     SWEEP: ("topologies",),
     TRACE_SWEEP: ("traces",),
+    STUDY: ("space",),
     CLUSTER: ("training",),
     NETWORK: ("npus_count",),
     DESIGN: ("dimensions",),
