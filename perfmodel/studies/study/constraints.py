@@ -119,7 +119,7 @@ def parse_constraint(text: str, source: str, field: str) -> Constraint:
             raise InputError(source, field, f"must name fields by dotted paths, not {text!r}")
         if isinstance(node, ast.Name) and id(node) not in called:
             names[node.id] = None
-    evaluator = simpleeval.SimpleEval(functions=_FUNCTIONS)
+    evaluator = simpleeval.EvalWithCompoundTypes(functions=dict(_FUNCTIONS))
     return Constraint(text, source, field, tuple(names), tree, evaluator)
 
 
