@@ -15,6 +15,7 @@ from perfmodel.memory.file import load_tier
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.studies.study.store import Store, open_store
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
@@ -227,6 +228,22 @@ class Study:
         """
         rows = run_sweep(load_sweep(Path(path)))
         return cls(tuple(row.estimate for row in rows if row.estimate), rows)
+
+    @staticmethod
+    def open(path: str | Path) -> Store:
+        """Return the store of a study: its rows by ``query``, ``to_pandas`` and ``to_polars``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder that `fred study run` writes.
+
+        Raises
+        ------
+        InputError
+            There is no store, or it has another schema version.
+        """
+        return open_store(Path(path))
 
     def __len__(self) -> int:
         return len(self.estimates)

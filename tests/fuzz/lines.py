@@ -30,6 +30,10 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "sim": (_SPEC,),
     "synth": (_SPEC,),
     "sweep": (("sweep.yaml",),),
+    "study run": (("study.yaml",),),
+    "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
+    "study export": (("store", "spec.yaml"), ("x.csv", "x.parquet", "x.txt")),
+    "study migrate": (("store", "spec.yaml"),),
     "chakra show": (("trace.json",),),
     "chakra stats": (("trace.json",),),
     "chakra validate": (("trace.json",),),
@@ -211,6 +215,11 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "sweep": ((), ("--csv", "--parquet")),
+    # Without --output a run is refused, so that no processes are started.
+    "study run": ((), ("--scheduler", "--workers", "--json-progress")),
+    "study query": ((), ("--csv",)),
+    "study export": ((), ()),
+    "study migrate": ((), ()),
     "report": (
         ("--output", "--spec", "--results", "--topology", "--workload"),
         ("--strategy", "--compute", "--least-npus", "--npu-from", "--as-is"),
