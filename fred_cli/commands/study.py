@@ -70,18 +70,17 @@ def run(
     from perfmodel.studies.study.engine import open_engine
     from perfmodel.studies.study.plan import load_study
     from perfmodel.studies.study.run import run_study
-    from perfmodel.studies.study.store import create_store
 
-    plan, store = load_study(file), create_store(folder)
+    plan = load_study(file)
 
     def engine() -> Any:
         return open_engine(scheduler, workers)
 
     if json_progress:
-        summary = run_study(plan, store, engine, _json_progress())
+        summary = run_study(plan, folder, engine, _json_progress())
     else:
         with progress("estimating points"):
-            summary = run_study(plan, store, engine)
+            summary = run_study(plan, folder, engine)
     if as_json:
         say_json({"store": folder, **vars(summary)})
         return

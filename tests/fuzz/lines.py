@@ -121,6 +121,9 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--links-csv": ("l.csv", "t.csv", "folder"),
     "--no-repeats": (),
     "--csv": ("t.csv", "folder", "/dev/full"),
+    "--scheduler": ("tcp://", "slurm:x", "tpc://a:1"),
+    "--workers": ("1", "0"),
+    "--json-progress": (),
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
     "--spec": ("small-4",),  # of which there are no results, so no page is made

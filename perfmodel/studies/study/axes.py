@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import model_validator
 
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, number_range, refused, validate
+from fred_hw.files import Check, FileModel, int_range, number_range, refused, validate
 
 __all__ = ["AXES", "MAX_VALUES", "Axis", "Value", "axis_schema", "values_of"]
 
@@ -20,7 +20,19 @@ MAX_VALUES = 1_000_000
 Value = str | int | float | bool | None
 """A value of a field; None leaves the field as its file has it."""
 
-_Number = Annotated[float, number_range(-1e300, 1e300)]
+_MOST = 1e300
+
+
+def _bounded(value: object) -> object:
+    """Check a number that stays an integer if it is one."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and -_MOST <= value <= _MOST):  # pyright: ignore[reportOperatorIssue]
+        raise refused(f"must be a number from {-_MOST:g} to {_MOST:g}, not {value!r:.60}")
+    return value
+
+
+_Bound = Annotated[float | int, Check(_bounded, schema=lambda: {"type": "number"})]
+_Number = Annotated[float, number_range(-_MOST, _MOST)]
 _Samples = Annotated[int, int_range(1, MAX_VALUES)]
 
 
@@ -43,8 +55,8 @@ class RangeAxis(Axis):
         Distance of two values, above 0.
     """
 
-    range: list[float | int]
-    step: float | int
+    range: list[_Bound]
+    step: _Bound
 
     @model_validator(mode="after")
     def _check(self) -> "RangeAxis":
@@ -77,7 +89,7 @@ class LogRangeAxis(Axis):
         Whether values are rounded to integers; each integer is taken once.
     """
 
-    log_range: list[float | int]
+    log_range: list[_Bound]
     points: Annotated[int, int_range(1, MAX_VALUES)]
     integer: bool = False
 

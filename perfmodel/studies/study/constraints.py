@@ -83,7 +83,7 @@ class Constraint:
         self._evaluator.names = named
         try:
             found = self._evaluator.eval(self.text, previously_parsed=self._tree)
-        except (simpleeval.InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
+        except _failures(simpleeval) as error:
             message = f"must be an expression that can be evaluated, not {self.text!r} ({error})"
             raise InputError(self.source, self.field, message) from None
         if not isinstance(found, bool):
@@ -139,6 +139,11 @@ class _Fields(ast.NodeTransformer):
         is_index = isinstance(number, int) and not isinstance(number, bool)
         found = _name(inner, str(number)) if is_index else None
         return found or ast.Subscript(inner, index, node.ctx)
+
+
+def _failures(simpleeval: Any) -> tuple[type[Exception], ...]:
+    """Return what an evaluation may end in."""
+    return (simpleeval.InvalidExpression, ArithmeticError, RecursionError, TypeError, ValueError)
 
 
 def _name(inner: Any, last: str) -> ast.Name | None:

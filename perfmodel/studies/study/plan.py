@@ -1,7 +1,6 @@
-"""The plan of a study: its points, those that its constraints leave, and those still to compute."""
+"""The plan of a study: its points, and those of them that its constraints leave."""
 
-from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -33,16 +32,13 @@ class Work:
 
     Parameters
     ----------
-    keys : frozenset of str
-        Keys of the points that satisfy the constraints.
-    missing : sequence of int
-        Numbers of those that the store lacks.
+    numbers : dict
+        Number of each point that satisfies the constraints, by its key.
     excluded : dict
         Points that each constraint removes, of those that the constraints before it leave.
     """
 
-    keys: frozenset[str]
-    missing: "array[int]"
+    numbers: dict[str, int]
     excluded: dict[str, int]
 
 
@@ -95,8 +91,8 @@ class Plan:
             return Point(key, values, None, problem, self.seed)
         return Point(inputs.key(model_version()), values, inputs, "", self.seed)
 
-    def work(self, present: Collection[str]) -> Work:
-        """Return what is to be done, given the keys of the points that a store has.
+    def work(self) -> Work:
+        """Return what is to be done; of points with the same inputs one is.
 
         Raises
         ------
@@ -104,24 +100,17 @@ class Plan:
             The constraints leave no point, or one of them cannot be evaluated.
         """
         excluded = dict.fromkeys(self.constraints, 0)
-        seen: set[str] = set()
-        missing = array("Q")
+        numbers: dict[str, int] = {}
         for number in track(range(len(self.space)), "points of the space"):
             point = self.point(number)
             unmet = point.inputs and self._unmet(point)
             if unmet:
                 excluded[unmet] += 1
-            elif point.key not in seen:
-                seen.add(point.key)
-                if point.key not in present:
-                    missing.append(number)
-        if not seen:
+            else:
+                numbers.setdefault(point.key, number)
+        if not numbers:
             raise self._contradiction(excluded)
-        return Work(frozenset(seen), missing, {one.text: n for one, n in excluded.items()})
-
-    def points(self, numbers: "array[int]") -> Iterator[Point]:
-        """Yield points by their numbers."""
-        return map(self.point, numbers)
+        return Work(numbers, {one.text: n for one, n in excluded.items()})
 
     def _unmet(self, point: Point) -> Constraint | None:
         return next((one for one in self.constraints if not one.holds(point.value_of)), None)

@@ -1,10 +1,12 @@
 """Runs of studies: what a store lacks is computed and committed to it batch by batch."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fred_hw.errors import InputError
@@ -13,7 +15,7 @@ from fred_hw.progress import count
 from .engine import Engine, LostError, batches_done
 from .plan import Plan
 from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
-from .store import Store
+from .store import Store, check_store, create_store
 from .version import model_version
 
 __all__ = ["Progress", "Summary", "run_study"]
@@ -75,7 +77,7 @@ class Summary:
 
 def run_study(
     plan: Plan,
-    store: Store,
+    folder: Path,
     engine: Callable[[], Engine],
     listener: Callable[[Progress], object] = lambda _: None,
 ) -> Summary:
@@ -88,10 +90,10 @@ def run_study(
     ----------
     plan : Plan
         The study.
-    store : Store
-        Where rows go.
+    folder : Path
+        The store. It is made when nothing is left that refuses the study.
     engine : callable
-        Returns the engine; called only if a point is missing.
+        Returns the engine.
     listener : callable
         Told of the progress after each batch.
 
@@ -101,18 +103,26 @@ def run_study(
         The constraints leave no point, the store is locked or cannot be written, or a worker has
         another version of the model.
     """
-    with store.locked():
-        work = plan.work(store.keys())
-        total = len(work.keys)
-        meter = _Meter(total, total - len(work.missing), listener)
-        if work.missing:
-            running = engine()
-            try:
-                _compute(plan.points(work.missing), store, running, meter)
-            finally:
-                running.close()
-        best = {name: store.best(name, work.keys) for name in plan.objectives}
+    check_store(folder)
+    with ExitStack() as stack:
+        store = stack.enter_context(_locked(folder)) if folder.exists() else None
+        work = plan.work()
+        running = stack.enter_context(closing(engine()))
+        store = store or stack.enter_context(_locked(folder))
+        present = store.keys()
+        missing = [number for key, number in work.numbers.items() if key not in present]
+        total = len(work.numbers)
+        meter = _Meter(total, total - len(missing), listener)
+        _compute(map(plan.point, missing), store, running, meter)
+        best = {name: store.best(name, work.numbers) for name in plan.objectives}
         return Summary(total, meter.computed, meter.failed, work.excluded, best)
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[Store]:
+    store = create_store(folder)
+    with store.locked():
+        yield store
 
 
 class _Meter:

@@ -20,6 +20,7 @@ __all__ = [
     "MIGRATIONS",
     "SCHEMA",
     "Store",
+    "check_store",
     "create_store",
     "migrate",
     "open_store",
@@ -196,19 +197,32 @@ class Store:
         return polars.from_arrow(self.query("select * from points"))
 
 
+def check_store(path: Path) -> None:
+    """Refuse a folder that is no store and cannot become one.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, or a store of another schema version.
+    """
+    if (path / _HEAD).exists():
+        open_store(path)
+    elif path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        message = "must be a store, an empty folder or a new name, not something else"
+        raise InputError(str(path), "", message)
+
+
 def create_store(path: Path) -> Store:
     """Return the store in a folder, which is made if it is not there.
 
     Raises
     ------
     InputError
-        The folder holds something else or a store of another schema version, or cannot be made.
+        As for :func:`check_store`, or the folder cannot be made.
     """
     _parquet()
+    check_store(path)
     if not (path / _HEAD).exists():
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            message = "must be a store, an empty folder or a new name, not something else"
-            raise InputError(str(path), "", message)
         try:
             path.mkdir(parents=True, exist_ok=True)
             _write_head(path, SCHEMA)

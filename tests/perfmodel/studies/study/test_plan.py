@@ -12,11 +12,10 @@ from .studies import SPACE, planned
 
 def test_constraints_leave_points(tmp_path: Path) -> None:
     plan = planned(tmp_path, constraints=["npus == mp * dp * pp", "npu.peak_flops < 4e15"])
-    work = plan.work(set())
-    assert (len(work.keys), len(work.missing)) == (4, 4)
+    work = plan.work()
+    assert len(work.numbers) == 4
     assert work.excluded == {"npus == mp * dp * pp": 6, "npu.peak_flops < 4e15": 2}
-    some = sorted(work.keys)[:3]
-    assert len(plan.work(some).missing) == 1
+    assert all(plan.point(number).key == key for key, number in work.numbers.items())
     assert {*plan.varied} == {"topology", "strategy", "npu.peak_flops"}
 
 
@@ -37,7 +36,7 @@ def test_contradictions_name_the_constraint(
     tmp_path: Path, constraints: list[str], line: str
 ) -> None:
     with pytest.raises(InputError, match=rf"study\.yaml: {line}"):
-        planned(tmp_path, constraints=constraints).work(set())
+        planned(tmp_path, constraints=constraints).work()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_bad_studies_are_refused_before_any_work(
 def test_values_that_do_not_go_together_are_points_that_fail(tmp_path: Path) -> None:
     space = {**SPACE, "strategy": "MP1-DP4-PP1", "strategy.ep": [3, 1]}
     plan = planned(tmp_path, space)
-    points = [*plan.points(plan.work(set()).missing)]
+    points = [*map(plan.point, plan.work().numbers.values())]
     assert [bool(point.problem) for point in points].count(True) == len(points) / 2
     assert {point.problem for point in points} == {
         "",

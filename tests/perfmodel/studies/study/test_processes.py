@@ -63,7 +63,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Rows of a run that nothing interrupts."""
     folder = tmp_path_factory.mktemp("whole")
     store = create_store(folder / "store")
-    run_study(planned(folder, LONG), store, Inline)
+    run_study(planned(folder, LONG), store.path, Inline)
     return rows_of(store)
 
 

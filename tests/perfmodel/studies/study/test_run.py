@@ -23,7 +23,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Rows of a run that nothing interrupts."""
     folder = tmp_path_factory.mktemp("whole")
     store = create_store(folder / "store")
-    summary = run_study(planned(folder), store, Inline)
+    summary = run_study(planned(folder), store.path, Inline)
     assert (summary.points, summary.computed, summary.failed) == (12, 12, 0)
     return rows_of(store)
 
@@ -45,28 +45,26 @@ def test_a_run_that_is_interrupted_and_resumed_is_as_one(
         for batches in stops:
             engine = Inline(batches)
             try:
-                run_study(plan, store, lambda engine=engine: engine)
+                run_study(plan, store.path, lambda engine=engine: engine)
             except StopError:
                 assert engine.closed
-        run_study(plan, store, Inline)
+        run_study(plan, store.path, Inline)
         assert rows_of(store) == whole
 
 
 def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     store = create_store(tmp_path / "store")
     some = {**SPACE, "npu.peak_flops": [2e15]}
-    assert run_study(planned(tmp_path, some), store, Inline).computed == 4
-    assert run_study(planned(tmp_path), store, Inline).computed == 8
-
-    def no_engine() -> Inline:
-        raise AssertionError
-
-    summary = run_study(planned(tmp_path), store, no_engine)
+    assert run_study(planned(tmp_path, some), store.path, Inline).computed == 4
+    assert run_study(planned(tmp_path), store.path, Inline).computed == 8
+    engine = Inline()
+    summary = run_study(planned(tmp_path), store.path, lambda: engine)
+    assert engine.sizes == []
     assert (summary.points, summary.computed) == (12, 0)
     best = summary.best["time_per_sample_s"]
     assert best
     assert best["npu.peak_flops"] == 4e15
-    small = run_study(planned(tmp_path, some), store, no_engine).best["time_per_sample_s"]
+    small = run_study(planned(tmp_path, some), store.path, Inline).best["time_per_sample_s"]
     assert small
     assert small["npu.peak_flops"] == 2e15
 
@@ -74,7 +72,7 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
 def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     store, told = create_store(tmp_path / "store"), list[Progress]()
     space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
-    summary = run_study(planned(tmp_path, space), store, Inline, told.append)
+    summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
     assert (summary.computed, summary.failed) == (12, 6)
     errors = store.query("select error from points where error is not null")["error"].to_pylist()
     assert len(errors) == 6
@@ -102,9 +100,9 @@ def test_a_full_disk_ends_the_run_and_a_later_one_goes_on(
 
     monkeypatch.setattr(Store, "append", append)
     with pytest.raises(InputError, match=r"not with: No space left on device$"):
-        run_study(plan, store, Inline)
+        run_study(plan, store.path, Inline)
     assert 0 < len(store.keys()) < 12
-    run_study(plan, store, Inline)
+    run_study(plan, store.path, Inline)
     assert rows_of(store) == whole
 
 
@@ -115,7 +113,7 @@ def _full(_descriptor: int) -> None:
 def test_a_locked_store_is_left_alone(tmp_path: Path) -> None:
     plan, store = planned(tmp_path), create_store(tmp_path / "store")
     with store.locked(), pytest.raises(InputError, match="locked by another process"):
-        run_study(plan, create_store(tmp_path / "store"), Inline)
+        run_study(plan, store.path, Inline)
     assert store.files == []
 
 
@@ -125,14 +123,27 @@ def test_a_worker_of_another_version_ends_the_run(
     plan, store = planned(tmp_path), create_store(tmp_path / "store")
     monkeypatch.setattr(runs, "model_version", lambda: "9.9+other")
     with pytest.raises(InputError, match=r"^worker: must be of version 9\.9\+other, not 0\."):
-        run_study(plan, store, Inline)
+        run_study(plan, store.path, Inline)
     assert store.files == []
 
 
 def test_batches_grow_with_the_speed_of_points(tmp_path: Path) -> None:
     engine = Inline()
     space = {**SPACE, "npu.peak_flops": {"range": [1e15, 2e15], "step": 2e13}}
-    run_study(planned(tmp_path, space), create_store(tmp_path / "s"), lambda: engine)
+    run_study(planned(tmp_path, space), tmp_path / "s", lambda: engine)
     assert engine.sizes[0] == 1
     assert max(engine.sizes) > 4
     assert sum(engine.sizes) == 204
+
+
+def test_a_study_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    def engine() -> Inline:
+        raise InputError("--scheduler", "", "must answer")
+
+    for plan, line in (
+        (planned(tmp_path, constraints=["npus > 4"]), "must leave a point"),
+        (planned(tmp_path), "must answer"),
+    ):
+        with pytest.raises(InputError, match=line):
+            run_study(plan, tmp_path / "store", engine)
+        assert not (tmp_path / "store").exists()
