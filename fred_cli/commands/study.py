@@ -22,7 +22,7 @@ _EVERY_S = 1.0
 
 @click.group("study", no_args_is_help=False)
 def command() -> None:
-    """Run studies of many training iterations, and query their results.
+    """Run studies, and query their results; every command here takes --json.
 
     STORE is the folder that `fred study run` writes.
     """

@@ -105,6 +105,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
     "--npu-from": ("mesh:2x2", "fred-d"),
     "--as-is": (),
+    "--readings": (),
     "--reading": ("compute=weights", "algorithm=auto,placement=linear", "compute"),
     "--level": tuple(LEVELS),
     "--collectives": ("in-network", "ring"),

@@ -28,7 +28,7 @@ def test_every_command_is_fuzzed_with_its_options() -> None:
     drawn: dict[str, set[str]] = {}
     for line, options in COMMANDS.items():
         words = line.split()
-        name = " ".join(words[: 2 if words[0] == "chakra" else 1])
+        name = " ".join(words[: 2 if words[0] in ("chakra", "study") else 1])
         drawn.setdefault(name, {"--json"}).update(*options, words)
     for name, context in commands():
         options = [

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from fred_hw.errors import InputError
 from fred_hw.files import Check, FileModel, int_range, number_range, refused, validate
 
-__all__ = ["AXES", "MAX_VALUES", "Axis", "Value", "axis_schema", "values_of"]
+__all__ = ["AXES", "MAX_VALUES", "Axis", "Value", "values_of"]
 
 MAX_VALUES = 1_000_000
 """Values of one axis, at most."""
@@ -221,17 +221,6 @@ def values_of(given: object, name: str, seed: int, source: str) -> list[Value]:
             raise InputError(source, field, f"must have each value once, not {value!r} twice")
         seen.add((type(value), value))
     return found
-
-
-def axis_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what a study file may give for a field."""
-    one = {"type": ["string", "number", "boolean", "null"]}
-    rules: list[dict[str, Any]] = []
-    for key, rule in AXES.items():
-        schema = rule.model_json_schema()
-        schema.pop("title", None)
-        rules.append({**schema, "required": sorted({key, *schema.get("required", [])})})
-    return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}, *rules]}
 
 
 def _ends(key: str, ends: Sequence[float]) -> Sequence[float]:

@@ -3,22 +3,55 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from fred_hw.file_kinds import STUDY
-from fred_hw.files import EachOnce, FileModel, int_range, load_model
+from fred_hw.files import EachOnce, FileModel, int_range, load_model, name_in
+from perfmodel.training.options import OPTIONS
 
-from .axes import axis_schema
+from .axes import AXES
 
-__all__ = ["StudyFile", "load_study_file"]
+__all__ = ["FIGURES", "ROOTS", "StudyFile", "load_study_file"]
+
+ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *OPTIONS)
+"""What fields of a study begin with."""
+
+FIGURES = (
+    "iteration_time_s",
+    "time_per_sample_s",
+    "compute_s",
+    "busy_s",
+    "peak_share",
+    "memory.total_bytes",
+    "memory.least_bytes",
+)
+"""Figures that a study may minimize."""
 
 
-def _space_schema() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": ["topology", "workload"],
-        "additionalProperties": axis_schema(),
-    }
+class _Space:
+    """What the JSON Schema says of the fields of a space; ``space.read_space`` checks them."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        one = {"type": ["string", "number", "boolean", "null"]}
+        name = {"type": "string"}
+        rules = [handler(rule.__pydantic_core_schema__) for rule in AXES.values()]
+        paths = "|".join(root for root in ROOTS if root not in OPTIONS)
+        return {
+            "type": "object",
+            "required": ["topology", "workload"],
+            "propertyNames": {"pattern": rf"^(({paths})(\..+)?|{'|'.join(OPTIONS)})$"},
+            "properties": dict.fromkeys(("topology", "workload"), _one_or_more(name)),
+            "additionalProperties": {"anyOf": [_one_or_more(one), *rules]},
+        }
+
+
+def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
+    some = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    return {"anyOf": [one, some]}
 
 
 class StudyFile(FileModel):
@@ -42,7 +75,7 @@ class StudyFile(FileModel):
 
     file_kind = STUDY
 
-    space: Annotated[dict[str, Any], WithJsonSchema(_space_schema())]
+    space: Annotated[dict[str, Any], _Space()]
     zip: Annotated[
         list[Annotated[list[str], EachOnce()]],
         Field(examples=[[["topology", "topology.npu.peak_flops"]]]),
@@ -50,7 +83,9 @@ class StudyFile(FileModel):
     constraints: Annotated[list[str], Field(examples=[["npus == mp * dp * pp"]])] = Field(
         default_factory=list[str]
     )
-    objectives: Annotated[list[str], EachOnce()] = Field(default=["time_per_sample_s"])
+    objectives: Annotated[list[Annotated[str, name_in(FIGURES)]], EachOnce()] = Field(
+        default=["time_per_sample_s"]
+    )
     seed: Annotated[int, int_range(0, 2**32 - 1)] = 1
 
 

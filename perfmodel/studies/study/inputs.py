@@ -22,14 +22,12 @@ from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
+from .file import ROOTS
 
-__all__ = ["ROOTS", "SIZES", "CombinationError", "Inputs", "Part", "Resolver", "column_of", "flat"]
+__all__ = ["SIZES", "CombinationError", "Inputs", "Part", "Resolver", "column_of", "flat"]
 
 SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
 """Fields of a strategy."""
-
-ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *OPTIONS)
-"""What fields of a study begin with."""
 
 NO_MEMORY = "none"
 """No remote memory: weights and input come from the I/O controllers."""

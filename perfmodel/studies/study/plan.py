@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 
@@ -13,7 +12,7 @@ from .axes import Value
 from .constraints import Constraint, parse_constraint
 from .file import load_study_file
 from .inputs import SIZES, CombinationError, Inputs, Resolver, column_of
-from .point import FIGURES, Point
+from .point import Point
 from .space import Space, read_space
 from .version import model_version
 
@@ -143,11 +142,6 @@ def load_study(path: Path) -> Plan:
         parse_constraint(text, source, f"constraints.{n}")
         for n, text in enumerate(file.constraints)
     )
-    for n, name in enumerate(file.objectives):
-        if name not in FIGURES:
-            hint = did_you_mean(name, FIGURES)
-            message = f"must be one of {', '.join(FIGURES)}, not {name!r}{hint}"
-            raise InputError(source, f"objectives.{n}", message)
     plan = Plan(source, space, constraints, tuple(file.objectives), file.seed, Resolver(path))
     known: set[str] = set(_DERIVED)
     for inputs, values in _checked(plan):

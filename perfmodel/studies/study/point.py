@@ -23,21 +23,10 @@ from .axes import Value
 from .inputs import Inputs, Part, column_of, flat
 from .version import model_version
 
-__all__ = ["FIGURES", "OtherVersionError", "Point", "Row", "evaluate", "evaluate_batch", "lost_row"]
+__all__ = ["OtherVersionError", "Point", "Row", "evaluate", "evaluate_batch", "lost_row"]
 
 Row = dict[str, Any]
 """Inputs, figures and provenance of a point by the name of their column."""
-
-FIGURES = (
-    "iteration_time_s",
-    "time_per_sample_s",
-    "compute_s",
-    "busy_s",
-    "peak_share",
-    "memory.total_bytes",
-    "memory.least_bytes",
-)
-"""Figures that a study may minimize."""
 
 _FAILURES = (
     *(InputError, ArithmeticError, AssertionError, LookupError, MemoryError, OSError),

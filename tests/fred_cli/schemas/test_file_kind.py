@@ -50,6 +50,7 @@ ONLY_THE_READER = (
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
     r"must be npu_0 to npu_\d+|must lead from each NPU|must join nodes that no|must be two nodes",
     r"clock_ns: must be [\d.]+ or more with auto registers",
+    r"must have (?:a first and a last value|its smaller value first)|^must be above 0, not",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from perfmodel.studies.study.file import FIGURES
 from perfmodel.studies.study.inputs import Resolver
 from perfmodel.studies.study.point import (
-    FIGURES,
     OtherVersionError,
     Point,
     evaluate,

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,10 @@ def started(stack: ExitStack, *words: object) -> "subprocess.Popen[str]":
     return process
 
 
-def lines_until(process: "subprocess.Popen[str]", wanted: str) -> Iterator[str]:
-    """Yield lines of standard error until one of them has a text."""
+def line_with(process: "subprocess.Popen[str]", wanted: str) -> str:
+    """Return the next line of standard error that has a text."""
     assert process.stderr
-    for line in process.stderr:
-        yield line
-        if re.search(wanted, line):
-            return
-    raise AssertionError(f"{wanted!r} was not printed")
+    return next(line for line in process.stderr if re.search(wanted, line))
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 60) -> None:
@@ -74,7 +70,7 @@ def test_a_run_that_is_killed_leaves_a_store_that_is_completed(
     words = (FRED, "study", "run", study_file(tmp_path, LONG), "-o", tmp_path / "store")
     with ExitStack() as stack:
         run = started(stack, *words, "--workers", 1, "--json-progress")
-        [*lines_until(run, '"done"')]
+        line_with(run, '"done"')
         # Rows are committed every two seconds; an interrupt commits what is ready.
         if number == signal.SIGKILL:
             wait_for(lambda: list(tmp_path.glob("store/rows-1/*.parquet")))
@@ -101,8 +97,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
         scheduler = started(
             stack, *dask, "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--no-show"
         )
-        said = [*lines_until(scheduler, r"Scheduler at: +tcp://")][-1]
-        address = said.split()[-1]
+        address = line_with(scheduler, r"Scheduler at: +tcp://").split()[-1]
         worker_words = (sys.executable, "-m", "distributed.cli.dask_worker", address)
         options = ("--no-nanny", "--nthreads", 1, "--no-dashboard", "--host", "127.0.0.1")
         workers = [
@@ -110,10 +105,10 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
             for n in range(2)
         ]
         for worker in workers:
-            [*lines_until(worker, "Registered to")]
+            line_with(worker, "Registered to")
         words = (FRED, "study", "run", study_file(tmp_path, LONG), "-o", tmp_path / "store")
         run = started(stack, *words, "--scheduler", address, "--json-progress")
-        [*lines_until(run, '"done"')]
+        line_with(run, '"done"')
         os.kill(workers[0].pid, signal.SIGKILL)
         output, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
