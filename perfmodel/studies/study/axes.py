@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from zlib import crc32
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fred_hw.errors import InputError
 from fred_hw.files import Check, FileModel, int_range, number_range, refused, validate
@@ -55,8 +55,8 @@ class RangeAxis(Axis):
         Distance of two values, above 0.
     """
 
-    range: list[_Bound]
-    step: _Bound
+    range: Annotated[list[_Bound], Field(examples=[[1, 8]])]
+    step: Annotated[_Bound, Field(examples=[1])]
 
     @model_validator(mode="after")
     def _check(self) -> "RangeAxis":
@@ -89,8 +89,8 @@ class LogRangeAxis(Axis):
         Whether values are rounded to integers; each integer is taken once.
     """
 
-    log_range: list[_Bound]
-    points: Annotated[int, int_range(1, MAX_VALUES)]
+    log_range: Annotated[list[_Bound], Field(examples=[[1.0e12, 8.0e12]])]
+    points: Annotated[int, int_range(1, MAX_VALUES), Field(examples=[4])]
     integer: bool = False
 
     @model_validator(mode="after")
@@ -126,12 +126,12 @@ class DistributionAxis(Axis):
         Whether values are rounded to integers; each integer is taken once.
     """
 
-    distribution: Literal["normal", "uniform", "loguniform"]
-    mean: _Number | None = None
-    std: _Number | None = None
-    low: _Number | None = None
-    high: _Number | None = None
-    samples: _Samples
+    distribution: Annotated[Literal["normal", "uniform", "loguniform"], Field(examples=["normal"])]
+    mean: Annotated[_Number | None, Field(examples=[1.0e15])] = None
+    std: Annotated[_Number | None, Field(examples=[1.0e14])] = None
+    low: Annotated[_Number | None, Field(examples=[1.0e12])] = None
+    high: Annotated[_Number | None, Field(examples=[8.0e12])] = None
+    samples: Annotated[_Samples, Field(examples=[20])]
     integer: bool = False
 
     @model_validator(mode="after")

@@ -36,9 +36,9 @@ class _Space:
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        one = {"type": ["string", "number", "boolean", "null"]}
+        one = {"anyOf": [{"type": name} for name in ("string", "number", "boolean", "null")]}
         name = {"type": "string"}
-        rules = [handler(rule.__pydantic_core_schema__) for rule in AXES.values()]
+        rules = [rule.model_json_schema() for rule in AXES.values()]
         paths = "|".join(root for root in ROOTS if root not in OPTIONS)
         return {
             "type": "object",
@@ -79,9 +79,9 @@ class StudyFile(FileModel):
     zip: Annotated[
         list[Annotated[list[str], EachOnce()]],
         Field(examples=[[["topology", "topology.npu.peak_flops"]]]),
-    ] = Field(default_factory=list[list[str]])
+    ] = Field(default=[])
     constraints: Annotated[list[str], Field(examples=[["npus == mp * dp * pp"]])] = Field(
-        default_factory=list[str]
+        default=[]
     )
     objectives: Annotated[list[Annotated[str, name_in(FIGURES)]], EachOnce()] = Field(
         default=["time_per_sample_s"]

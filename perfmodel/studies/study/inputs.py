@@ -102,7 +102,7 @@ class Inputs:
             ("remote_memory", self.memory),
         ):
             if part:
-                found.update(flat(root, part.data))
+                found |= _flat(root, part)
         return found
 
 
@@ -262,6 +262,11 @@ def flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
             yield from flat(f"{name}.{index}", inner)
     else:
         yield name, value
+
+
+@lru_cache(maxsize=1024)
+def _flat(root: str, part: Part) -> dict[str, Any]:
+    return dict(flat(root, part.data))
 
 
 def _validated(root: str, data: object) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from perfmodel.training.request import Request
 from perfmodel.workloads.workload import Workload, build_workload
 
 from .axes import Value
-from .inputs import Inputs, Part, column_of, flat
+from .inputs import Inputs, Part, column_of
 from .version import model_version
 
 __all__ = ["OtherVersionError", "Point", "Row", "evaluate", "evaluate_batch", "lost_row"]
@@ -85,7 +85,7 @@ class Point:
         """All inputs, and the rates of the NPUs that follow from them."""
         if self.inputs is None:
             return {column_of(name): value for name, value in self.values.items()}
-        return {**self.inputs.fields(), **dict(flat("npu", _npu(self.inputs).rates))}
+        return {**self.inputs.fields(), **_npu_rates(self.inputs.topology, self.inputs.npu)}
 
 
 def evaluate_batch(version: str, points: Sequence[Point]) -> list[Row]:
@@ -138,7 +138,7 @@ def request_of(inputs: Inputs) -> Request:
         _topology(inputs.topology),
         _workload(inputs.workload),
         inputs.strategy,
-        npu=_npu(inputs),
+        npu=_npu(inputs.topology, inputs.npu),
         memory=memory,
         **inputs.options,
     )
@@ -173,6 +173,12 @@ def _workload(part: Part) -> Workload:
     return build_workload(part.data, part.name)
 
 
-def _npu(inputs: Inputs) -> Npu:
-    rates = NpuEntry.model_validate(dict(inputs.npu.data)).rates
-    return npu_of(_topology(inputs.topology).with_npu(rates).npu_rates)
+@lru_cache(maxsize=1024)
+def _npu(topology: Part, npu: Part) -> Npu:
+    rates = NpuEntry.model_validate(dict(npu.data)).rates
+    return npu_of(_topology(topology).with_npu(rates).npu_rates)
+
+
+@lru_cache(maxsize=1024)
+def _npu_rates(topology: Part, npu: Part) -> dict[str, float]:
+    return {f"npu.{name}": rate for name, rate in _npu(topology, npu).rates.items()}

@@ -50,9 +50,11 @@ ONLY_THE_READER = (
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
     r"must be npu_0 to npu_\d+|must lead from each NPU|must join nodes that no|must be two nodes",
     r"clock_ns: must be [\d.]+ or more with auto registers",
-    r"must have (?:a first and a last value|its smaller value first)|^must be above 0, not",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
+
+FROM_OTHER_FILES = ("space", "zip", "constraints")
+"""Keys of a study whose values the files that it names allow or refuse."""
 
 FOUND = {name: bases(name) for name in FILES}
 BASES: dict[str, Any] = {
@@ -67,6 +69,17 @@ BASES: dict[str, Any] = {
     },
     "grouped": read_data(EXAMPLES / "llama-2-70b.yaml"),
     "experts": read_data(workload_path("mixtral-8x7b")),
+    "study": {
+        "space": {
+            "topology": ["mesh:2x2"],
+            "workload": "resnet-152",
+            "strategy.dp": {"range": [1, 3], "step": 1},
+            "npu.peak_flops": {"log_range": [1e15, 3e15], "points": 2},
+            "npu.hbm_bytes": {"distribution": "normal", "mean": 8e10, "std": 1e9, "samples": 1},
+        },
+        "zip": [["topology", "workload"]],
+        "constraints": ["fits_memory"],
+    },
     "sweep": {
         "topologies": ["mesh:2x2"],
         "workloads": ["resnet-152"],
@@ -153,7 +166,7 @@ def test_schema_takes_and_refuses_what_the_reader_does(base: str, tmp_path: Path
         allowed = check.is_valid(data)
         if refused is None:
             assert allowed, (how, next(check.iter_errors(data)).message)
-        elif allowed:
+        elif allowed and not (name == "study" and how.startswith(FROM_OTHER_FILES)):
             assert any(re.search(one, refused) for one in ONLY_THE_READER), (how, refused)
         tried, taken = tried + 1, taken + (refused is None)
     assert tried > 50
