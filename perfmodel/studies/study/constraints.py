@@ -2,6 +2,7 @@
 
 import ast
 import math
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
@@ -107,7 +108,9 @@ def parse_constraint(text: str, source: str, field: str) -> Constraint:
         message = f"must have at most {_MAX_CHARACTERS:,} characters, not {len(text):,}"
         raise InputError(source, field, message)
     try:
-        body = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # such as a number that ends in a name
+            body = ast.parse(text.strip(), mode="eval").body
         tree = _Fields().visit(body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         message = f"must be an expression such as npus == mp * dp * pp, not {text!r}"

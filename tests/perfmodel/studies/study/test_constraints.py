@@ -50,6 +50,7 @@ def test_names_are_dotted_paths() -> None:
     [
         "mp ==",
         "mp = 3",
+        "mp == 1or dp == 5",
         "__import__('os').system('true')",
         "().__class__",
         "'a'.upper() == 'A'",
