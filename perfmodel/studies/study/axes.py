@@ -176,7 +176,9 @@ AXES: dict[str, type[Axis]] = {
 """Rules for values by the key that only a mapping of that rule has."""
 
 
-def values_of(given: object, name: str, seed: int, source: str) -> list[Value]:
+def values_of(
+    given: object, name: str, seed: int, source: str, *, once: bool = True
+) -> list[Value]:
     """Return the values that a study file gives for a field.
 
     Parameters
@@ -189,6 +191,8 @@ def values_of(given: object, name: str, seed: int, source: str) -> list[Value]:
         Of the study.
     source : str
         The file, for error lines.
+    once : bool
+        Whether a list may have each value once only, as fields outside of groups.
 
     Raises
     ------
@@ -217,7 +221,7 @@ def values_of(given: object, name: str, seed: int, source: str) -> list[Value]:
     for value in found:
         if not (value is None or isinstance(value, str | int | float | bool)):
             raise InputError(source, field, f"must be text, numbers, true or false, not {value!r}")
-        if (type(value), value) in seen:
+        if once and (type(value), value) in seen:
             raise InputError(source, field, f"must have each value once, not {value!r} twice")
         seen.add((type(value), value))
     return found

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import threading
 from abc import ABC, abstractmethod
@@ -223,8 +224,6 @@ def open_engine(scheduler: str | None, workers: int | None) -> Engine:
 
 
 def _slurm(scheduler: str, text: str, jobs: int) -> Engine:
-    with needed("dask_jobqueue", "studies on Slurm", "fred-hw[cluster]"):
-        jobqueue: Any = import_module("dask_jobqueue")
     keys: dict[str, Any] = {"cores": 1, "processes": 1, "memory": "4GB"}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")
@@ -232,6 +231,11 @@ def _slurm(scheduler: str, text: str, jobs: int) -> Engine:
             message = f"must be slurm:KEY=VALUE,..., not with {part!r}"
             raise InputError("--scheduler", scheduler, message)
         keys[key] = int(value) if value.isdecimal() else value
+    if shutil.which("sbatch") is None:
+        message = "must be used where Slurm's sbatch is, not without it"
+        raise InputError("--scheduler", scheduler, message)
+    with needed("dask_jobqueue", "studies on Slurm", "fred-hw[cluster]"):
+        jobqueue: Any = import_module("dask_jobqueue")
     keys["processes"] = keys["cores"]  # estimates are pure Python: a thread would not help
     try:
         cluster = jobqueue.SLURMCluster(**keys)

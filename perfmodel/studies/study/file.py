@@ -50,7 +50,7 @@ class _Space:
 
 
 def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
-    some = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    some = {"type": "array", "items": one, "minItems": 1}
     return {"anyOf": [one, some]}
 
 

@@ -67,7 +67,11 @@ def read_space(file: StudyFile, source: str) -> Space:
     for needed in ("topology", "workload"):
         if needed not in file.space:
             raise InputError(source, f"space.{needed}", "is required and was not given")
-    axes = {name: values_of(given, name, file.seed, source) for name, given in file.space.items()}
+    zipped = {name for group in file.zip for name in group}
+    axes = {
+        name: values_of(given, name, file.seed, source, once=name not in zipped)
+        for name, given in file.space.items()
+    }
     grouped: dict[str, str] = {}
     for number, group in enumerate(file.zip):
         where = f"zip.{number}"

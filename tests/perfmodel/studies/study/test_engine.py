@@ -87,10 +87,14 @@ def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyP
         ("tpc://h:1", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'tpc://h:1'"),
         ("localhost", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'localhost'"),
         ("tcp://h:1", 3, "--workers: must be left out with tcp://"),
+        ("slurm:queue=q", 2, "--scheduler: slurm:queue=q: must be used where Slurm's sbatch is"),
         ("slurm:queue", None, "--scheduler: slurm:queue: must be slurm:KEY=VALUE,..., not with"),
     ],
 )
-def test_bad_schedulers_are_refused(scheduler: str, workers: int | None, line: str) -> None:
+def test_bad_schedulers_are_refused(
+    monkeypatch: pytest.MonkeyPatch, scheduler: str, workers: int | None, line: str
+) -> None:
+    monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError) as refused:
         open_engine(scheduler, workers)
     assert line in str(refused.value)

@@ -66,3 +66,15 @@ def test_values_that_do_not_go_together_are_points_that_fail(tmp_path: Path) -> 
         "",
         "strategy: must have an EP that divides DP, not MP1-DP4-PP1-EP3",
     }
+
+
+def test_a_group_changes_what_only_one_kind_of_topology_has(tmp_path: Path) -> None:
+    space = {
+        "topology": ["mesh:5x4", "fred-d", "fred-d"],
+        "topology.l1_l2_bytes_per_s": [None, 1e12, 2e12],
+        "workload": "resnet-50",
+    }
+    plan = planned(tmp_path, space, zip=[["topology", "topology.l1_l2_bytes_per_s"]])
+    points = [*map(plan.point, plan.work().numbers.values())]
+    found = [point.derived.get("topology.l1_l2_bytes_per_s") for point in points]
+    assert found == [None, 1e12, 2e12]

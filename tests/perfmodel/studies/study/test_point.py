@@ -19,6 +19,7 @@ from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 
 
 def point(**changes: Any) -> Point:
@@ -76,3 +77,16 @@ def test_a_worker_of_another_version_refuses_a_batch() -> None:
     assert len(evaluate_batch(model_version(), [point()])) == 1
     with pytest.raises(OtherVersionError):
         evaluate_batch("0.0.0+0", [point()])
+
+
+def test_a_remote_memory_is_part_of_a_point(tmp_path: Path) -> None:
+    pool = {"memory-type": "MEMORY_POOL", "remote-mem-bw": 2.0}
+    path = written(tmp_path / "pool.yaml", pool)
+    fast, slow = (
+        evaluate(point(**{"remote_memory": str(path), "remote_memory.remote-mem-bw": rate}))
+        for rate in (20.0, 2.0)
+    )
+    assert (fast["error"], fast["remote_memory.remote-mem-bw"]) == (None, 20.0)
+    assert fast["communication_s.input_load"] < slow["communication_s.input_load"]
+    odd = evaluate(point(**{"remote_memory": str(path), "remote_memory.piece-size": 4}))
+    assert "piece-size: must be left out with MEMORY_POOL" in odd["error"]

@@ -98,6 +98,11 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
             stack, *dask, "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--no-show"
         )
         address = line_with(scheduler, r"Scheduler at: +tcp://").split()[-1]
+        words = (FRED, "study", "run", study_file(tmp_path, LONG), "-o", tmp_path / "store")
+        words = (*words, "--scheduler", address, "--json-progress")
+        alone = started(stack, *words)
+        assert "must have a worker, not none; start one" in alone.communicate(timeout=60)[1]
+        assert (alone.returncode, (tmp_path / "store").exists()) == (2, False)
         worker_words = (sys.executable, "-m", "distributed.cli.dask_worker", address)
         options = ("--no-nanny", "--nthreads", 1, "--no-dashboard", "--host", "127.0.0.1")
         workers = [
@@ -106,8 +111,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
         ]
         for worker in workers:
             line_with(worker, "Registered to")
-        words = (FRED, "study", "run", study_file(tmp_path, LONG), "-o", tmp_path / "store")
-        run = started(stack, *words, "--scheduler", address, "--json-progress")
+        run = started(stack, *words)
         line_with(run, '"done"')
         os.kill(workers[0].pid, signal.SIGKILL)
         output, errors = run.communicate(timeout=120)
