@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -157,7 +158,7 @@ class _Meter:
 
 def _compute(points: Iterator[Point], store: Store, engine: Engine, meter: _Meter) -> None:
     ready: list[Row] = []
-    committed = time.monotonic()
+    committed = -inf  # so that a disk without room is found by the first batch
     batches = _batches(points, lambda: meter.batch_points)
     done: Any = batches_done(engine, partial(evaluate_batch, model_version()), batches)
     try:

@@ -71,9 +71,7 @@ def test_a_run_that_is_killed_leaves_a_store_that_is_completed(
     with ExitStack() as stack:
         run = started(stack, *words, "--workers", 1, "--json-progress")
         line_with(run, '"done"')
-        # Rows are committed every two seconds; an interrupt commits what is ready.
-        if number == signal.SIGKILL:
-            wait_for(lambda: list(tmp_path.glob("store/rows-1/*.parquet")))
+        wait_for(lambda: list(tmp_path.glob("store/rows-1/*.parquet")))
         below = psutil.Process(run.pid).children(recursive=True)
         assert below
         run.send_signal(number)
