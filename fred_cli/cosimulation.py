@@ -6,9 +6,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fred_cli.output import needed
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
+from fred_hw.optional import needed
 
 __all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_begun_last"]
 

@@ -20,6 +20,8 @@ EXTRAS = {
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "repurpose": "trained networks on several workers: fred repurpose",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
+    "study": "studies: fred study",
+    "cluster": "studies on a Dask cluster: fred study run --scheduler",
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
 }

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import FieldError, InputError
+from fred_hw.optional import needed
 from fred_hw.visible import visible
 
 __all__ = [
     "as_csv",
     "checked",
     "need_plotly",
-    "needed",
     "option_names",
     "plain",
     "say_above_peak",
@@ -208,16 +208,6 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
         print(
             f"compute not identified: {', '.join(unknown)}; docs/explanation/fidelity.md says why"
         )
-
-
-@contextmanager
-def needed(package: str, what: str, wanted: str) -> Iterator[None]:
-    """Refuse ``what`` if a package that it imports is not installed; ``wanted`` brings it."""
-    try:
-        yield
-    except ImportError as error:
-        message = f"must be installed for {what}: pip install '{wanted}' ({error})"
-        raise InputError(package, "", message) from None
 
 
 def need_plotly() -> None:

@@ -57,10 +57,11 @@ class _Display:
         if (before, count) != (what, done):
             self._moved = now
         # What was counted before what is within it goes on from where it was.
-        count, begun = self._since.get(what, (0, now))
+        name, _, _ = what.partition(",")
+        count, begun = self._since.get(name, (0, now))
         if not 0 < done >= count:
             begun = now
-        self._since[what] = done, begun
+        self._since[name] = done, begun
         self._counted = what, done, total, begun
         self._ahead = ahead
 

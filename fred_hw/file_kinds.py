@@ -11,6 +11,7 @@ __all__ = [
     "NETWORK",
     "REMOTE_MEMORY",
     "ROCE",
+    "STUDY",
     "SWEEP",
     "SWITCH",
     "SYSTEM",
@@ -28,6 +29,7 @@ TOPOLOGY = "a topology of the wafer model"
 WORKLOAD = "a workload"
 SWEEP = "a sweep"
 TRACE_SWEEP = "a sweep of traces"
+STUDY = "a study"
 CLUSTER = "a cluster"
 ARCHITECTURE = "an architecture of a trained network"
 DESIGN = "a bandwidth design"
@@ -43,6 +45,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     WAFER: ("switches",),
     SWEEP: ("topologies",),
     TRACE_SWEEP: ("traces",),
+    STUDY: ("space",),
     CLUSTER: ("training",),
     ARCHITECTURE: ("layers",),
     NETWORK: ("npus_count",),

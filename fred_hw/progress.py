@@ -80,7 +80,10 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
 
 
 def count(what: str, done: int, total: int | None = None) -> None:
-    """Tell that so many are done, and of how many if anybody knows."""
+    """Tell that so many are done, and of how many if anybody knows.
+
+    What follows a comma in ``what`` is a remark, which may change as the work goes on.
+    """
     if name := _told_as(what):
         _listeners[-1](name, done, total, 0)
 

@@ -1,18 +1,21 @@
 """Python interface of `fred estimate`, `compare`, `strategies`, `sweep` and `collective`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
+from fred_hw.optional import needed
 from fred_hw.reading import SUFFIXES
+from perfmodel.figures import figures_of
 from perfmodel.memory.file import load_tier
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.studies.study.store import Store, open_store
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
@@ -226,6 +229,22 @@ class Study:
         rows = run_sweep(load_sweep(Path(path)))
         return cls(tuple(row.estimate for row in rows if row.estimate), rows)
 
+    @staticmethod
+    def open(path: str | Path) -> Store:
+        """Return the store of a study: its rows by ``query``, ``to_pandas`` and ``to_polars``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder that `fred study run` writes.
+
+        Raises
+        ------
+        InputError
+            There is no store, or it has another schema version.
+        """
+        return open_store(Path(path))
+
     def __len__(self) -> int:
         return len(self.estimates)
 
@@ -284,11 +303,8 @@ def to_dataframe(results: Iterable[Any]) -> Any:
     InputError
         pandas is not installed.
     """
-    try:
+    with needed("pandas", "tables", "fred-hw[tables]"):
         pandas: Any = import_module("pandas")
-    except ImportError as error:
-        message = f"must be installed for tables: pip install 'fred-hw[tables]' ({error})"
-        raise InputError("pandas", "", message) from None
     return pandas.DataFrame([_row(one) for one in results])
 
 
@@ -302,27 +318,10 @@ def _row(result: Any) -> dict[str, Any]:
     provenance = getattr(result, "provenance", None)
     if provenance is not None:
         result = replace(result, provenance=None)
-    row = dict(_figures("", asdict(result)))
+    row = dict(figures_of("", asdict(result)))
     if provenance is not None:
-        row["provenance"] = "; ".join([*map(_record, provenance.records), *provenance.assumptions])
+        row["provenance"] = "; ".join([*provenance.said_records, *provenance.assumptions])
     return row
-
-
-def _record(use: Any) -> str:
-    return f"{use.switches}: record {use.record} of the {use.measured}"
-
-
-def _figures(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the figures in a value, each with the name of its column."""
-    if isinstance(value, Mapping):
-        for key, inner in cast("Mapping[str, Any]", value).items():
-            yield from _figures(f"{name}.{key}" if name else key, inner)
-    elif isinstance(value, list | tuple):
-        items = cast("Sequence[object]", value)
-        if not any(isinstance(item, Mapping) for item in items):
-            yield name, " ".join(map(str, items))
-    else:
-        yield name, value
 
 
 def _workload(workload: str | Path | Workload) -> Workload:

@@ -38,6 +38,7 @@ model says one, or its default is the example.
 
 TITLES = ("key", "type", "range", "unit", "default", "example", "meaning")
 TYPES = {"string": "text", "boolean": "true or false", "integer": "integer", "number": "number"}
+TYPES["object"] = "mapping"
 
 Schema = Mapping[str, Any]
 
@@ -60,7 +61,7 @@ def alternatives(node: Schema, schema: Schema) -> Iterator[Schema]:
         yield from alternatives(schema["$defs"][node["$ref"].rpartition("/")[2]], schema)
         return
     given = [one["then"] for one in node.get("allOf", ())]
-    given += [one for one in node.get("anyOf", ()) if "required" not in one]
+    given += [one for one in node.get("anyOf", ()) if "required" not in one or "title" in one]
     given += node.get("oneOf", ())
     for one in given:
         yield from alternatives(one, schema)
@@ -80,8 +81,9 @@ def models(schema: Schema) -> dict[str, Schema]:
                 found[one["title"]] = one
             for inner in one.get("properties", {}).values():
                 visit(inner)
-            if "items" in one:
-                visit(one["items"])
+            for others in ("items", "additionalProperties"):
+                if isinstance(one.get(others), dict):
+                    visit(one[others])
 
     visit(schema)
     return found

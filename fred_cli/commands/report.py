@@ -20,9 +20,10 @@ from fred_cli.options import (
     workload_name,
     workloads_listing,
 )
-from fred_cli.output import needed, option_names, say_json
+from fred_cli.output import option_names, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
+from fred_hw.optional import needed
 
 __all__ = ["command"]
 

@@ -11,8 +11,9 @@ import click
 from fred_cli.columns.sweep import COLUMNS, shown, title
 from fred_cli.columns.trace_sweep import COLUMNS as TRACE_COLUMNS
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import needed, say_above_peak, say_json, write_given
+from fred_cli.output import say_above_peak, say_json, write_given
 from fred_cli.progress import progress
+from fred_hw.optional import needed
 from fred_hw.reading import read_data
 
 __all__ = ["command"]

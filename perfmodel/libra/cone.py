@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Any
 
 from fred_hw.errors import InputError
+from fred_hw.optional import needed
 
 __all__ = ["ConeProgram", "Point"]
 
@@ -68,12 +69,9 @@ class ConeProgram:
         InputError
             The solver is not installed, or does not converge.
         """
-        try:
+        with needed("clarabel", "optimal bandwidths", "fred-hw[libra]"):
             clarabel: Any = import_module("clarabel")
             sparse: Any = import_module("scipy.sparse")
-        except ImportError as error:
-            message = f"must be installed to optimise: pip install 'fred-hw[libra]' ({error})"
-            raise InputError("clarabel", "", message) from None
         count = len(self.objective)
         rows: list[tuple[int, int, float]] = []
         bounds: list[float] = []

@@ -56,6 +56,13 @@ class Provenance:
     records: tuple[RecordUse, ...] = ()
     assumptions: tuple[str, ...] = ()
 
+    @property
+    def said_records(self) -> tuple[str, ...]:
+        """Each record in a few words: which switches it describes, and what was measured."""
+        return tuple(
+            f"{use.switches}: record {use.record} of the {use.measured}" for use in self.records
+        )
+
     def plus(self, *assumptions: str) -> "Provenance":
         """Return this with more assumptions; none is listed twice."""
         new = tuple(text for text in assumptions if text not in self.assumptions)

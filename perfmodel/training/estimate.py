@@ -18,7 +18,7 @@ from .request import Request
 from .search import default_placement
 from .utilization import DimensionUse, utilization
 
-__all__ = ["Estimate", "Simulated", "estimate", "simulate", "summarize"]
+__all__ = ["Estimate", "Simulated", "estimate", "memory_of", "simulate", "summarize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,8 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         placement needs a mesh; the compute is calibrated for another workload or another NPU; or
         the model does not fit.
     """
-    if fitting:  # before placements are compared: the need does not depend on the placement
-        anywhere = place(request.topology, request.strategy)
-        _check_memory(request, _plan(request, anywhere).memory)
+    if fitting:  # before placements are compared
+        _check_memory(request, memory_of(request))
 
     def run(placed: Placement) -> Simulated:
         model = request.endpoint_model
@@ -166,6 +165,17 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         return min(found, key=lambda one: one.iteration.time_s)
 
     return run(default_placement(request, lambda placed: run(placed).iteration.time_s))
+
+
+def memory_of(request: Request) -> Memory:
+    """Return the memory that an iteration needs, which does not depend on the placement.
+
+    Raises
+    ------
+    InputError
+        The strategy needs more NPUs than the topology has, or does not suit the layers.
+    """
+    return _plan(request, place(request.topology, request.strategy)).memory
 
 
 def _plan(

@@ -36,8 +36,9 @@ def test_outputs_are_checked_before_the_work(
     refused: Callable[..., str], words: str, option: str
 ) -> None:
     # All else that the command needs is missing, so whoever worked before would say that.
+    said = option if option.startswith("-") else option.upper()  # of an argument
     for given, message in {
-        "": f"error: {option}: must be the name of a ",
+        "": f"error: {said}: must be the name of a ",
         "a-file/x": "must be a folder, not a file",
         "n" * 300: "File name too long",
     }.items():

@@ -21,6 +21,7 @@ KINDS = {
     "topology": file_kinds.TOPOLOGY,
     "workload": file_kinds.WORKLOAD,
     "sweep": file_kinds.SWEEP,
+    "study": file_kinds.STUDY,
     "trace-sweep": file_kinds.TRACE_SWEEP,
     "cluster": file_kinds.CLUSTER,
     "libra": file_kinds.DESIGN,

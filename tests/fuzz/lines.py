@@ -31,6 +31,10 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "sim": (_SPEC,),
     "synth": (_SPEC,),
     "sweep": (("sweep.yaml",),),
+    "study run": (("study.yaml",),),
+    "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
+    "study export": (("store", "spec.yaml"), ("x.csv", "x.parquet", "x.txt")),
+    "study migrate": (("store", "spec.yaml"),),
     "chakra show": (("trace.json",),),
     "chakra stats": (("trace.json",),),
     "chakra validate": (("trace.json",),),
@@ -145,6 +149,9 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--links-csv": ("l.csv", "t.csv", "folder"),
     "--no-repeats": (),
     "--csv": ("t.csv", "folder", "/dev/full"),
+    "--scheduler": ("tcp://", "slurm:x", "tpc://a:1"),
+    "--workers": ("1", "0"),
+    "--json-progress": (),
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
     "--spec": ("small-4",),  # of which there are no results, so no page is made
@@ -262,6 +269,11 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "sweep": ((), ("--csv", "--parquet")),
+    # Without --output a run is refused, so that no processes are started.
+    "study run": ((), ("--scheduler", "--workers", "--json-progress")),
+    "study query": ((), ("--csv",)),
+    "study export": ((), ()),
+    "study migrate": ((), ()),
     "report": (
         ("--output", "--spec", "--results", "--topology", "--workload"),
         ("--strategy", "--compute", "--least-npus", "--npu-from", "--as-is"),

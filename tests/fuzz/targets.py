@@ -43,6 +43,8 @@ from perfmodel.repurpose.architecture import load_architecture
 from perfmodel.repurpose.reader import read_network as read_model
 from perfmodel.repurpose.samples import read_samples
 from perfmodel.studies.rtl_shipped import record_beside_rtl
+from perfmodel.studies.study.constraints import parse_constraint
+from perfmodel.studies.study.plan import load_study
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.switch_timing.router import load_link_record
@@ -142,6 +144,24 @@ _SWEEPS = [
         "baseline": "mesh:2x2",
         "npu_from": "mesh:2x2",
         "as_is": False,
+    },
+]
+_SPACE = {
+    "topology": ["mesh:2x2", "mesh:3x2"],
+    "workload": "resnet-50",
+    "strategy.dp": {"range": [1, 4], "step": 1},
+    "topology.link_bytes_per_s": {"log_range": [1e11, 1e12], "points": 3},
+    "npu.peak_flops": {"distribution": "normal", "mean": 1e15, "std": 1e13, "samples": 2},
+    "algorithm": ["auto", "published"],
+}
+_STUDIES: list[Any] = [
+    *bases("study").values(),
+    {
+        "space": _SPACE,
+        "zip": [["topology", "algorithm"]],
+        "constraints": ["npus == mp * dp * pp", "fits_memory", "npu.peak_flops > 1e14"],
+        "objectives": ["time_per_sample_s"],
+        "seed": 3,
     },
 ]
 _RECORDS, _ROUTERS = (
@@ -250,6 +270,7 @@ _FILES = {
     "plane.yaml": documents([*bases("wafer").values()]),
     "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
     "sweep.yaml": documents(_SWEEPS[1:]),
+    "study.yaml": documents(_STUDIES[1:]),
     "results.json": documents(_RESULTS),
 }
 
@@ -297,6 +318,12 @@ TARGETS: Mapping[str, Target] = {
     "astra trace": Target(broken(_TRACE), _run_traces, 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
+    "study": Target(documents(_STUDIES), refusing(load_study, "f.yaml"), 15),
+    "constraint": Target(
+        st.one_of(TEXTS, st.text("mpd.()[]*+-/<>=!'0123 andortinlambda:", max_size=40)),
+        _words(lambda text: parse_constraint(text, "", "").holds({"mp": 2, "npus": 8}.get)),
+        10,
+    ),
     "cluster": Target(
         documents([*bases("cluster").values()]), refusing(load_cluster, "f.yaml"), 10
     ),

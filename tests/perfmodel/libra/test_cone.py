@@ -40,4 +40,4 @@ def test_missing_solver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
     program.bound([-1.0], 0.0)
     with pytest.raises(InputError, match=r"pip install 'fred-hw\[libra\]'") as error:
         program.solve()
-    assert str(error.value).startswith("clarabel: must be installed to optimise: ")
+    assert str(error.value).startswith("clarabel: must be installed for optimal bandwidths: ")

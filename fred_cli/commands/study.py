@@ -1,0 +1,180 @@
+"""`fred study`."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
+from fred_cli.output import as_csv, plain, say_json, table, write_given
+from fred_cli.progress import progress
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+_SHOWN = 50
+_EVERY_S = 1.0
+
+
+@click.group("study", no_args_is_help=False)
+def command() -> None:
+    """Run studies, and query their results; every command here takes --json.
+
+    STORE is the folder that `fred study run` writes.
+    """
+
+
+store_argument = click.argument("store", metavar="STORE", type=InputPath())
+
+
+@command.command("run")
+@click.argument("file", type=InputPath())
+@click.option(
+    "--output",
+    "-o",
+    "folder",
+    type=OutputPath(folder=True),
+    required=True,
+    metavar="STORE",
+    help="Folder of the results; points that it has are not computed again.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask cluster: tcp://HOST:PORT of one that runs, or slurm:KEY=VALUE,... to start one.  "
+    "[default: processes of this machine]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Processes of this machine, or jobs of Slurm.  [default: one for each processor, or one]",
+)
+@click.option(
+    "--json-progress", is_flag=True, help="Write progress to standard error as lines of JSON."
+)
+@as_json_option
+def run(
+    file: Path,
+    folder: Path,
+    scheduler: str | None,
+    workers: int | None,
+    json_progress: bool,
+    as_json: bool,
+) -> None:
+    """Estimate all points of the study in FILE that the store lacks."""
+    from perfmodel.studies.study.engine import open_engine
+    from perfmodel.studies.study.plan import load_study
+    from perfmodel.studies.study.run import run_study
+
+    plan = load_study(file)
+
+    def engine() -> Any:
+        return open_engine(scheduler, workers)
+
+    if json_progress:
+        summary = run_study(plan, folder, engine, _json_progress())
+    else:
+        with progress("estimating points"):
+            summary = run_study(plan, folder, engine)
+    if as_json:
+        say_json({"store": folder, **vars(summary)})
+        return
+    before = summary.points - summary.computed
+    print(
+        f"{summary.points:,} points: {summary.computed:,} computed, {before:,} there before, "
+        f"{summary.failed:,} failed"
+    )
+    for text, removed in summary.excluded.items():
+        print(f"  {removed:,} points do not satisfy {text}")
+    for name, row in summary.best.items():
+        said = f"{row[name]:.6g} with {_said(row, plan.varied)}" if row else "no point has it"
+        print(f"least {name}: {said}")
+
+
+@command.command("query")
+@store_argument
+@click.argument("sql", metavar="SQL")
+@csv_option
+@as_json_option
+def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
+    """Print the result of a select of DuckDB on the view `points`, one row for each point."""
+    from perfmodel.studies.study.store import open_store
+
+    found = open_store(store).query(sql)
+    write_given({csv_file: lambda: _csv(found)})
+    if as_json:
+        say_json({"columns": found.column_names, "rows": found.to_pylist()})
+        return
+    shown = found.slice(0, _SHOWN)
+    columns = [column.to_pylist() for column in shown.columns]
+    rows = [[_cell(value) for value in row] for row in zip(*columns, strict=True)]
+    table(f"{found.num_rows:,} rows", found.column_names, rows)
+    if found.num_rows > _SHOWN:
+        print(f"the first {_SHOWN} of {found.num_rows:,} rows; --csv and --json have all")
+
+
+@command.command("export")
+@store_argument
+@click.argument("file", type=OutputPath())
+@as_json_option
+def export(store: Path, file: Path, as_json: bool) -> None:
+    """Write all rows to FILE, whose name ends in .csv or .parquet."""
+    from perfmodel.studies.study.store import open_store, parquet_bytes
+
+    writers: dict[str, Callable[[Any], str | bytes]] = {".csv": _csv, ".parquet": parquet_bytes}
+    if (write := writers.get(file.suffix)) is None:
+        raise InputError("FILE", "", f"must end in .csv or .parquet, not {file.name!r}")
+    found = open_store(store).query("select * from points")
+    write_given({file: lambda: write(found)})
+    if as_json:
+        say_json({"file": file, "rows": found.num_rows, "columns": found.column_names})
+        return
+    print(f"{file}: {found.num_rows:,} rows of {found.num_columns} columns")
+
+
+@command.command("migrate")
+@store_argument
+@as_json_option
+def migrate(store: Path, as_json: bool) -> None:
+    """Bring a store of an older schema version to the present one."""
+    from perfmodel.studies.study.store import migrate as migrated
+
+    before, after = migrated(store)
+    if as_json:
+        say_json({"store": store, "before": before, "after": after})
+        return
+    print(f"{store}: schema version {after}, {'as before' if before == after else f'was {before}'}")
+
+
+def _said(row: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {_cell(row.get(name))}" for name in names)
+
+
+def _json_progress() -> Callable[[Any], None]:
+    """Return a listener that writes a line of JSON every second, and one in the end."""
+    said = 0.0
+
+    def listen(progress: Any) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= _EVERY_S or progress.done == progress.total:
+            said = now
+            print(json.dumps(plain(progress)), file=sys.stderr, flush=True)
+
+    return listen
+
+
+def _csv(found: Any) -> str:
+    columns = [column.to_pylist() for column in found.columns]
+    return as_csv(found.column_names, list(zip(*columns, strict=True)))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,18 @@
+"""Studies."""
+
+from perfmodel.studies.study.file import StudyFile
+from perfmodel.studies.study.plan import load_study
+
+from .file_kind import FILES, FileKind, of_model
+
+__all__: list[str] = []
+
+FILES.add(
+    "study",
+    FileKind(
+        summary="A space of points to be estimated: FILE of `run` of `fred study`.",
+        schema=lambda: of_model("StudyFile", StudyFile),
+        read=load_study,
+    ),
+    rank=4,
+)

@@ -1,0 +1,306 @@
+"""Resolved inputs of a point: what its files say, with changes made and defaults filled in."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from fred_hw.choices import did_you_mean, find_choice
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from fred_hw.files import read_kind, validate
+from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.memory.file import MemoryFile
+from perfmodel.topology import files as topologies
+from perfmodel.topology.files import NpuEntry
+from perfmodel.topology.parse import FABRICS, parse_topology, said_of
+from perfmodel.training.options import OPTIONS, Options
+from perfmodel.workloads import file as workloads
+from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
+
+from .axes import Value
+from .file import ROOTS
+
+__all__ = ["SIZES", "CombinationError", "Inputs", "Part", "Resolver", "column_of", "flat"]
+
+SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
+"""Fields of a strategy."""
+
+NO_MEMORY = "none"
+"""No remote memory: weights and input come from the I/O controllers."""
+
+
+class CombinationError(InputError):
+    """Values of a point that are allowed one by one do not go together."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A topology, a workload or another file of a point; equal parts have equal digests.
+
+    Parameters
+    ----------
+    digest : str
+        Of all that follows and of the timing records that the file names.
+    name : str
+        As the study file names it.
+    data : mapping
+        What its file would say, defaults filled in.
+    folder : str
+        Where relative paths in ``data`` start.
+    """
+
+    digest: str
+    name: str = field(compare=False)
+    data: Mapping[str, Any] = field(compare=False)
+    folder: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that the estimate of a point depends on, but for the version of the model.
+
+    Parameters
+    ----------
+    topology, workload, npu : Part
+        Where to train, what, and changes to the NPUs.
+    memory : Part or None
+        Remote memory.
+    strategy : Strategy
+        How to train in parallel.
+    options : mapping
+        Options of an estimate by name.
+    """
+
+    topology: Part
+    workload: Part
+    npu: Part
+    memory: Part | None
+    strategy: Strategy
+    options: Mapping[str, str]
+
+    def key(self, version: str) -> str:
+        """Return the hash of these inputs and a version of the model."""
+        parts = [
+            one and one.digest for one in (self.topology, self.workload, self.npu, self.memory)
+        ]
+        return _digest([version, *parts, str(self.strategy), sorted(self.options.items())])
+
+    def fields(self) -> dict[str, Any]:
+        """Return all inputs by their dotted paths."""
+        found: dict[str, Any] = {"topology": self.topology.name, "workload": self.workload.name}
+        found |= {"remote_memory": self.memory and self.memory.name, **self.options}
+        found |= {"strategy": str(self.strategy), "workers": self.strategy.workers}
+        found |= {size: getattr(self.strategy, size) for size in SIZES}
+        for root, part in (
+            ("topology", self.topology),
+            ("workload", self.workload),
+            ("npu", self.npu),
+            ("remote_memory", self.memory),
+        ):
+            if part:
+                found |= _flat(root, part)
+        return found
+
+
+class Resolver:
+    """Finds the inputs of points; parts that points share are resolved once.
+
+    Parameters
+    ----------
+    source : Path
+        The study file; files that it names are relative to its folder.
+    """
+
+    def __init__(self, source: Path) -> None:
+        self._source, self._folder = str(source), source.parent
+        self._parts = lru_cache(maxsize=1024)(self._part)
+        self._options = lru_cache(maxsize=1024)(self._checked_options)
+
+    def inputs(self, values: Mapping[str, Value]) -> Inputs:
+        """Return the inputs of a point.
+
+        Raises
+        ------
+        InputError
+            A field or a value is not allowed; names the study file and the field.
+        """
+        of_root: dict[str, dict[str, Value]] = {root: {} for root in ROOTS}
+        for name, value in values.items():
+            root, _, rest = name.partition(".")
+            if root not in of_root or (rest and root in OPTIONS):
+                hint = did_you_mean(root, ROOTS)
+                message = f"must begin with one of {', '.join(ROOTS)}, not {root!r}{hint}"
+                raise InputError(self._source, f"space.{name}", message)
+            if value is not None:
+                of_root[root][rest] = value
+        topology, workload, npu, memory = (
+            self._parts(root, *sorted((key, type(one), one) for key, one in of_root[root].items()))
+            for root in ("topology", "workload", "npu", "remote_memory")
+        )
+        assert topology and workload and npu
+        strategy = self._strategy(of_root["strategy"], workload)
+        options = tuple(str(of_root[name].get("", one.default)) for name, one in OPTIONS.items())
+        return Inputs(topology, workload, npu, memory, strategy, self._options(options))
+
+    def _checked_options(self, values: tuple[str, ...]) -> dict[str, str]:
+        try:
+            return Options(**dict(zip(OPTIONS, values, strict=True))).options
+        except InputError as error:
+            raise self._refused(error.field, error.message) from None
+
+    def _part(self, root: str, *given: tuple[str, type, Value]) -> Part | None:
+        changes = {key: value for key, _, value in given}
+        name = changes.pop("", None)
+        if root == "npu":
+            if name is not None:
+                raise self._refused("npu", f"must have fields such as npu.peak_flops, not {name!r}")
+            data: object = {}
+            folder = self._folder
+        else:
+            if root == "remote_memory" and name in (None, NO_MEMORY):
+                if changes:
+                    raise self._refused(
+                        f"{root}.{next(iter(changes))}", "must have a file to change"
+                    )
+                return None
+            name, data, folder = self._read(root, name)
+        for key, value in changes.items():
+            data = self._changed(root, data, key.split("."), value, key)
+        try:
+            data = _validated(root, data)
+        except InputError as error:
+            at = error.field
+            changed = next((key for key in changes if f"{at}.".startswith(f"{key}.")), None)
+            if changed is None:
+                raise self._refused(root, f"{name}: {at}: {error.message}") from None
+            raise self._refused(f"{root}.{changed}", error.message) from None
+        records = [_record_digest(folder, path) for path in _records(data)]
+        text = str(name or "")
+        return Part(_digest([root, text, data, records]), text, data, str(folder))
+
+    def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
+        """Return name, contents and folder of a topology, a workload or a remote memory."""
+        if not isinstance(name, str):
+            raise self._refused(root, f"must be names or files, not {name!r}")
+        known = {"topology": FABRICS, "workload": WORKLOADS}.get(root, ())
+        found = find_choice(name, known) or name
+        if root == "topology" and (said := said_of(found)) is not None:
+            return found, {"protocol": "measured", **said}, self._folder
+        if found in WORKLOADS and root == "workload":
+            return found, read_data(workload_path(found)), self._folder
+        try:
+            if name.endswith(SUFFIXES):
+                path = (self._folder / name).resolve()
+                return name, read_data(path), path.parent
+            if root == "remote_memory":
+                message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"
+                raise InputError("", "", message)
+            {"topology": parse_topology, "workload": load_workload}[root](name)  # refuses the name
+            raise AssertionError(name)
+        except InputError as error:
+            message = error.message if name in error.message else f"{name}: {error.message}"
+            raise self._refused(root, message) from None
+
+    def _changed(self, root: str, data: object, path: Sequence[str], value: Value, key: str) -> Any:
+        """Return ``data`` with the value at ``path`` replaced; indices lead into lists."""
+        first, *rest = path
+        if isinstance(data, list):
+            items = cast("list[object]", data)
+            if not first.isdecimal() or int(first) >= len(items):
+                message = f"must have an index below {len(items)}, not {first!r}"
+                raise self._refused(f"{root}.{key}", message)
+            inner = self._changed(root, items[int(first)], rest, value, key) if rest else value
+            return [*items[: int(first)], inner, *items[int(first) + 1 :]]
+        found = cast("dict[str, object]", data) if isinstance(data, dict) else {}
+        inner = self._changed(root, found.get(first), rest, value, key) if rest else value
+        return {**found, first: inner}
+
+    def _strategy(self, given: Mapping[str, Value], workload: Part) -> Strategy:
+        text = given.get("", workload.data["strategy"])
+        try:
+            base = parse_strategy(str(text))
+        except InputError as error:
+            raise self._refused("strategy", error.message) from None
+        sizes: dict[str, Any] = {key: value for key, value in given.items() if key}
+        for key in sizes:
+            if key not in SIZES:
+                message = f"must be one of {', '.join(SIZES)}{did_you_mean(key, SIZES)}"
+                raise self._refused(f"strategy.{key}", message)
+        if not isinstance(sizes.get("sp", False), bool):
+            raise self._refused("strategy.sp", f"must be true or false, not {sizes['sp']!r}")
+        try:
+            return Strategy(**{**{size: getattr(base, size) for size in SIZES}, **sizes})
+        except (TypeError, ValueError) as error:
+            message = str(error)
+            for key in sizes:
+                if message.startswith(f"Strategy {key} "):
+                    field, message = f"strategy.{key}", message.removeprefix(f"Strategy {key} ")
+                    raise self._refused(field, message) from None
+            message = message.removeprefix("strategy ")
+            raise CombinationError(self._source, "space.strategy", message) from None
+
+    def _refused(self, field: str, message: str) -> InputError:
+        return InputError(self._source, f"space.{field}", message)
+
+
+def column_of(name: str) -> str:
+    """Return the column, and the name in constraints, of a field of a study file."""
+    return name.removeprefix("strategy.")
+
+
+def flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
+    """Yield the values in nested mappings and lists, each with its dotted path."""
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, object]", value).items():
+            yield from flat(f"{name}.{key}", inner)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(cast("Sequence[object]", value)):
+            yield from flat(f"{name}.{index}", inner)
+    else:
+        yield name, value
+
+
+@lru_cache(maxsize=1024)
+def _flat(root: str, part: Part) -> dict[str, Any]:
+    return dict(flat(root, part.data))
+
+
+def _validated(root: str, data: object) -> dict[str, Any]:
+    """Return what a file says, with defaults."""
+    if root == "topology":
+        kind = topologies.KINDS[read_kind(data, topologies.KINDS, "", topologies.TOPOLOGY)]
+        model = kind.file
+    elif root == "workload":
+        model = workloads.KINDS[read_kind(data, workloads.KINDS, "", workloads.WORKLOAD)]
+    else:
+        model = NpuEntry if root == "npu" else MemoryFile
+    return validate(model, data, "").model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _records(data: object, key: str = "") -> Iterator[str]:
+    """Yield the paths of timing records in a file."""
+    if isinstance(data, Mapping):
+        for name, inner in cast("Mapping[str, object]", data).items():
+            yield from _records(inner, name)
+    elif isinstance(data, list):
+        for inner in cast("list[object]", data):
+            yield from _records(inner, key)
+    elif isinstance(data, str) and key.endswith("record") and data.endswith(".json"):
+        yield data
+
+
+def _record_digest(folder: Path, name: str) -> str:
+    path = folder / name
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:  # whoever loads it says what is wrong
+        return ""
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

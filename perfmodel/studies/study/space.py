@@ -1,0 +1,104 @@
+"""The space of a study: points by number, as the product of its axes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from fred_hw.choices import did_you_mean
+from fred_hw.errors import InputError
+
+from .axes import Value, values_of
+from .file import StudyFile
+
+__all__ = ["MAX_POINTS", "Space", "read_space"]
+
+MAX_POINTS = 10_000_000
+"""Points of a study before its constraints, at most."""
+
+Steps = Sequence[Mapping[str, Value]]
+"""Values of the fields of a group, step by step."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The product of groups of fields.
+
+    Parameters
+    ----------
+    groups : sequence
+        Steps of each group; the last group changes fastest. Fields of topologies come first, so
+        that successive points share a topology and all that is known of its collectives.
+    """
+
+    groups: Sequence[Steps]
+
+    def __len__(self) -> int:
+        return prod(map(len, self.groups))
+
+    def __getitem__(self, number: int) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for steps in reversed(self.groups):
+            number, step = divmod(number, len(steps))
+            found.update(steps[step])
+        return found
+
+    def each_alone(self, most: int) -> Iterator[dict[str, Value]]:
+        """Yield points that have every step of every group, the other groups at their first.
+
+        Of a group with more than ``most`` steps, as many evenly spaced ones are taken, with the
+        last.
+        """
+        first = self[0]
+        for steps in self.groups:
+            stride = -(-len(steps) // most)
+            for number in dict.fromkeys([*range(0, len(steps), stride), len(steps) - 1]):
+                yield {**first, **steps[number]}
+
+
+def read_space(file: StudyFile, source: str) -> Space:
+    """Return the space of a study file.
+
+    Raises
+    ------
+    InputError
+        Values are malformed or empty, fields in a group have different numbers of values or are in
+        two groups, or there are too many points.
+    """
+    for needed in ("topology", "workload"):
+        if needed not in file.space:
+            raise InputError(source, f"space.{needed}", "is required and was not given")
+    zipped = {name for group in file.zip for name in group}
+    axes = {
+        name: values_of(given, name, file.seed, source, once=name not in zipped)
+        for name, given in file.space.items()
+    }
+    grouped: dict[str, str] = {}
+    for number, group in enumerate(file.zip):
+        where = f"zip.{number}"
+        for name in group:
+            if name not in axes:
+                message = f"must name fields of space, not {name!r}{did_you_mean(name, axes)}"
+                raise InputError(source, where, message)
+            if grouped.setdefault(name, where) != where:
+                raise InputError(source, where, f"must not have {name}, which {grouped[name]} has")
+        counts = {name: len(axes[name]) for name in group}
+        if len(set(counts.values())) > 1:
+            said = ", ".join(f"{count} of {name}" for name, count in counts.items())
+            raise InputError(source, where, f"must have equally many values, not {said}")
+    groups = [*file.zip, *([name] for name in axes if name not in grouped)]
+    groups.sort(key=lambda names: min(map(_rank, names)))
+    space = Space([_steps({name: axes[name] for name in names}) for names in groups])
+    if (points := prod(len(steps) for steps in space.groups)) > MAX_POINTS:
+        raise InputError(
+            source, "space", f"must have at most {MAX_POINTS:,} points, not {points:,}"
+        )
+    return space
+
+
+def _steps(axes: Mapping[str, Sequence[Value]]) -> Steps:
+    return [dict(zip(axes, one, strict=True)) for one in zip(*axes.values(), strict=True)]
+
+
+def _rank(name: str) -> int:
+    """Return 0 for fields of topologies, 1 for those of workloads, 2 for others."""
+    return {"topology": 0, "workload": 1}.get(name.partition(".")[0], 2)

@@ -1,0 +1,363 @@
+"""Stores of studies: a folder of Parquet files, one row for each point."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from io import BytesIO
+from math import inf
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from fred_hw.errors import InputError
+from fred_hw.optional import needed
+
+from .point import Row
+
+__all__ = [
+    "MIGRATIONS",
+    "SCHEMA",
+    "Store",
+    "check_store",
+    "create_store",
+    "migrate",
+    "open_store",
+    "parquet_bytes",
+]
+
+SCHEMA = 1
+"""Version of the columns and of the layout of the folder."""
+
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
+"""For each older version, what turns a ``pyarrow.Table`` of its rows into one of the next."""
+
+_HEAD = "store.json"
+_LOCK = "lock"
+
+_TYPES = {
+    "key": "string",
+    "error": "string",
+    "records": "string",
+    "version": "string",
+    "seed": "int64",
+    "host": "string",
+    "duration_s": "float64",
+}
+"""Columns that every file has, with their types; the others follow from the inputs."""
+
+
+class Store:
+    """The rows of a study.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, which has a ``store.json`` of this schema version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def files(self) -> list[Path]:
+        """The Parquet files, in order of their names."""
+        return sorted(_rows_folder(self.path, SCHEMA).glob("*.parquet"))
+
+    def keys(self) -> set[str]:
+        """Return the keys of all points that have a row.
+
+        Raises
+        ------
+        InputError
+            A file of the store is damaged.
+        """
+        return {key for file in self.files for key in _read(file, ["key"])["key"].to_pylist()}
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add rows: all of them, or none if this fails or the process ends.
+
+        Raises
+        ------
+        InputError
+            The rows cannot be written, as on a full disk.
+        """
+        parquet = _parquet()
+        folder = _rows_folder(self.path, SCHEMA)
+        try:
+            folder.mkdir(exist_ok=True)
+            number = max((int(file.stem) for file in self.files), default=0) + 1
+            _commit(
+                folder / f"{number:08d}.parquet",
+                lambda path: parquet.write_table(_table(rows), path, compression="zstd"),
+            )
+        except OSError as error:
+            raise _not_written(self.path, error) from None
+
+    def best(self, figure: str, keys: Collection[str]) -> Row | None:
+        """Return the row with the least value of a figure among the points with some keys."""
+        least, where = inf, None
+        for file in self.files:
+            if figure not in _parquet().read_schema(file).names:
+                continue
+            table = _read(file, ["key", figure])
+            pairs = zip(table["key"].to_pylist(), table[figure].to_pylist(), strict=True)
+            for index, (key, value) in enumerate(pairs):
+                if value is not None and value < least and key in keys:
+                    least, where = value, (file, index)
+        return _read(where[0]).slice(where[1], 1).to_pylist()[0] if where else None
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Let no other process write; what a process that was killed left behind is removed.
+
+        Raises
+        ------
+        InputError
+            Another process writes.
+        """
+        with needed("filelock", "studies", "fred-hw[study]"):
+            filelock: Any = import_module("filelock")
+        lock = filelock.FileLock(self.path / _LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            message = "must not be in use, not locked by another process that writes it"
+            raise InputError(str(self.path), "", message) from None
+        except OSError as error:
+            raise _not_written(self.path, error) from None
+        try:
+            for left in self.path.glob("**/*.part"):
+                left.unlink()
+            yield
+        finally:
+            lock.release()
+
+    def query(self, sql: str) -> Any:
+        """Return the result of a query as a ``pyarrow.Table``.
+
+        Parameters
+        ----------
+        sql : str
+            A ``select`` of DuckDB on the view ``points``. Columns with a point in their name are
+            quoted, as in ``"topology.l1_l2_bytes_per_s"``.
+
+        Raises
+        ------
+        InputError
+            It is no such query, or DuckDB is not installed.
+        """
+        with needed("duckdb", "queries", "fred-hw[study]"):
+            duckdb: Any = import_module("duckdb")
+        if not (files := [str(file) for file in self.files]):
+            raise InputError(str(self.path), "", "must have a point, not none")
+        names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        connection = duckdb.connect(":memory:")
+        try:
+            connection.execute(
+                f"create view points as select * from read_parquet([{names}], union_by_name=true)"
+            )
+            # A query reads the store, and nothing else.
+            connection.execute(f"set allowed_paths=[{names}]")
+            connection.execute("set enable_external_access=false")
+            connection.execute("set lock_configuration=true")
+            statements = connection.extract_statements(sql)
+            if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+                raise InputError("SQL", "", f"must be one select statement, not {sql!r:.100}")
+            return connection.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            said = str(error).split("\n\n")[0]
+            raise InputError("SQL", "", f"must be a query of points, not with: {said}") from None
+        finally:
+            connection.close()
+
+    def to_pandas(self) -> Any:
+        """Return all rows as a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        InputError
+            The store is empty, or pandas is not installed.
+        """
+        with needed("pandas", "tables", "fred-hw[tables]"):
+            import_module("pandas")
+        return self.query("select * from points").to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return all rows as a ``polars.DataFrame``.
+
+        Raises
+        ------
+        InputError
+            The store is empty, or polars is not installed.
+        """
+        with needed("polars", "tables of polars", "polars"):
+            polars: Any = import_module("polars")
+        return polars.from_arrow(self.query("select * from points"))
+
+
+def check_store(path: Path) -> None:
+    """Refuse a folder that is no store and cannot become one.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, or a store of another schema version.
+    """
+    if (path / _HEAD).exists():
+        open_store(path)
+    elif path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        message = "must be a store, an empty folder or a new name, not something else"
+        raise InputError(str(path), "", message)
+
+
+def create_store(path: Path) -> Store:
+    """Return the store in a folder, which is made if it is not there.
+
+    Raises
+    ------
+    InputError
+        As for :func:`check_store`, or the folder cannot be made.
+    """
+    _parquet()
+    check_store(path)
+    if not (path / _HEAD).exists():
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            _write_head(path, SCHEMA)
+        except OSError as error:
+            raise _not_written(path, error) from None
+    return open_store(path)
+
+
+def open_store(path: Path) -> Store:
+    """Return an existing store.
+
+    Raises
+    ------
+    InputError
+        There is none, or it has another schema version.
+    """
+    _parquet()
+    schema = _schema_of(path)
+    if schema != SCHEMA:
+        message = (
+            f"must have schema version {SCHEMA}, not {schema}; 'fred study migrate' changes it"
+        )
+        raise InputError(str(path), "", message)
+    return Store(path)
+
+
+def migrate(path: Path) -> tuple[int, int]:
+    """Bring a store to the present schema version; return the version before and after.
+
+    The old rows are removed after all new ones are there, so a store is valid at any moment.
+
+    Raises
+    ------
+    InputError
+        There is no store, it is of a newer version, or it cannot be written.
+    """
+    parquet = _parquet()
+    before = _schema_of(path)
+    store = Store(path)
+    with store.locked():
+        try:
+            for version in range(before, SCHEMA):
+                old, new = (_rows_folder(path, one) for one in (version, version + 1))
+                rmtree(new, ignore_errors=True)  # left by a process that ended in between
+                new.mkdir()
+                for file in sorted(old.glob("*.parquet")):
+                    table = MIGRATIONS[version](_read(file))
+                    _commit(new / file.name, lambda to, table=table: parquet.write_table(table, to))
+                _write_head(path, version + 1)
+                rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise _not_written(path, error) from None
+    return before, SCHEMA
+
+
+def parquet_bytes(table: Any) -> bytes:
+    """Return a ``pyarrow.Table`` as the contents of a Parquet file."""
+    found = BytesIO()
+    _parquet().write_table(table, found, compression="zstd")
+    return found.getvalue()
+
+
+def _schema_of(path: Path) -> int:
+    head = path / _HEAD
+    try:
+        schema = json.loads(head.read_text(encoding="utf-8"))["schema"]
+    except FileNotFoundError:
+        raise InputError(str(path), "", "must be the store of a study, not without one") from None
+    except NotADirectoryError:
+        raise InputError(str(path), "", "must be the store of a study, not a file") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(str(head), "", f"must say the schema of a store, not {error!r}") from None
+    if not isinstance(schema, int) or schema < 1:
+        raise InputError(str(head), "schema", f"must be 1 to {SCHEMA}, not {schema!r:.60}")
+    if schema > SCHEMA:
+        message = f"must be at most {SCHEMA}, not {schema}, which a newer fred-hw wrote"
+        raise InputError(str(head), "schema", message)
+    return schema
+
+
+def _rows_folder(path: Path, schema: int) -> Path:
+    return path / f"rows-{schema}"
+
+
+def _write_head(path: Path, schema: int) -> None:
+    text = json.dumps({"schema": schema}) + "\n"
+    _commit(path / _HEAD, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _commit(path: Path, write: Callable[[Path], object]) -> None:
+    """Have a file written beside ``path``, and give it this name when it is on the disk."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        write(part)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _not_written(path: Path, error: OSError) -> InputError:
+    said = error.strerror or str(error)
+    return InputError(str(path), "", f"must be a folder that can be written, not with: {said}")
+
+
+def _parquet() -> Any:
+    with needed("pyarrow", "studies", "fred-hw[study]"):
+        return import_module("pyarrow.parquet")
+
+
+def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
+    try:
+        return _parquet().ParquetFile(file).read(columns)
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors of content are ValueErrors
+        message = f"must be a Parquet file of a store, not with: {error}"
+        raise InputError(str(file), "", message) from None
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a table; columns without any value are left out."""
+    arrow: Any = import_module("pyarrow")
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        if name in _TYPES:
+            columns[name] = arrow.array(values, _TYPES[name])
+        elif any(value is not None for value in values):
+            columns[name] = _array(arrow, values)
+    return arrow.table(columns)
+
+
+def _array(arrow: Any, values: Sequence[Any]) -> Any:
+    try:
+        return arrow.array(values)
+    except (TypeError, ValueError, OverflowError):  # of several types, or beyond 64 bits
+        return arrow.array([None if one is None else str(one) for one in values])

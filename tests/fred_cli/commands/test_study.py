@@ -1,0 +1,130 @@
+"""Tests of `fred study`."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.fred_cli.fred import Fred
+
+SPACE = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy.dp": [2, 4, 8]}
+STUDY = {"space": SPACE, "constraints": ["workers < 8"], "objectives": ["iteration_time_s"]}
+
+
+@pytest.fixture(autouse=True)
+def _study(place: Path) -> None:
+    (place / "study.yaml").write_text(yaml.safe_dump(STUDY))
+
+
+@pytest.mark.slow
+def test_a_study_is_run_queried_and_exported(fred: Fred, place: Path) -> None:
+    run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1")
+    found = fred.json(*run)
+    assert (found["points"], found["computed"], found["failed"]) == (2, 2, 0)
+    assert found["excluded"] == {"workers < 8": 1}
+    best = found["best"]["iteration_time_s"]
+    out = fred.out(*run)
+    assert out.startswith(
+        "2 points: 0 computed, 2 there before, 0 failed\n  1 points do not satisfy workers < 8\n"
+    )
+    said = f"least iteration_time_s: {best['iteration_time_s']:.6g} with dp {best['dp']}"
+    assert said in out
+
+    sql = "select dp, iteration_time_s from points order by dp"
+    rows = fred.json("study", "query", "store", sql, "--csv", "t.csv")["rows"]
+    assert [row["dp"] for row in rows] == [2, 4]
+    assert min(row["iteration_time_s"] for row in rows) == best["iteration_time_s"]
+    with (place / "t.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["iteration_time_s"]) for row in table] == [
+        row["iteration_time_s"] for row in rows
+    ]
+    out = fred.out("study", "query", "store", sql)
+    assert "2 rows" in out and f"{rows[0]['iteration_time_s']:.6g}" in out
+
+    fred.out("study", "export", "store", "all.parquet")
+    exported = fred.json("study", "export", "store", "all.csv")
+    assert (exported["rows"], exported["file"]) == (2, "all.csv")
+    frame = pd.read_parquet(place / "all.parquet")
+    assert sorted(frame["dp"]) == [2, 4]
+    assert list(frame) == exported["columns"] == list(pd.read_csv(place / "all.csv"))
+    assert fred.json("study", "migrate", "store") == {"store": "store", "before": 1, "after": 1}
+    assert "schema version 1, as before" in fred.out("study", "migrate", "store")
+
+
+@pytest.mark.slow
+def test_progress_is_lines_of_json(fred: Fred) -> None:
+    run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1", "--json-progress")
+    status, _, err = fred(*run)
+    assert status == 0
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert {key: lines[-1][key] for key in ("done", "total", "failed", "remaining_s")} == {
+        "done": 2,
+        "total": 2,
+        "failed": 0,
+        "remaining_s": 0.0,
+    }
+    assert lines[-1]["rate"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            {"space": {**SPACE, "topology.colums": 2}},
+            "study.yaml: space.topology.colums: unknown key; .*did you mean 'columns'",
+        ),
+        ({"space": {**SPACE, "strategy.dp": []}}, "study.yaml: space.strategy.dp: must have 1 or"),
+        (
+            {"constraints": ["dp > 1", "dp > 8"]},
+            "study.yaml: constraints.1: must leave a point, not remove the last 3 of 3: dp > 8",
+        ),
+        (
+            {"space": {**SPACE, "npu.hbm_bytes": {"distribution": "normal", "mean": 1, "std": -1}}},
+            "study.yaml: space.npu.hbm_bytes",
+        ),
+    ],
+)
+def test_bad_studies_are_refused(
+    refused: Callable[..., str], place: Path, change: dict[str, object], line: str
+) -> None:
+    (place / "study.yaml").write_text(yaml.safe_dump({**STUDY, **change}))
+    assert re.match(f"error: {line}", refused("study", "run", "study.yaml", "-o", "store"))
+    assert not list(place.glob("store/rows-*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("run", "study.yaml"), "Missing option '--output'"),
+        (("query", "none", "select 1"), "none: must be the store of a study, not without one"),
+        (("export", "none", "x.csv"), "none: must be the store of a study, not without one"),
+        (("export", "none", "x.txt"), "FILE: must end in .csv or .parquet, not 'x.txt'"),
+        (("migrate", "study.yaml"), "study.yaml: must be the store of a study, not a file"),
+        (
+            ("run", "study.yaml", "-o", "."),
+            ".: must be a store, an empty folder or a new name",
+        ),
+        (
+            ("run", "study.yaml", "-o", "store", "--scheduler", "tcp:/h"),
+            "--scheduler: must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'tcp:/h'",
+        ),
+    ],
+)
+def test_bad_words_are_refused(
+    refused: Callable[..., str], words: tuple[str, ...], line: str
+) -> None:
+    assert line in refused("study", *words)
+
+
+def test_a_store_of_a_newer_version_is_refused(refused: Callable[..., str], place: Path) -> None:
+    (place / "store").mkdir()
+    (place / "store" / "store.json").write_text(json.dumps({"schema": 9}))
+    line = "store/store.json: schema: must be at most 1, not 9, which a newer fred-hw wrote"
+    assert line in refused("study", "query", "store", "select 1")
+    assert line in refused("study", "run", "study.yaml", "-o", "store")

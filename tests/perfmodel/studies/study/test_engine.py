@@ -1,0 +1,100 @@
+"""Tests of perfmodel.studies.study.engine."""
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.studies.study.engine import (
+    Engine,
+    LostError,
+    ProcessPool,
+    batches_done,
+    open_engine,
+)
+
+from .engines import Inline
+
+
+def double(batch: list[int]) -> list[int]:
+    return [2 * one for one in batch]
+
+
+def double_or_die(batch: list[int]) -> list[int]:
+    if 5 in batch:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return double(batch)
+
+
+def batches(size: int = 3, last: int = 12) -> Iterator[list[int]]:
+    return (list(range(first, first + size)) for first in range(0, last, size))
+
+
+def results(engine: Engine, work: object = double) -> tuple[dict[int, int], list[int]]:
+    """Return results by item, and the items that were lost."""
+    found, lost = dict[int, int](), list[int]()
+    for batch, result in batches_done(engine, work, batches()):  # type: ignore[arg-type]
+        if isinstance(result, LostError):
+            lost += batch
+        else:
+            assert not found.keys() & set(batch)
+            found.update(zip(batch, result, strict=True))  # type: ignore[arg-type]
+    return found, lost
+
+
+def test_every_batch_is_computed_once() -> None:
+    assert results(Inline()) == ({one: 2 * one for one in range(12)}, [])
+
+
+@pytest.mark.parametrize("poison", [{5}, {0, 11}, set(range(12))])
+def test_a_point_that_ends_workers_alone_is_lost(poison: set[int]) -> None:
+    engine = Inline(poison=poison)
+    found, lost = results(engine)
+    assert found == {one: 2 * one for one in range(12) if one not in poison}
+    assert sorted(lost) == sorted(poison)
+
+
+@pytest.mark.slow
+def test_processes_that_end_are_replaced() -> None:
+    engine = ProcessPool(2)
+    try:
+        found, lost = results(engine, double_or_die)
+    finally:
+        engine.close()
+    assert lost == [5]
+    assert found == {one: 2 * one for one in range(12) if one != 5}
+
+
+def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("perfmodel.studies.study.engine.CONNECT_S", 0.2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(InputError) as refused:
+        open_engine(f"tcp://127.0.0.1:{port}", None)
+    said = str(refused.value)
+    expected = f"--scheduler: tcp://127.0.0.1:{port}: must be a Dask scheduler that answers, not"
+    assert said.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "workers", "line"),
+    [
+        ("tpc://h:1", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'tpc://h:1'"),
+        ("localhost", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'localhost'"),
+        ("tcp://h:1", 3, "--workers: must be left out with tcp://"),
+        ("slurm:queue=q", 2, "--scheduler: slurm:queue=q: must be used where Slurm's sbatch is"),
+        ("slurm:queue", None, "--scheduler: slurm:queue: must be slurm:KEY=VALUE,..., not with"),
+    ],
+)
+def test_bad_schedulers_are_refused(
+    monkeypatch: pytest.MonkeyPatch, scheduler: str, workers: int | None, line: str
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError) as refused:
+        open_engine(scheduler, workers)
+    assert line in str(refused.value)

@@ -1,0 +1,116 @@
+"""Tests of perfmodel.studies.study.inputs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fred_hw.errors import InputError
+from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver
+from perfmodel.switch_timing.record import RECORDS
+from tests.written import written
+
+BASE: dict[str, Any] = {"topology": "fred-d", "workload": "resnet-152"}
+
+
+def inputs(folder: Path = Path(), **changes: Any) -> Inputs:
+    given = {name.replace("__", "."): value for name, value in changes.items()}
+    return Resolver(folder / "s.yaml").inputs({**BASE, **given})
+
+
+def test_keys_follow_from_all_inputs_and_the_version() -> None:
+    changes: list[dict[str, Any]] = [
+        {},
+        {"topology": "fred-c"},
+        {"topology__l1_l2_bytes_per_s": 1e12},
+        {"topology__l1__0__io_controllers": 2},
+        {"topology__protocol": "ideal"},
+        {"workload": "resnet-50"},
+        {"workload__microbatches": 2},
+        {"strategy": "MP1-DP2-PP1"},
+        {"strategy__pp": 2},
+        {"npu__peak_flops": 2e15},
+        {"npu__efficiency__matmul": 0.5},
+        {"algorithm": "auto"},
+        {"placement": "linear"},
+        {"network_model": "packet"},
+        {"compute": "scaled:2"},
+    ]
+    found = [inputs(**one) for one in changes]
+    assert len({one.key("1") for one in found}) == len(changes)
+    assert found[0].key("1") != found[0].key("2")
+    assert inputs(**changes[2]).key("1") == found[2].key("1")
+
+
+def test_equal_inputs_have_one_key_however_they_are_written() -> None:
+    one = inputs(topology="FRED-D", topology__protocol="measured", npu__peak_flops=2e15)
+    other = inputs(npu__peak_flops="2.0e+15", algorithm="published", strategy=None)
+    assert one.key("1") == other.key("1")
+
+
+def test_null_leaves_a_field_as_its_file_has_it() -> None:
+    assert inputs(topology__l1_l2_bytes_per_s=None).key("1") == inputs().key("1")
+
+
+def test_a_record_that_changes_changes_the_key(tmp_path: Path) -> None:
+    record = (RECORDS / "l1-12.json").read_bytes()
+    fabric = {"kind": "fred", "l1": [{"npus": 4, "io_controllers": 1, "record": "r.json"}] * 2}
+    fabric |= {"l2_record": "l2-10", "l1_l2_bytes_per_s": 1e12, "in_network": True}
+    written(tmp_path / "f.yaml", yaml.safe_dump(fabric))
+    keys: list[str] = []
+    for text in (record, record + b"\n"):
+        written(tmp_path / "r.json", text)
+        keys.append(inputs(tmp_path, topology="f.yaml").key("1"))
+    assert keys[0] != keys[1]
+
+
+def test_fields_have_dotted_paths() -> None:
+    fields = inputs(strategy__dp=3, topology__l1__1__npus=2).fields()
+    said = {name: fields[name] for name in ("dp", "pp", "workers", "topology.l1.1.npus")}
+    assert said == {"dp": 3, "pp": 1, "workers": 3, "topology.l1.1.npus": 2}
+    assert (fields["topology"], fields["workload.mode"]) == ("fred-d", "stationary")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"topolgy__l2": 1},
+            "topolgy.l2: must begin with one of topology, .*; did you mean 'topology'",
+        ),
+        (
+            {"topology__l1_l2_bytes": 1},
+            "topology.l1_l2_bytes: unknown key; .*did you mean 'l1_l2_bytes_per_s'",
+        ),
+        (
+            {"topology__l1_l2_bytes_per_s": -1},
+            "topology.l1_l2_bytes_per_s: must be a number from 1 to 1e\\+24, not -1",
+        ),
+        ({"topology__l1__9__npus": 1}, "topology.l1.9.npus: must have an index below 2, not '9'"),
+        ({"topology": "fred-x"}, "topology: must be one of .*; did you mean 'fred-"),
+        ({"topology": "no.yaml"}, "topology: .*no.yaml: must be an existing file"),
+        ({"topology": 3}, "topology: must be names or files, not 3"),
+        ({"workload": "resnet-15"}, "workload: must be one of .*did you mean 'resnet-152'"),
+        ({"workload__microbatch": 1}, "workload.microbatch: unknown key; .*'microbatches'"),
+        ({"strategy": "MP2"}, "strategy: must be like MP2-DP5-PP2, not 'MP2'"),
+        ({"strategy__mp": 0}, "strategy.mp: must be 1 or more, not 0"),
+        ({"strategy__mp": 1.5}, "strategy.mp: must be an integer, not 1.5"),
+        ({"strategy__sp": 1}, "strategy.sp: must be true or false, not 1"),
+        ({"strategy__tp": 1}, "strategy.tp: must be one of mp, dp, pp, cp, ep, sp"),
+        ({"npu": "h100"}, "npu: must have fields such as npu.peak_flops, not 'h100'"),
+        ({"npu__peak": 1}, "npu.peak: unknown key; .*did you mean 'peak_flops'"),
+        ({"algorithm": "x"}, "algorithm: must be one of"),
+        ({"algorithm__x": "auto"}, "algorithm.x: must begin with one of"),
+        ({"remote_memory": "pool"}, "remote_memory: must be none, or a path ending in .yaml"),
+        ({"remote_memory__num-nodes": 2}, "remote_memory.num-nodes: must have a file to change"),
+    ],
+)
+def test_bad_fields_are_refused(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(InputError, match=rf"^s\.yaml: space\.{line}"):
+        inputs(**changes)
+
+
+def test_values_that_do_not_go_together_are_told_apart() -> None:
+    with pytest.raises(CombinationError, match="must have an EP that divides DP"):
+        inputs(strategy="MP1-DP4-PP1", strategy__ep=3)

@@ -1,0 +1,152 @@
+"""Tests of perfmodel.studies.study.run."""
+
+import errno
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fred_hw.errors import InputError
+from perfmodel.studies.study import run as runs
+from perfmodel.studies.study.run import Progress, run_study
+from perfmodel.studies.study.store import Store, create_store
+
+from .engines import Inline, StopError
+from .studies import SPACE, planned, rows_of
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Rows of a run that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("whole")
+    store = create_store(folder / "store")
+    summary = run_study(planned(folder), store.path, Inline)
+    assert (summary.points, summary.computed, summary.failed) == (12, 12, 0)
+    return rows_of(store)
+
+
+def test_a_run_has_a_row_for_each_point(whole: list[dict[str, Any]]) -> None:
+    assert len({row["key"] for row in whole}) == 12
+    points = {(row["topology"], row["strategy"], row["npu.peak_flops"]) for row in whole}
+    assert len(points) == 12
+    assert all(row["iteration_time_s"] > 0 for row in whole)
+
+
+@settings(max_examples=8, deadline=None)
+@given(stops=st.lists(st.integers(0, 5), max_size=3))
+def test_a_run_that_is_interrupted_and_resumed_is_as_one(
+    whole: list[dict[str, Any]], stops: list[int]
+) -> None:
+    with TemporaryDirectory() as folder:
+        plan, store = planned(Path(folder)), create_store(Path(folder) / "store")
+        for batches in stops:
+            engine = Inline(batches)
+            try:
+                run_study(plan, store.path, lambda engine=engine: engine)
+            except StopError:
+                assert engine.closed
+        run_study(plan, store.path, Inline)
+        assert rows_of(store) == whole
+
+
+def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "store")
+    some = {**SPACE, "npu.peak_flops": [2e15]}
+    assert run_study(planned(tmp_path, some), store.path, Inline).computed == 4
+    assert run_study(planned(tmp_path), store.path, Inline).computed == 8
+    engine = Inline()
+    summary = run_study(planned(tmp_path), store.path, lambda: engine)
+    assert engine.sizes == []
+    assert (summary.points, summary.computed) == (12, 0)
+    best = summary.best["time_per_sample_s"]
+    assert best
+    assert best["npu.peak_flops"] == 4e15
+    small = run_study(planned(tmp_path, some), store.path, Inline).best["time_per_sample_s"]
+    assert small
+    assert small["npu.peak_flops"] == 2e15
+
+
+def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
+    store, told = create_store(tmp_path / "store"), list[Progress]()
+    space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
+    summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
+    assert (summary.computed, summary.failed) == (12, 6)
+    errors = store.query("select error from points where error is not null")["error"].to_pylist()
+    assert len(errors) == 6
+    assert all("must fit the 4 NPUs" in error for error in errors)
+    assert (told[-1].done, told[-1].total, told[-1].failed) == (12, 12, 6)
+    assert told[-1].remaining_s == 0.0
+    assert [one.done for one in told] == sorted(one.done for one in told)
+
+
+def test_a_full_disk_ends_the_run_and_a_later_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: list[dict[str, Any]]
+) -> None:
+    plan, store = planned(tmp_path), create_store(tmp_path / "store")
+    monkeypatch.setattr(runs, "COMMIT_ROWS", 1)
+    real, calls = Store.append, 0
+
+    def append(self: Store, rows: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            with monkeypatch.context() as patch:
+                patch.setattr("os.fsync", _full)
+                real(self, rows)
+        real(self, rows)
+
+    monkeypatch.setattr(Store, "append", append)
+    with pytest.raises(InputError, match=r"not with: No space left on device$"):
+        run_study(plan, store.path, Inline)
+    assert 0 < len(store.keys()) < 12
+    run_study(plan, store.path, Inline)
+    assert rows_of(store) == whole
+
+
+def _full(_descriptor: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_locked_store_is_left_alone(tmp_path: Path) -> None:
+    plan, store = planned(tmp_path), create_store(tmp_path / "store")
+    with store.locked(), pytest.raises(InputError, match="locked by another process"):
+        run_study(plan, store.path, Inline)
+    assert store.files == []
+
+
+def test_a_worker_of_another_version_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, store = planned(tmp_path), create_store(tmp_path / "store")
+    monkeypatch.setattr(runs, "model_version", lambda: "9.9+other")
+    with pytest.raises(InputError, match=r"^worker: must be of version 9\.9\+other, not 0\."):
+        run_study(plan, store.path, Inline)
+    assert store.files == []
+
+
+def test_batches_grow_with_the_speed_of_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_BATCH_S", 60.0)  # however slow the machine
+    engine = Inline()
+    space = {**SPACE, "npu.peak_flops": {"range": [1e15, 2e15], "step": 2e13}}
+    run_study(planned(tmp_path, space), tmp_path / "s", lambda: engine)
+    assert engine.sizes[0] == 1
+    assert max(engine.sizes) > 4
+    assert sum(engine.sizes) == 204
+
+
+def test_a_study_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    def engine() -> Inline:
+        raise InputError("--scheduler", "", "must answer")
+
+    for plan, line in (
+        (planned(tmp_path, constraints=["npus > 4"]), "must leave a point"),
+        (planned(tmp_path), "must answer"),
+    ):
+        with pytest.raises(InputError, match=line):
+            run_study(plan, tmp_path / "store", engine)
+        assert not (tmp_path / "store").exists()
