@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from perfmodel.network import run
+from perfmodel.network import prepared
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.block import Block
@@ -101,7 +101,7 @@ def collectives(
     def once() -> CollectiveResult:
         return run_collective(topology, pattern, size_bytes, algorithm=algorithm)
 
-    run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
+    prepared._prepared.clear()  # pyright: ignore[reportPrivateUsage]
     result, cold_s = timed(once)
     _, warm_s = timed(once)
     what, verdicts = f"{pattern} by {algorithm} on {topology.name}", ""
@@ -192,7 +192,7 @@ def iterations() -> None:
 def profiled() -> None:
     """Print where the time of a large mesh goes."""
     say("Where the time of mesh:32x32 goes, schedule to be built [s, cumulative]")
-    run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
+    prepared._prepared.clear()  # pyright: ignore[reportPrivateUsage]
     profile = cProfile.Profile()
     topology = parse_topology("mesh:32x32")
     profile.runcall(run_collective, topology, "all_reduce", GIB, algorithm="published")

@@ -150,7 +150,6 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--no-repeats": (),
     "--csv": ("t.csv", "folder", "/dev/full"),
     "--scheduler": ("tcp://", "slurm:x", "tpc://a:1"),
-    "--workers": ("1", "0"),
     "--json-progress": (),
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
@@ -294,6 +293,7 @@ _FEW = {"--topology": ("mesh:2x2", "mesh:3x2"), "--workload": ("work.yaml", "res
 _TAME: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "compare": _FEW,
     "strategies": _FEW,
+    "study run": {"--workers": ("1", "0")},
     "report": {**_FEW, "--spec": _GIVEN["--spec"], "--results": _GIVEN["--results"]},
 }
 """Words to keep to: all strategies of a large wafer take hours, as do all figures of a report."""
