@@ -185,9 +185,12 @@ def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) ->
 @pytest.mark.sim
 @pytest.mark.slow
 def test_page_has_the_fastest_algorithm_of_each_collective(report: Report) -> None:
-    fastest = [row for row in report.numbers["algorithms"] if row["on_topology"]]
-    assert len({(row["pattern"], row["size_bytes"], row["topology"]) for row in fastest}) == 90
-    for row in fastest:
+    fastest: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in report.numbers["algorithms"]:  # the first of those that are equally fast
+        if row["on_topology"]:
+            fastest.setdefault((row["pattern"], row["size_bytes"], row["topology"]), row)
+    assert len(fastest) == 90
+    for row in fastest.values():
         assert f'{row["algorithm"]}</td><td class="n">{row["time_s"] * 1e6:,.2f}' in report.text
 
 
@@ -278,7 +281,7 @@ def test_own_wafer_model_and_strategy_fill_every_section(report: Report, place: 
     others = re.findall(r'<section id="([a-z]+)">', own.text)
     # What hardware does comes first, unless a wafer was asked for: then the answer does.
     assert (sections[:2], others[:2]) == (["hardware", "summary"], ["summary", "hardware"])
-    assert others[2:] == sections[2:] and len(sections) == 14
+    assert others[2:] == sections[2:] and len(sections) == 15
     for page, ids in ((report.text, sections), (own.text, others)):
         assert re.findall(r'<li><a href="#([a-z]+)">', page) == ids
     assert own.page.stat().st_size < 6e6
@@ -297,7 +300,7 @@ def test_own_wafer_model_and_strategy_fill_every_section(report: Report, place: 
     [
         (
             ("--topology", "torus"),
-            r"--topology: must be .* or a path ending in \.yaml, not 'torus'",
+            r"--topology: must be .* or a path ending in \.yaml or \.txt, not 'torus'",
         ),
         (("--workload", "bert"), r"--workload: must be .* or a path ending in \.yaml, not 'bert'"),
         (("--strategy", "MP2"), r"--strategy: must .*, not 'MP2'"),
