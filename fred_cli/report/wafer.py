@@ -21,13 +21,17 @@ from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.request import read_requests
 from perfmodel.workloads.workload import PUBLISHED, parse_strategy
 
-__all__ = ["Wafer", "gather"]
+__all__ = ["PAPER_SECTIONS", "Wafer", "gather"]
 
 REPRODUCED = columns_of(moved=True)
 COMPARED = COMPARE.without("iteration [s]")
 SWEPT = STRATEGIES.without("iteration [s]", "memory").replacing(
     "per sample [s]", Column(lambda row: row.estimate.minibatch, "samples")
 )
+
+
+PAPER_SECTIONS = ("bandwidth", "wafer", "link", "speedups", "sweeps")
+"""Sections of `fred reproduce` that the page shows: figures of the FRED paper."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,6 @@ def gather() -> Wafer:
         weights=compare(read_requests(FABRICS, PUBLISHED, compute="weights")),
         calibrated=compare(read_requests(FABRICS, PUBLISHED, compute="calibrated")),
         identified=tuple(identify(name) for name in PUBLISHED),
-        reproduced=reproduce_both(),
+        reproduced=reproduce_both(PAPER_SECTIONS),
         sweeps={name: _whole_wafer(swept(name, Setting())) for name in SWEEPS},
     )
