@@ -98,7 +98,9 @@ def command(
     refuse_given("records", message="must be given with --rtl only")
     for name in sections:
         if name not in SECTIONS:
-            raise InputError("--section", "", not_one_of(name, SECTIONS))
+            raise InputError(
+                "--section", "", not_one_of(name, SECTIONS, listed_by="fred reproduce --help")
+            )
     draw = _chart_of(sections) if chart else None
     moved = protocol != "ideal"
     with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):

@@ -18,7 +18,10 @@ _MAX_GPUS = 4096
 
 @click.group("roce", no_args_is_help=False)
 def command() -> None:
-    """Make and convert networks of RDMA over Ethernet, for network model roce."""
+    """Make and convert networks of RDMA over Ethernet, for network model roce.
+
+    With --json its commands print one JSON object.
+    """
 
 
 @command.group("topology", no_args_is_help=False)

@@ -65,7 +65,7 @@ class SettingEntry(FileModel):
     """
 
     name: Annotated[str, Check(_name, schema=_name_schema), Field(examples=["light"])]
-    memory_bytes_per_s: Annotated[_Rate, Field(examples=[128e9])]
+    memory_bytes_per_s: Annotated[_Rate, Field(examples=[100e9])]
     cores: Annotated[int, int_range(0, 1 << 20), Field(examples=[2])] = 0
     overlap: bool = True
 

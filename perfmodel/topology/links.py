@@ -219,7 +219,7 @@ class LinksFile(TopologyFile):
     latency_s: Time
     links: Annotated[list[LinkEntry], Field(min_length=1)]
     routing: Annotated[str, one_of("first", "ecmp")] = "first"
-    io_bytes_per_s: Rate | None = None
+    io_bytes_per_s: Annotated[Rate | None, Field(examples=[50e9])] = None
     link_record: str = "l1-12"
     protocol: Protocol = "measured"
 

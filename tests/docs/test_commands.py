@@ -13,6 +13,7 @@ import pytest
 
 from fred_cli.cli import cli
 from fred_cli.main import main
+from tests.fred_cli.walk import commands as walked
 from tests.kept_designs import keep_designs
 
 from .pages import PAGES, ROOT, Shown, commands, inline
@@ -206,13 +207,11 @@ def test_targets_of_make_exist() -> None:
 
 def test_names_of_commands_and_options_exist() -> None:
     with cli.make_context("fred", ["presets"]) as context:
-        known = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+        known = cli.list_commands(context)
     options = {
         option
-        for known_command in known.values()
-        if known_command is not None
-        for command in (known_command, *getattr(known_command, "commands", {}).values())
-        for parameter in command.params
+        for _, context in walked()
+        for parameter in context.command.params
         if isinstance(parameter, click.Option)
         for option in (*parameter.opts, *parameter.secondary_opts)
     }

@@ -27,7 +27,8 @@ def test_all_commands_that_write_are_among_them() -> None:
         *(("chakra convert", "--output"), ("cluster", "--csv"), ("cluster", "--chart")),
         *(("gen", "--output"), ("schema", "--output"), ("sweep", "--parquet")),
     } <= set(OPTIONS)
-    writing = {"cluster", "collective", "estimate", "reproduce", "route", "strategies", "sweep"}
+    writing = {"cluster", "collective", "estimate", "repurpose", "reproduce", "route"}
+    writing |= {"strategies", "sweep"}
     assert {words for words, _ in PAIRS} == writing
 
 

@@ -311,7 +311,7 @@ REFUSED = {
     "compare --compute scaled:nan": r"--compute: must be scaled:K with K .*, not 'scaled:nan'",
     "reproduce --compute scaled:0": r"--compute: must be scaled:K with K .*, not 'scaled:0'",
     "reproduce --compute guessed": r"--compute: must be one of .*, not 'guessed'",
-    "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
+    "reproduce --section all": r"--section: must be one of the 12 names .*, not 'all'",
     "compare --workload bert": r"--workload: must be one of the 11 names .*, not 'bert'",
     f"{FRED_D} --protocol free": (r"--protocol: must be one of measured, ideal, not 'free'"),
     "reproduce --protocol free": r"--protocol: must be one of measured, ideal, not 'free'",

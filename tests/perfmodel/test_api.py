@@ -102,7 +102,7 @@ def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path)
         (lambda: Wafer.named("fred-d").with_npu(hbm=1), r"npu: hbm: unknown key; allowed are .*"),
         (
             lambda: Wafer.named("fred-d").estimate("bert"),
-            r"workload: must be one of the 10 .*",
+            r"workload: must be one of the 11 .*",
         ),
         (
             lambda: Wafer.named("fred-d").strategies("gpt-3", samples=0),

@@ -6,7 +6,6 @@ from typing import Any
 from perfmodel.collectives.schedule import Schedule
 from perfmodel.network.model import NETWORK_MODELS, CannotTimeError, Conditions, NetworkModel
 from perfmodel.network.roce.parameters import RoceFile
-from perfmodel.network.roce.workload import workload_of
 from perfmodel.topology.graph import Topology
 
 __all__ = ["Roce"]
@@ -70,6 +69,7 @@ class Roce:
         """Return what the simulation of a chunk found, a ``simulate.Found``."""
         if chunk_bytes not in self._found:
             from perfmodel.network.roce.simulate import simulate
+            from perfmodel.network.roce.workload import workload_of
 
             work = workload_of(self._schedule, chunk_bytes)
             if len(self._found) >= _KEPT:

@@ -31,7 +31,10 @@ def _bounded(value: object) -> object:
     return value
 
 
-_Bound = Annotated[float | int, Check(_bounded, schema=lambda: {"type": "number"})]
+_Bound = Annotated[
+    float | int,
+    Check(_bounded, schema=lambda: {"type": "number", "minimum": -_MOST, "maximum": _MOST}),
+]
 _Number = Annotated[float, number_range(-_MOST, _MOST)]
 _Samples = Annotated[int, int_range(1, MAX_VALUES)]
 

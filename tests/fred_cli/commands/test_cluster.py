@@ -102,7 +102,7 @@ BAD = {
     "cluster": r"fred cluster: FILE: must be given, or else --published alone",
     "cluster {file}": r"fred cluster: --workload: must be given, or else --published alone",
     "cluster --published --batch 3": r"--published: must be given without a file .*",
-    "cluster {file} --workload bert": r"workload: must be one of the 10 names .*, not 'bert'",
+    "cluster {file} --workload bert": r"workload: must be one of the 11 names .*, not 'bert'",
     "cluster {file} --workload resnet-152": r".*resnet-152\.yaml: kind: must be transformer .*",
     "cluster {file} --workload gpt-3 --batch 0": r"--batch: must be 1 to 1073741824, not 0",
     "cluster missing.yaml --workload gpt-3": r"missing\.yaml: must be an existing file, .*",

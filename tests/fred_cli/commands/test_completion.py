@@ -72,6 +72,9 @@ def test_commands_options_and_names_are_completed() -> None:
 FREE = {
     *("--strategy", "--phase", "--size", "--group", "--top", "--clock"),
     *("--constraint", "--weight"),
+    *("--capacity", "--lambda0", "--lambda1", "--max-error", "--pin"),
+    *("--gbps", "--latency-us", "--nvlink-gbps", "--nvlink-latency-us", "--pods", "--widths"),
+    *("sql", "--scheduler"),
 }
 """What takes text that is neither a file nor among names that there are."""
 
@@ -196,7 +199,7 @@ def test_folders_are_completed_where_one_is_written() -> None:
         for parameter in context.command.params
         if [one.type for one in parameter.shell_complete(context, "bu")] == ["dir"]
     }
-    assert found == {"gen", "sim", "report", "synth"}
+    assert found == {"gen", "sim", "report", "study run", "synth"}
 
 
 def test_unknown_shell_is_refused(refused: Callable[..., str]) -> None:

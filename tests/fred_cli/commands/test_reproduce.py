@@ -58,7 +58,7 @@ def test_reproduce_prints_and_writes_its_rows(fred: Fred, place: Path) -> None:
     counts = said["counts"]
     good, same = counts["predicted"], counts["consistency"]
     assert f"{good['ok']} of {good['rows']} predicted figures within tolerance" in out
-    assert "no evidence: 2 of 2 link-rate, " in out
+    assert "not counted as evidence: 2 of 2 link-rate, " in out
     assert f"{same['ok']} of {same['rows']} consistency" in out
     assert "moved" not in out
 
@@ -202,5 +202,6 @@ def test_chart_needs_one_section_that_has_one(
     said = refused("reproduce", *words, "--chart", "c.html")
     given = ", ".join(sections) or "all"
     assert said == (
-        f"error: --section: must be one of libra, wires, given once, with --chart, not {given}"
+        "error: --section: must be one of congestion-control, libra, wires, given once, "
+        f"with --chart, not {given}"
     )
