@@ -4,15 +4,15 @@ import re
 
 import pytest
 
-from fred_cli.report.wafer import gather
+from fred_cli.report.wafer import PAPER_SECTIONS, gather
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import WAFER_BANDWIDTH
 from perfmodel.studies.compare import compare
-from perfmodel.studies.reproduce import count
+from perfmodel.studies.reproduce import count, reproduce
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
 from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
-from perfmodel.studies.section import CLASSES
+from perfmodel.studies.section import CLASSES, SECTIONS
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.request import read_requests
@@ -62,7 +62,8 @@ def test_speed_ups_of_fred_d() -> None:
 @pytest.mark.slow
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_published_figures() -> None:
-    counts = count(gather().reproduced)
+    others = [name for name in SECTIONS if name not in PAPER_SECTIONS]
+    counts = count([*gather().reproduced, *reproduce(others)])
     fidelity = (ROOT / "docs/explanation/fidelity.md").read_text("utf-8")
     told = re.findall(rf"^\| ({'|'.join(CLASSES)}) \|.*\| (\d+) \| (\d+) \|$", fidelity, re.M)
     assert told == [(name, f"{one.rows}", f"{one.ok}") for name, one in counts.items()]
