@@ -19,6 +19,7 @@ EXTRAS = {
     "fred reproduce --chart, fred repurpose --chart",
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "repurpose": "trained networks on several workers: fred repurpose",
+    "roce": "RDMA over Ethernet with its event core compiled: fred collective --cc",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "study": "studies: fred study",
     "cluster": "studies on a Dask cluster: fred study run --scheduler",
