@@ -235,6 +235,7 @@ def test_misses_of_the_sweeps_stay_visible() -> None:
     assert any(not row.ok for row in rows)
 
 
+@pytest.mark.slow
 def test_sections_have_the_subjects_of_their_rows() -> None:
     subjects = [name for section in SECTIONS.values() for name in section.subjects]
     assert {*subjects} == {name.partition("/")[0] for name in json.loads(FIGURES.read_text())}
