@@ -6,28 +6,60 @@ __all__ = ["Ack", "Control"]
 
 
 class Control(NamedTuple):
-    """Parameters of all controllers, in ns and bytes per ns; see ``parameters.RoceFile``."""
+    """Parameters of all controllers; ``parameters.RoceFile.control`` makes them of a file.
 
-    min_rate: float = 0.0125
-    additive: float = 0.00625
-    hyper: float = 0.0125
-    gain: float = 1 / 256
-    alpha_interval: float = 1e3
-    decrease_interval: float = 4e3
-    increase_interval: float = 900e3
-    fast_steps: float = 1.0
-    clamp: float = 0.0
-    rate_on_first: float = 1.0
-    dctcp_additive: float = 0.125
-    timely_low: float = 50e3
-    timely_high: float = 500e3
-    timely_min_rtt: float = 20e3
-    timely_weight: float = 0.875
-    timely_factor: float = 0.8
-    timely_hyper_after: float = 5.0
-    target: float = 0.95
-    max_stage: float = 0.0
-    fast_react: float = 1.0
+    Parameters
+    ----------
+    min_rate : float
+        Lowest rate of a flow [B/ns].
+    additive, hyper : float
+        Additive increase, and the larger increase of DCQCN and TIMELY [B/ns].
+    gain : float
+        Weight of a new sample in the congestion estimate of DCQCN and DCTCP.
+    alpha_interval, decrease_interval, increase_interval : float
+        Periods of the timers of DCQCN [ns].
+    fast_steps : float
+        Steps of fast recovery of DCQCN.
+    clamp : float
+        1 if every decrease of DCQCN lowers the target to the rate, else 0.
+    rate_on_first : float
+        Share of the rate that is left after the first notification of DCQCN.
+    dctcp_additive : float
+        Additive increase of DCTCP [B/ns].
+    timely_low, timely_high, timely_min_rtt : float
+        Thresholds of TIMELY, and the time that gradients are divided by [ns].
+    timely_weight, timely_factor : float
+        Weight of a new difference of round-trip times, and the factor of a decrease.
+    timely_hyper_after : float
+        Successive increases of TIMELY before they become larger.
+    target : float
+        Utilization that HPCC aims at.
+    max_stage : float
+        Additive increases of HPCC before the next multiplicative change.
+    fast_react : float
+        1 if every ack changes the rate of HPCC, 0 if only one in a round trip does.
+    """
+
+    min_rate: float
+    additive: float
+    hyper: float
+    gain: float
+    alpha_interval: float
+    decrease_interval: float
+    increase_interval: float
+    fast_steps: float
+    clamp: float
+    rate_on_first: float
+    dctcp_additive: float
+    timely_low: float
+    timely_high: float
+    timely_min_rtt: float
+    timely_weight: float
+    timely_factor: float
+    timely_hyper_after: float
+    target: float
+    max_stage: float
+    fast_react: float
 
 
 class Ack(NamedTuple):
@@ -36,7 +68,7 @@ class Ack(NamedTuple):
     Parameters
     ----------
     now, rtt : float
-        When it comes, and since when the packet is under way [ns].
+        Time at which the ack arrives, and round-trip time of the packet [ns].
     acked, sent : float
         Bytes acknowledged so far, and bytes sent so far [B].
     packets, marks : float

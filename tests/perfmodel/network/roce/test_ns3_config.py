@@ -8,6 +8,55 @@ from fred_hw.errors import InputError
 from perfmodel.network.roce.ns3_config import config_text, read_config
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 
+_PUBLISHED = """
+ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000
+CC_MODE 12
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 900
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 50Mb/s
+RATE_HAI 100Mb/s
+MIN_RATE 100Mb/s
+DCTCP_RATE_AI 1000Mb/s
+ERROR_RATE_PER_LINK 0.0000
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+HAS_WIN 1
+GLOBAL_T 0
+VAR_WIN 1
+FAST_REACT 1
+U_TARGET 0.95
+MI_THRESH 0
+INT_MULTI 1
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+PINT_LOG_BASE 1.05
+PINT_PROB 1.0
+RATE_BOUND 1
+BUFFER_SIZE 32
+KMAX_MAP 3 25000000000 400 40000000000 800 100000000000 1600
+KMIN_MAP 3 25000000000 100 40000000000 200 100000000000 400
+PMAX_MAP 3 25000000000 0.2 40000000000 0.2 100000000000 0.2
+"""
+"""mix/config.txt of astra-sim's ns-3 network: parameters, and the first three rates of marks.
+
+Thresholds of all rates are in test_thresholds.py.
+"""
+
+
+def test_defaults_are_the_published_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "config.txt"
+    path.write_text(_PUBLISHED)
+    published, defaults = read_config(path), RoceFile()
+    assert published.ecn == defaults.ecn[:3]
+    assert published.model_dump(exclude={"ecn"}) == defaults.model_dump(exclude={"ecn"})
+
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_is_written_is_read_again(scheme: str, tmp_path: Path) -> None:

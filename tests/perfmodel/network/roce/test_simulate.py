@@ -1,7 +1,7 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
@@ -101,7 +101,6 @@ def test_schemes_differ_in_an_incast() -> None:
 _FLOW = st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 300_000))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=30),
     scheme=st.sampled_from(SCHEMES),

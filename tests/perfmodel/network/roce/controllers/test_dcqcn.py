@@ -3,11 +3,11 @@
 import pytest
 
 from perfmodel.network.roce.controllers import dcqcn
-from perfmodel.network.roce.controllers.control import Control
+from perfmodel.network.roce.parameters import RoceFile
 
 _GBPS = 0.125
 _LINE = 200 * _GBPS
-_P = Control()
+_P = RoceFile().control
 
 
 def _gbps(state: dcqcn.State) -> float:
@@ -19,6 +19,7 @@ def test_one_notification_halves_the_rate_less_the_decay_of_alpha() -> None:
     assert _gbps(state) == 200
     state = dcqcn.on_timer(state, 4000.0, _LINE, _P)
     assert state.alpha == pytest.approx((255 / 256) ** 4)
+    assert _gbps(state) == pytest.approx(200 * (1 - (255 / 256) ** 4 / 2))
     assert _gbps(state) == pytest.approx(101.553, abs=5e-4)
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from perfmodel.network.roce.controllers import dctcp
-from perfmodel.network.roce.controllers.control import Ack, Control
+from perfmodel.network.roce.controllers.control import Ack
+from perfmodel.network.roce.parameters import RoceFile
 
-_P, _LINE = Control(), 25.0
+_P, _LINE = RoceFile().control, 25.0
 
 
 def _ack(acked: float, sent: float, marks: float) -> Ack:

@@ -3,9 +3,10 @@
 import pytest
 
 from perfmodel.network.roce.controllers import hpcc
-from perfmodel.network.roce.controllers.control import Ack, Control
+from perfmodel.network.roce.controllers.control import Ack
+from perfmodel.network.roce.parameters import RoceFile
 
-_P, _LINE, _AI = Control(), 25.0, 0.00625
+_P, _LINE, _AI = RoceFile().control, 25.0, 0.00625
 _AFTER, _WITHIN = (Ack(0.0, 0.0, acked, 2e4, 1.0, 0.0, 1.0) for acked in (1.1e4, 5e3))
 _STATE = hpcc.State(_LINE, _LINE, 1.0, 0.0, 1e4)
 

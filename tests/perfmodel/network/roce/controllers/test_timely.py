@@ -5,9 +5,10 @@ import itertools
 import pytest
 
 from perfmodel.network.roce.controllers import timely
-from perfmodel.network.roce.controllers.control import Ack, Control
+from perfmodel.network.roce.controllers.control import Ack
+from perfmodel.network.roce.parameters import RoceFile
 
-_P, _LINE = Control(), 25.0
+_P, _LINE = RoceFile().control, 25.0
 
 
 @pytest.mark.parametrize(
