@@ -17,6 +17,7 @@ __all__ = [
     "NetworkModel",
     "Timed",
     "find_model",
+    "unicast_loads",
 ]
 
 
@@ -127,3 +128,22 @@ def find_model(name: str) -> NetworkModel:
     if name not in NETWORK_MODELS:
         raise InputError("network_model", "", not_one_of(name, tuple(NETWORK_MODELS)))
     return NETWORK_MODELS[name]
+
+
+def unicast_loads(schedule: Schedule) -> tuple[tuple[int, float], ...]:
+    """Return the loads of a schedule of one byte, as in ``Timed``, for models of unicasts alone.
+
+    Raises
+    ------
+    CannotTimeError
+        A message joins or forks in switches.
+    """
+    if any(one.joins for one in schedule.messages):
+        able = " or ".join(name for name, one in NETWORK_MODELS.items() if one.in_network)
+        message = f"must be {able} for messages that join or fork in switches"
+        raise CannotTimeError("network_model", "", message)
+    carried: dict[int, float] = {}
+    for one in schedule.messages:
+        for link, times in one.loads():
+            carried[link] = carried.get(link, 0.0) + times * one.payload_bytes
+    return tuple(sorted(carried.items()))

@@ -11,7 +11,7 @@ from functools import partial
 from perfmodel.clock import Clock
 from perfmodel.collectives.schedule import Schedule
 from perfmodel.collectives.transfer import Transfer
-from perfmodel.network.model import NETWORK_MODELS, CannotTimeError, Conditions
+from perfmodel.network.model import Conditions, unicast_loads
 from perfmodel.topology.graph import Hops, Topology
 
 from .links import FifoLinks, Wire
@@ -45,15 +45,7 @@ class Messages(ABC):
 
     def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:
         self._topology, self._messages = topology, schedule.transfers
-        if any(one.joins for one in self._messages):
-            able = " or ".join(name for name, one in NETWORK_MODELS.items() if one.in_network)
-            message = f"must be {able} for messages that join or fork in switches"
-            raise CannotTimeError("network_model", "", message)
-        carried: dict[int, float] = {}
-        for one in self._messages:
-            for link, times in one.loads():
-                carried[link] = carried.get(link, 0.0) + times * one.payload_bytes
-        self.loads = tuple(sorted(carried.items()))
+        self.loads = unicast_loads(schedule)
         self.ack_s = 0.0
         self.assumptions: tuple[str, ...] = ()
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.collectives.schedule import Schedule
-from perfmodel.network.model import NETWORK_MODELS, CannotTimeError, Conditions, NetworkModel
+from perfmodel.network.model import NETWORK_MODELS, Conditions, NetworkModel, unicast_loads
 from perfmodel.network.roce.parameters import RoceFile
 from perfmodel.topology.graph import Topology
 
 __all__ = ["Roce"]
 
 _KEPT = 8
-"""Sizes of one schedule whose simulations are remembered: a result asks twice for the same."""
+"""Simulations that are kept, each of one chunk size: the time and the details need the same."""
 
 _MOST_FLOWS = 1 << 16
 """Flows that a result lists one by one, at most."""
@@ -29,7 +29,7 @@ class Roce:
     Parameters
     ----------
     topology : Topology
-        Where it runs; its ``network_options`` under ``roce`` are the parameters, if it has some.
+        Where it runs; ``network_options["roce"]`` is a ``RoceFile``, the default one if missing.
     schedule : Schedule
         Of one byte.
     conditions : Conditions
@@ -42,18 +42,10 @@ class Roce:
     """
 
     def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:
-        if any(one.joins for one in schedule.messages):
-            able = " or ".join(name for name, one in NETWORK_MODELS.items() if one.in_network)
-            message = f"must be {able} for messages that join or fork in switches"
-            raise CannotTimeError("network_model", "", message)
+        self.loads = unicast_loads(schedule)
         self._topology, self._schedule = topology, schedule
         self._parameters: RoceFile = topology.network_options.get("roce", RoceFile())
         self._found: dict[float, Any] = {}
-        carried: dict[int, float] = {}
-        for one in schedule.messages:
-            for link, times in one.loads():
-                carried[link] = carried.get(link, 0.0) + times * one.payload_bytes
-        self.loads = tuple(sorted(carried.items()))
         self.ack_s = 0.0
         self.assumptions = (
             "acks have priority over data and take no bandwidth",
@@ -78,7 +70,7 @@ class Roce:
         return self._found[chunk_bytes]
 
     def details(self, chunk_bytes: float) -> Mapping[str, Any]:
-        """Return figures of a chunk beside its time, by their names in JSON."""
+        """Return the figures of a chunk other than its time, by their names in JSON."""
         found = self.found(chunk_bytes)
         spans = sorted(
             (begin, end)
@@ -109,7 +101,7 @@ def _listed(spans: list[tuple[float, float]]) -> list[dict[str, float]]:
 
 
 def _over_time(samples: Any) -> dict[str, list[float]]:
-    """Return samples by their names in JSON, at most ``_POINTS`` of them."""
+    """Return samples by their names in JSON, fewer than twice ``_POINTS`` of them."""
     rows = samples[:: max(1, len(samples) // _POINTS)]
     return {name: rows[:, place].tolist() for place, name in enumerate(_SAMPLED)}
 

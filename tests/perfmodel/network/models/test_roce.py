@@ -31,7 +31,7 @@ def test_schemes_change_an_all_reduce_little(topology: str, limit: float, size: 
     assert max(map(abs, _slowdowns(topology, size).values())) <= limit
 
 
-def test_figures_beside_the_time() -> None:
+def test_details_of_a_collective() -> None:
     found = run_collective(_CLOS, "all_to_all", 1e6, None, None, "direct", "roce")
     details = found.details
     assert details["congestion_control"] == "pfc"
