@@ -1,13 +1,47 @@
 """Compilation of the event core by numba, where numba is installed."""
 
+import shutil
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
-__all__ = ["compiled"]
+__all__ = ["cache_folder", "compiled"]
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+_SOURCES = Path(__file__).parent
+
+
+def cache_folder(base: Path, sources: Path = _SOURCES) -> Path:
+    """Return the folder for compiled functions of the current sources; others are removed.
+
+    numba compiles a function again when its own file changes, but not when the file of a function
+    that it calls changes. Compiled functions are therefore kept by the content of all sources.
+
+    Parameters
+    ----------
+    base : Path
+        Folder that the folder is in.
+    sources : Path
+        Folder of the sources.
+    """
+    digest = sha256()
+    for path in sorted(sources.rglob("*.py")):
+        digest.update(path.read_bytes())
+    found = base / f"roce-{digest.hexdigest()[:16]}"
+    for other in base.glob("roce-*"):
+        if other != found:
+            shutil.rmtree(other, ignore_errors=True)
+    return found
+
+
+@cache
+def _folder(base: str) -> str:
+    return str(cache_folder(Path(base) if base else _SOURCES / "__pycache__"))
 
 
 def compiled(function: Function) -> Function:
@@ -18,5 +52,10 @@ def compiled(function: Function) -> Function:
     """
     if find_spec("numba") is None:
         return function
-    numba = import_module("numba")
-    return cast("Function", numba.njit(cache=True, error_model="numpy")(function))
+    numba: Any = import_module("numba")
+    base = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _folder(base)  # read by njit; other users of numba keep their own
+    try:
+        return cast("Function", numba.njit(cache=True, error_model="numpy")(function))
+    finally:
+        numba.config.CACHE_DIR = base

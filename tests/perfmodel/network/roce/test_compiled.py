@@ -1,10 +1,14 @@
-"""The compiled event core finds what the interpreted one does, to the last bit."""
+"""Tests of perfmodel.network.roce.compiled."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+from perfmodel.network.roce import compiled, thresholds
 
 pytest.importorskip("numba")
 
@@ -25,8 +29,28 @@ for scheme in SCHEMES:
 """
 
 
+def test_a_change_of_any_source_discards_compiled_functions(tmp_path: Path) -> None:
+    sources, base = tmp_path / "sources", tmp_path / "base"
+    (sources / "inner").mkdir(parents=True)
+    (sources / "a.py").write_text("one")
+    (sources / "inner" / "b.py").write_text("two")
+    before = compiled.cache_folder(base, sources)
+    before.mkdir(parents=True)
+    assert compiled.cache_folder(base, sources) == before
+    assert before.exists()
+    (sources / "inner" / "b.py").write_text("six")
+    assert compiled.cache_folder(base, sources) != before
+    assert not before.exists()
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="compiles nothing")
+def test_compiled_functions_are_kept_by_the_content_of_the_sources(tmp_path: Path) -> None:
+    function: Any = thresholds.mark_probability
+    assert compiled.cache_folder(tmp_path).name in Path(function.stats.cache_path).parts
+
+
 @pytest.mark.slow
-def test_both_agree() -> None:
+def test_compiled_and_interpreted_event_cores_agree_to_the_last_bit() -> None:
     found = [
         subprocess.run(
             [sys.executable, "-c", _PROGRAM],
