@@ -1,11 +1,12 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, simulate
+from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
@@ -98,31 +99,51 @@ def test_schemes_differ_in_an_incast() -> None:
     assert longest["hpcc"] < 0.5 * longest["pfc"]
 
 
-_FLOW = st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 300_000))
-
-
-@given(
-    flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=30),
-    scheme=st.sampled_from(SCHEMES),
-    train=st.sampled_from([1, 16]),
-    spare=st.floats(0.01, 0.5),
-    late_us=st.floats(0.001, 5),
-)
-def test_nothing_is_ever_dropped_with_pauses(
-    flows: list[tuple[int, int, int]], scheme: str, train: int, spare: float, late_us: float
-) -> None:
+def _shallow(
+    flows: list[tuple[int, int, int]], scheme: str, train: int, spare_bytes: float, late_us: float
+) -> Found:
+    """Simulate flows with PFC in buffers that have little space beyond headroom and reserves."""
     clos = Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 100), latency_us=(late_us,) * 2)
-    headroom = 4 * max(75 * 1e3 * late_us, 3300 + 50e3 * late_us) + 2 * 5e4 * 1.1
-    found = _run(
+    options = RoceFile(congestion_control=scheme, train_packets=train)
+    packet_bytes = options.packet_bytes + options.overhead_bytes
+    down, up = (
+        options.reserve_bytes + headroom_bytes(rate, 1e3 * late_us, 3, packet_bytes)
+        for rate in (25.0, 12.5)
+    )
+    return _run(
         clos_file(clos).build("clos"),
         flows,
         congestion_control=scheme,
         train_packets=train,
-        buffer_mib=headroom * 2 / 2**20 + spare,
+        buffer_mib=(4 * down + 2 * up + spare_bytes) / 2**20,
     )
+
+
+_FLOW = st.tuples(st.integers(0, 7), st.integers(0, 1), st.integers(1, 1_000_000))
+
+
+@given(
+    flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=20),
+    scheme=st.sampled_from(SCHEMES),
+    train=st.sampled_from([1, 16]),
+    spare_bytes=st.floats(1e3, 2e5),
+    late_us=st.floats(0.001, 5),
+)
+@example([(one, 0, 300_000) for one in range(1, 8)], "pfc", 1, 1e4, 1.0)
+def test_nothing_is_ever_dropped_with_pauses(
+    flows: list[tuple[int, int, int]], scheme: str, train: int, spare_bytes: float, late_us: float
+) -> None:
+    found = _shallow(flows, scheme, train, spare_bytes, late_us)
     assert found.drops == 0
     assert found.resent_bytes == 0
     assert (found.end_s > found.begin_s).all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("late_us", [0.01, 1.0])
+def test_an_incast_in_shallow_buffers_pauses_links(scheme: str, late_us: float) -> None:
+    flows = [(one, 0, 300_000) for one in range(1, 8)]
+    assert _shallow(flows, scheme, 1, 1e4, late_us).pauses > 0
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "hpcc", "dcqcn"])
