@@ -94,7 +94,7 @@ def _dlrm(topology: Topology) -> Workload:
         if a != b
     }
     forward = [work.add(path, size) for path in paths.values()]
-    middle = work.add(work.path_number(()), 0, forward)
+    middle = work.add_join(forward)
     for path in paths.values():
         work.add(path, size, [middle])
     order = topology.ring_order(everyone)

@@ -78,7 +78,7 @@ def arrays_of(topology: Topology, work: Workload, parameters: RoceFile) -> State
 
 
 def grown(s: State, *, heap: bool = False, flows: bool = False, trains: bool = False) -> State:
-    """Return the arrays with twice as much room for events, flows or trains."""
+    """Return the arrays with twice the size for events, flows or trains."""
     if heap:
         times, orders, whats = (
             np.concatenate([one, np.zeros_like(one)])
@@ -89,11 +89,15 @@ def grown(s: State, *, heap: bool = False, flows: bool = False, trains: bool = F
         more, count = _chained(FLOW, len(s.flows), len(s.flows)), len(s.flows)
         more.message = -1
         s.totals.free_flow, s.totals.free_flows = count, count
-        s = s._replace(flows=_joined(s.flows, more), rates=_twice(s.rates), seen=_twice(s.seen))
+        s = s._replace(
+            flows=_joined(s.flows, more),
+            rates=_twice(s.rates),
+            last_telemetry=_twice(s.last_telemetry),
+        )
     if trains:
         more, count = _chained(TRAIN, len(s.trains), len(s.trains)), len(s.trains)
         s.totals.free_train, s.totals.free_trains = count, count
-        s = s._replace(trains=_joined(s.trains, more), told=_twice(s.told))
+        s = s._replace(trains=_joined(s.trains, more), telemetry=_twice(s.telemetry))
     return s
 
 
@@ -202,6 +206,6 @@ def _messages(work: Workload) -> tuple[Any, Any]:
 
 
 def _begins(work: Workload, messages: Any) -> list[tuple[float, int]]:
-    """Return when messages begin that wait for no others, in the order of time."""
+    """Return the begin [ns] and the number of each message that waits for no other, by time."""
     ready: list[int] = np.flatnonzero(messages.waits == 0).tolist()
     return sorted((work.starts_ns.get(number, 0.0), number) for number in ready)

@@ -14,8 +14,8 @@ from .state import Kind, State
 __all__ = ["DONE", "FULL_FLOWS", "FULL_HEAP", "FULL_TRAINS", "GOES_ON", "STUCK", "advance"]
 
 DONE, GOES_ON, STUCK, FULL_HEAP, FULL_FLOWS, FULL_TRAINS = range(6)
-"""Why ``advance`` returns: all messages arrived, it handled as many events as it was to, nothing
-can move although messages are left, or an array must grow."""
+"""Why ``advance`` returns: all messages arrived, the given number of events is handled, nothing can
+move although messages are left, or an array must grow."""
 
 _START, _ARRIVE, _KICK, _ACK = Kind.START, Kind.ARRIVE, Kind.KICK, Kind.ACK
 _PAUSE, _RESUME, _TIMEOUT = Kind.PAUSE, Kind.RESUME, Kind.TIMEOUT
@@ -24,7 +24,7 @@ _HPCC, _PINT, _Ack = HPCC, PINT, Ack
 
 @compiled
 def advance(s: State, most: int) -> int:
-    """Handle so many events at most; return why it stops."""
+    """Handle at most ``most`` events; return ``DONE`` or another of the reasons above."""
     totals = s.totals
     room = len(s.heap_time) - s.setting[0].margin
     for _ in range(most):
@@ -84,7 +84,7 @@ def _start(s: State, number: int) -> None:
     flow.message, flow.next, flow.before, flow.listed = number, -1, -1, 0
     flow.sent = flow.acked = flow.received = flow.nacked = 0
     flow.last, flow.wire, flow.deadline, flow.timer = totals.now, 0.0, inf, inf
-    s.seen[slot, :, :] = 0.0
+    s.last_telemetry[slot, :, :] = 0.0
     path = s.paths[message.path]
     begin(s.rates[slot], s.setting[0].scheme, path.rate)
     enlist(s, slot)
@@ -208,20 +208,20 @@ def _acked(s: State, place: int) -> None:
 
 @compiled
 def _utilization(s: State, slot: int, place: int) -> float:
-    """Return the smoothed utilization of the busiest hop that an ack tells of."""
+    """Return the smoothed utilization of the busiest hop in the telemetry of an ack."""
     path = s.paths[s.messages[s.flows[slot].message].path]
     most, span = 0.0, 0.0
     for hop in range(min(1, path.hops - 1), path.hops):
         link = s.links[s.path_links[path.first + hop]]
-        told, seen = s.told[place, hop], s.seen[slot, hop]
-        passed = told[0] - seen[0]
-        if passed > 0 and seen[0] > 0:
-            queue = min(told[2], seen[2])
-            sent = (told[1] - seen[1]) / passed
+        new, old = s.telemetry[place, hop], s.last_telemetry[slot, hop]
+        passed = new[0] - old[0]
+        if passed > 0 and old[0] > 0:
+            queue = min(new[2], old[2])
+            sent = (new[1] - old[1]) / passed
             found = hop_utilization(sent, queue, link.rate, path.rate, path.window)
             if found > most:
                 most, span = found, passed
-        seen[0], seen[1], seen[2] = told[0], told[1], told[2]
+        old[0], old[1], old[2] = new[0], new[1], new[2]
     return smoothed(s.rates[slot, 2], most, span, path.rtt)
 
 
@@ -255,20 +255,19 @@ def _timed_out(s: State, slot: int) -> None:
 
 @compiled
 def _sample(s: State) -> None:
-    """Note queues, pauses and rates; every second note goes when there is no place for more."""
+    """Sample queues, pauses and rates; when the array is full, every second sample is dropped."""
     totals, setting, samples = s.totals[0], s.setting[0], s.samples
     if setting.samples == len(samples):
         setting.samples //= 2
         for i in range(setting.samples):
             samples[i, :] = samples[2 * i + 1, :]
         setting.sample *= 2
-    longest, paused = 0.0, 0.0
+    longest, total, paused = 0.0, 0.0, 0.0
     for index in range(len(s.links)):
         longest = max(longest, s.links[index].queue)
-        paused += s.links[index].paused
-    total, rate, sending = 0.0, 0.0, 0
-    for index in range(len(s.links)):
         total += s.links[index].queue
+        paused += s.links[index].paused
+    rate, sending = 0.0, 0
     for slot in range(len(s.flows)):
         if s.flows[slot].message >= 0 and s.flows[slot].listed:
             rate += s.rates[slot, 0]

@@ -70,14 +70,14 @@ _IGNORED = (
 
 
 def read_config(path: Path) -> RoceFile:
-    """Return the parameters of a configuration file; what it does not say is as published.
+    """Return the parameters of a configuration file; keys that it lacks are as published.
 
     Raises
     ------
     InputError
         The file is unreadable, or has an unknown key or a value that is not allowed.
     """
-    source, said = str(path), dict[str, Any]()
+    source, given = str(path), dict[str, Any]()
     table: dict[float, dict[str, float]] = {}
     for number, line in enumerate(read_text(path, _MAX_BYTES).splitlines(), start=1):
         key, *values = line.split() or [""]
@@ -92,21 +92,21 @@ def read_config(path: Path) -> RoceFile:
         if key == "CC_MODE":
             mode = _number(source, field, values[0])
             found = [name for name, one in CC_MODES.items() if one == mode]
-            said["congestion_control"] = found[0] if found else SCHEMES[0]
+            given["congestion_control"] = found[0] if found else SCHEMES[0]
         elif key in _FIXED:
             if values[0] != _FIXED[key]:
                 raise InputError(source, field, f"must be {key} {_FIXED[key]}, not {values[0]}")
         else:
             place, read = _place(source, field, key)
-            target = said if len(place) == 1 else said.setdefault(place[0], {})
+            target = given if len(place) == 1 else given.setdefault(place[0], {})
             target[place[-1]] = read(source, field, values[0])
     if table:
-        said["ecn"] = [{"gbps": rate * 1e-9, **row} for rate, row in sorted(table.items())]
-        for row in said["ecn"]:
+        given["ecn"] = [{"gbps": rate * 1e-9, **row} for rate, row in sorted(table.items())]
+        for row in given["ecn"]:
             if missing := {"kmin_kb", "kmax_kb"} - row.keys():
                 name = next(key for key, one in _MAPS.items() if one in missing)
                 raise InputError(source, name, f"must have a value for {row['gbps']:g} Gb/s")
-    return validate(RoceFile, said, source)
+    return validate(RoceFile, given, source)
 
 
 def _place(

@@ -18,7 +18,7 @@ _GBPS = 0.125
 """One Gb/s in bytes per ns."""
 
 _TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
-"""What packets carry for a scheme beside other headers [B]: a time, one utilization."""
+"""Telemetry in each packet of a scheme [B]: a time stamp, one utilization."""
 
 _Time = Annotated[float, number_range(1e-3, 1e9)]
 _Rate = Annotated[float, number_range(1e-6, 1e6)]
@@ -238,13 +238,13 @@ class RoceFile(FileModel):
 
     @property
     def overhead_bytes(self) -> int:
-        """Bytes of a packet on the wire beside its payload, with the telemetry of the scheme."""
+        """Bytes of a packet on the wire without its payload: headers and telemetry [B]."""
         sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}
         return self.header_bytes + sizes.get(self.congestion_control, 0)
 
     @property
     def unit_bytes(self) -> float:
-        """Bytes on the wire that nothing interrupts: those of a train."""
+        """Bytes of a train on the wire, which nothing interrupts [B]."""
         return float(self.train_packets * (self.packet_bytes + self.overhead_bytes))
 
     @property
@@ -275,13 +275,13 @@ class RoceFile(FileModel):
         )
 
     def marks_at(self, bytes_per_s: float) -> tuple[float, float, float]:
-        """Return the thresholds [B] and the highest probability of a mark, of links of a rate."""
+        """Return Kmin [B], Kmax [B] and Pmax for links of a rate [B/s]."""
         rows = sorted(self.ecn, key=lambda row: row.gbps)
         gbps = bytes_per_s * 8e-9 * (1 + 1e-9)
         row = [one for one in rows if one.gbps <= gbps] or rows[:1]
         return 1e3 * row[-1].kmin_kb, 1e3 * row[-1].kmax_kb, float(row[-1].pmax)
 
     def changed(self, **values: Any) -> "RoceFile":
-        """Return the parameters with some others, those that are None left out."""
+        """Return the parameters with some values changed; values that are None are ignored."""
         given = {name: value for name, value in values.items() if value is not None}
         return self.with_changes(**given) if given else self

@@ -18,7 +18,7 @@ _HPCC, _PINT = HPCC, PINT
 
 @compiled
 def random_share(s: State) -> float:
-    """Return a random number from 0 to 1."""
+    """Return a random number between 0 and 1, of the generator MINSTD (Park and Miller, 1988)."""
     totals = s.totals[0]
     totals.random = totals.random * 48271 % 2147483647
     return totals.random / 2147483647.0
@@ -160,8 +160,8 @@ def _transmit(s: State, index: int, place: int) -> None:
             train.marks += marked
             s.totals[0].marks += marked
     if setting.scheme == _HPCC:
-        told = s.told[place, train.hop]
-        told[0], told[1], told[2] = now, link.sent, link.queue
+        row = s.telemetry[place, train.hop]
+        row[0], row[1], row[2] = now, link.sent, link.queue
     elif setting.scheme == _PINT and (train.hop > 0 or path.hops == 1):
         span, size = now - link.pint_at, link.pint_size
         rtt = setting.longest_rtt

@@ -27,10 +27,19 @@ def _threshold(setting: Any, node: Any, link: Any) -> float:
 
 @compiled
 def admit(s: State, index: int, size: float) -> bool:
-    """Take a packet of so many bytes that came by a link; return False if it is dropped.
+    """Store a packet in the buffer of the switch that it came to; return False if it is dropped.
 
-    What is beyond the reserve of a port and its threshold goes to its headroom, and pauses the
-    sender.
+    A packet that would take a port above its reserve and its threshold is stored in the headroom of
+    the port. The switch then pauses the link.
+
+    Parameters
+    ----------
+    s : State
+        The simulation.
+    index : int
+        Link that the packet came by.
+    size : float
+        Bytes of the packet on the wire [B].
     """
     link, setting = s.links[index], s.setting[0]
     node = s.nodes[link.target]
@@ -54,7 +63,17 @@ def admit(s: State, index: int, size: float) -> bool:
 
 @compiled
 def release(s: State, index: int, size: float) -> None:
-    """Free the space of a packet that came by a link and leaves; headroom is freed first."""
+    """Free the space of a packet that leaves a switch, headroom first; resume the link if possible.
+
+    Parameters
+    ----------
+    s : State
+        The simulation.
+    index : int
+        Link that the packet came by.
+    size : float
+        Bytes of the packet on the wire [B].
+    """
     link, setting = s.links[index], s.setting[0]
     node = s.nodes[link.target]
     spare = min(link.spare, size)

@@ -12,7 +12,7 @@ _I, _F = np.int64, np.float64
 
 
 class Kind:
-    """Kinds of events, the low three bits of what an event says; the rest is an index."""
+    """Kinds of events: the low three bits of ``State.heap_what``; the rest is an index."""
 
     START, ARRIVE, KICK, ACK, PAUSE, RESUME, TIMEOUT = range(7)
     """A message begins; a train is at the end of a link; a link may send; an ack is at the sender;
@@ -50,7 +50,7 @@ LINK = _record(
     "longest pint pint_size pint_at",
 )
 """Nodes at its ends; whether it is paused; queue; flows that begin here; whose turn it is; shift
-of its threshold; whether it was told to pause, and how often; rate [B/ns] and delay [ns]; when
+of its threshold; whether a pause was sent for it, and how often; rate [B/ns] and delay [ns]; when
 it is free and when it is looked at again; bytes queued and sent; thresholds and probability of
 marks; bytes that came by it and are in the buffer, of those the ones in its headroom, and its
 headroom; since when it is paused and how long it was; bytes carried for messages; longest queue;
@@ -69,10 +69,10 @@ dropped and sent again; state of the random numbers; packets that arrived; time 
 
 SETTING = _record(
     "scheme packet header lossless lossy chunk back_to_zero windows variable paced "
-    "dynamic margin samples first_hop",
+    "dynamic margin samples",
     "reserve resume static error timeout longest_rtt pint_base pint_share sample bin",
 )
-"""What ``parameters.RoceFile`` says, in bytes and ns."""
+"""Parameters of ``parameters.RoceFile`` in bytes and ns, and sizes of the arrays."""
 
 
 class State(NamedTuple):
@@ -86,8 +86,9 @@ class State(NamedTuple):
         Messages that wait for others, and links of paths.
     rates : array
         State of the controller of each flow.
-    seen, told : array
-        Telemetry of each hop, of each flow and of each train: time [ns], bytes sent, queue [B].
+    last_telemetry, telemetry : array
+        Telemetry of HPCC as flow x hop x 3 and train x hop x 3: time [ns], bytes sent [B] and queue
+        [B] of each hop, from the last ack of a flow and as a train collects them.
     heap_time, heap_order, heap_what : array
         Events, a binary heap by time and then by order.
     queues : array
@@ -110,8 +111,8 @@ class State(NamedTuple):
     followers: Any
     path_links: Any
     rates: Any
-    seen: Any
-    told: Any
+    last_telemetry: Any
+    telemetry: Any
     heap_time: Any
     heap_order: Any
     heap_what: Any

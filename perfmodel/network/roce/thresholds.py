@@ -24,7 +24,15 @@ def headroom_bytes(rate: float, delay_ns: float, factor: float, unit_bytes: floa
 
 
 def port_shift(rate: float, line_rate: float, shift: int) -> int:
-    """Return the shift of a port: one less for every doubling of its rate over that of NICs."""
+    """Return the shift of a port: one less for every doubling of its rate over that of NICs.
+
+    Parameters
+    ----------
+    rate, line_rate : float
+        Of the link of the port, and of the slowest NIC, in the same unit.
+    shift : int
+        Shift of a port at the rate of that NIC.
+    """
     while rate > line_rate and shift > 0:
         rate, shift = rate / 2, shift - 1
     return shift

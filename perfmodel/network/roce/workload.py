@@ -35,7 +35,17 @@ class Workload:
         return self._numbers[key]
 
     def add(self, path: int, size: int, after: Iterable[int] = ()) -> int:
-        """Add a message of so many bytes, and return its number; of 0 bytes it only waits."""
+        """Add a message, and return its number.
+
+        Parameters
+        ----------
+        path : int
+            Number of its path.
+        size : int
+            Its bytes [B].
+        after : iterable of int
+            Messages that must arrive before it begins.
+        """
         number = len(self.size)
         self.path.append(path)
         self.size.append(size)
@@ -43,6 +53,10 @@ class Workload:
             self._before.append(before)
             self._after.append(number)
         return number
+
+    def add_join(self, after: Iterable[int]) -> int:
+        """Add a message of 0 bytes that arrives with the last of some messages."""
+        return self.add(self.path_number(()), 0, after)
 
     def add_steps(self, paths: Sequence[int], size: int, first: Sequence[int], steps: int) -> int:
         """Add the messages of a pass around a ring; return the number of the first.
@@ -52,7 +66,7 @@ class Workload:
         paths : sequence of int
             From each member to the next.
         size, steps : int
-            Bytes of a message, and messages of each member one after the other.
+            Bytes of a message [B], and messages of each member one after the other.
         first : sequence of int
             Message that each member waits for, -1 for none.
         """
@@ -81,7 +95,6 @@ class _Builder:
     def __init__(self, size_bytes: float) -> None:
         self.work = Workload()
         self._scale = size_bytes
-        self._empty = -1
         self._brought: list[dict[int, list[int]]] = []
         """Of each item, the messages that end at a node."""
         self._joined: dict[tuple[int, int], int] = {}
@@ -98,19 +111,16 @@ class _Builder:
             came = (
                 brought[node] if node >= 0 else [one for some in brought.values() for one in some]
             )
-            number = came[0] if len(came) == 1 else self.work.add(self._no_path(), 0, came)
+            number = came[0] if len(came) == 1 else self.work.add_join(came)
             self._joined[item, node] = number
         return self._joined[item, node]
-
-    def _no_path(self) -> int:
-        return self.work.path_number(())
 
     def _after(self, items: Iterable[int], node: int) -> int:
         """Return a message after which a node may send; -1 if it waits for none."""
         found = sorted({self._join(item, node) for item in items if self._brought[item]})
         if not found:
             return -1
-        return found[0] if len(found) == 1 else self.work.add(self._no_path(), 0, found)
+        return found[0] if len(found) == 1 else self.work.add_join(found)
 
     def add(self, item: Transfer | RingPass) -> None:
         brought: dict[int, list[int]] = {}
@@ -118,7 +128,7 @@ class _Builder:
             ready = [self._after(item.after, one) for one in item.members]
             waited = sorted({one for one in ready if one >= 0})
             if len(waited) > 1:
-                waited = [self.work.add(self._no_path(), 0, waited)]
+                waited = [self.work.add_join(waited)]
             size = self.bytes_of(item.payload_bytes / (len(item.members) - 1))
             for _, targets, hops in item.sends():
                 path = self.work.path_number(link for link, _ in hops)
@@ -143,10 +153,17 @@ class _Builder:
 
 
 def workload_of(schedule: Schedule, size_bytes: float) -> Workload:
-    """Return the messages of a schedule of one byte, for a vector of so many bytes.
+    """Return the messages of a schedule.
 
     A source waits for what it receives of earlier messages, or, if it receives nothing of them, for
     all their targets; see ``transfer.Transfer``. Passes around rings become their messages.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Of one byte.
+    size_bytes : float
+        The vector [B]; messages are whole bytes.
     """
     builder = _Builder(size_bytes)
     for item in schedule.messages:

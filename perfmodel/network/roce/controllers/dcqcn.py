@@ -1,4 +1,8 @@
-"""DCQCN as in NICs of Mellanox: marked packets lower the rate, timers raise it."""
+"""DCQCN as in NICs of Mellanox: marked packets lower the rate, timers raise it.
+
+The algorithm is that of Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
+2015; the timers are those of the ns-3 simulator of HPCC.
+"""
 
 from math import inf
 from typing import NamedTuple
@@ -42,13 +46,13 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate."""
+    """Return the state of a new flow, which begins at line rate [B/ns]."""
     return State(rate, rate, 1.0, 0.0, 0.0, 0.0, 0.0, inf, inf, inf)
 
 
 @compiled
 def on_notification(state: State, now: float, p: Control) -> State:
-    """Return the state after a congestion notification."""
+    """Return the state after a congestion notification at a time [ns]."""
     if state.notified:
         return State(
             state.rate,
@@ -69,7 +73,17 @@ def on_notification(state: State, now: float, p: Control) -> State:
 
 @compiled
 def on_timer(state: State, now: float, line_rate: float, p: Control) -> State:
-    """Return the state after all timers that run out until now, alpha first of equal times."""
+    """Return the state after all timers that run out until now, alpha first of equal times.
+
+    Parameters
+    ----------
+    state : State
+        The state before; it is returned if no timer is due.
+    now, line_rate : float
+        Current time [ns], and the highest rate [B/ns].
+    p : Control
+        Parameters.
+    """
     while True:
         due = min(state.next_alpha, state.next_decrease, state.next_increase)
         if due > now:

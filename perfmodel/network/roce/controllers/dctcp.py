@@ -1,4 +1,8 @@
-"""DCTCP in its form for rates: the marked share of a round trip lowers the rate."""
+"""DCTCP in its form for rates: the marked share of a round trip lowers the rate.
+
+The algorithm is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; it controls a
+rate and not a window, as in the ns-3 simulator of HPCC.
+"""
 
 from typing import NamedTuple
 
@@ -36,13 +40,23 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate."""
+    """Return the state of a new flow, which begins at line rate [B/ns]."""
     return State(rate, 1.0, 0.0, 1.0, 0.0, -1.0)
 
 
 @compiled
 def on_ack(state: State, ack: Ack, line_rate: float, p: Control) -> State:
-    """Return the state after an ack."""
+    """Return the state after an ack.
+
+    Parameters
+    ----------
+    state, ack : State, Ack
+        The state before, and the ack.
+    line_rate : float
+        Highest rate [B/ns].
+    p : Control
+        Parameters.
+    """
     rate, alpha, marks = state.rate, state.alpha, state.marks + ack.marks
     batch, until, reduced_until = state.batch, state.until, state.reduced_until
     ended = False

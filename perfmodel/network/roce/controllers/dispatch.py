@@ -42,7 +42,7 @@ def _store(row: Any, state: Any) -> None:
 
 @compiled
 def begin(row: Any, scheme: int, rate: float) -> None:
-    """Begin a flow at line rate."""
+    """Write the state of a new flow, which begins at line rate [B/ns], to its row."""
     row[0] = rate
     if scheme == DCQCN:
         _store(row, _dcqcn_start(rate))
@@ -71,7 +71,23 @@ def rate_at(row: Any, scheme: int, now: float, line_rate: float, p: Control) -> 
 def acknowledged(
     row: Any, scheme: int, ack: Ack, utilization: float, line_rate: float, p: Control
 ) -> None:
-    """Let the controller of a flow know of an ack; ``utilization`` is for HPCC."""
+    """Update the state of a flow after an ack.
+
+    Parameters
+    ----------
+    row : array
+        State of the controller, ``FIELDS`` floats.
+    scheme : int
+        Number of the controller.
+    ack : Ack
+        The ack.
+    utilization : float
+        Utilization of the busiest hop, for HPCC.
+    line_rate : float
+        Highest rate [B/ns].
+    p : Control
+        Parameters.
+    """
     if scheme == DCQCN:
         if ack.marks > 0:
             state = _dcqcn_timer(_dcqcn(row), ack.now, line_rate, p)

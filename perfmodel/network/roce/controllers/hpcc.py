@@ -1,4 +1,7 @@
-"""HPCC: telemetry of every hop tells by how much the rate is too high."""
+"""HPCC: telemetry of every hop gives the factor by which the rate is too high.
+
+The algorithm is that of Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019.
+"""
 
 from typing import NamedTuple
 
@@ -34,7 +37,7 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate."""
+    """Return the state of a new flow, which begins at line rate [B/ns]."""
     return State(rate, rate, 1.0, 0.0, 0.0)
 
 
@@ -58,14 +61,34 @@ def hop_utilization(
 
 @compiled
 def smoothed(before: float, now: float, span: float, base_rtt: float) -> float:
-    """Return a utilization smoothed over a round trip; ``now`` is measured over ``span``."""
+    """Return a utilization smoothed over a round trip.
+
+    Parameters
+    ----------
+    before, now : float
+        The smoothed utilization so far, and the new one.
+    span, base_rtt : float
+        Time over which the new one was measured, and the round trip without queues [ns].
+    """
     share = min(span, base_rtt) / base_rtt
     return (1 - share) * before + share * now
 
 
 @compiled
 def on_ack(state: State, ack: Ack, utilization: float, line_rate: float, p: Control) -> State:
-    """Return the state after an ack that tells a utilization, smoothed already."""
+    """Return the state after an ack.
+
+    Parameters
+    ----------
+    state, ack : State, Ack
+        The state before, and the ack.
+    utilization : float
+        Smoothed utilization of the busiest hop.
+    line_rate : float
+        Highest rate [B/ns].
+    p : Control
+        Parameters.
+    """
     ends = ack.acked > state.until
     if state.until == 0:
         return State(state.rate, state.reference, utilization, state.stage, ack.sent)

@@ -1,4 +1,8 @@
-"""HPCC with PINT: packets carry the largest utilization that a switch estimates, in one byte."""
+"""HPCC with PINT: packets carry the largest utilization that a switch estimates, in one byte.
+
+The algorithm is that of Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM
+2020.
+"""
 
 from math import exp, log
 
@@ -14,7 +18,7 @@ LEAST = 1e-3
 def estimate(
     before: float, size: float, queue: float, rate: float, span: float, base_rtt: float
 ) -> float:
-    """Return what a switch estimates the utilization of a link to be when a packet leaves.
+    """Return the utilization of a link that a switch estimates when a packet leaves.
 
     Parameters
     ----------

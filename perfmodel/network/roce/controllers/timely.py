@@ -1,4 +1,8 @@
-"""TIMELY: the gradient of the round-trip time moves the rate."""
+"""TIMELY: the gradient of the round-trip time moves the rate.
+
+The algorithm is that of Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter",
+SIGCOMM 2015, once in a round trip, as in the ns-3 simulator of HPCC.
+"""
 
 from typing import NamedTuple
 
@@ -33,7 +37,7 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate."""
+    """Return the state of a new flow, which begins at line rate [B/ns]."""
     return State(rate, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -58,7 +62,17 @@ def factor(rtt: float, difference: float, p: Control) -> float:
 
 @compiled
 def on_ack(state: State, ack: Ack, line_rate: float, p: Control) -> State:
-    """Return the state after an ack: it changes once in a round trip."""
+    """Return the state after an ack: it changes once in a round trip.
+
+    Parameters
+    ----------
+    state, ack : State, Ack
+        The state before, and the ack.
+    line_rate : float
+        Highest rate [B/ns].
+    p : Control
+        Parameters.
+    """
     if ack.acked <= state.until:
         return state
     if state.until == 0:
