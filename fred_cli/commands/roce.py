@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.options import InputPath, OutputPath, as_json_option
-from fred_cli.output import say_json, table, write_text
+from fred_cli.output import option_names, say_json, table, write_text
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -133,7 +133,9 @@ def clos(
     if not 2 <= asked.gpus <= _MAX_GPUS:
         message = f"must give 2 to {_MAX_GPUS} GPUs with --pods, not {asked.gpus}"
         raise InputError("--gpus-per-leaf", "", message)
-    _write(clos_file(asked), output, as_json)
+    with option_names("gpus_per_server"):
+        file = clos_file(asked)
+    _write(file, output, as_json)
 
 
 @topology.command("convert")
@@ -142,28 +144,18 @@ def clos(
 @as_json_option
 def convert(source: Path, output: Path, as_json: bool) -> None:
     """Convert a topology between ns-3 text, InfraGraph and files of kind links."""
-    from fred_hw.reading import read_data
-    from perfmodel.topology.files import is_infragraph
-    from perfmodel.topology.infragraph import read_infragraph
+    from perfmodel.topology.files import read_topology_file
     from perfmodel.topology.links import LinksFile
-    from perfmodel.topology.ns3 import read_links
 
-    if source.suffix == ".txt":
-        _write(read_links(source), output, as_json)
-        return
-    data = read_data(source)
-    if is_infragraph(data):
-        _write(read_infragraph(data, str(source)), output, as_json)
-        return
-    from fred_hw.files import validate
-
-    file = validate(LinksFile, data, str(source))
+    file = read_topology_file(source)
+    if not isinstance(file, LinksFile):
+        raise InputError(str(source), "kind", f"must be links, not {file.kind!r}")
     file.build(str(source), source.parent)
     _write(file, output, as_json)
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:
-    """Write a topology in the format of the file name, and say its size."""
+    """Write a topology in the format of the file name, and print its size."""
     from perfmodel.topology.infragraph import infragraph_text
     from perfmodel.topology.ns3 import links_text
 

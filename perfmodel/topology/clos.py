@@ -5,7 +5,7 @@ from math import prod
 
 from fred_hw.errors import InputError
 
-from .links import LinkEntry, LinksFile
+from .links import LinksFile, ethernet_file
 
 __all__ = ["Clos", "clos_file"]
 
@@ -28,13 +28,13 @@ class Clos:
     widths : tuple of int
         Of level 2 on: switches at the top of a pod.
     gbps : tuple of float
-        Of a link of each level, level 1 first [Gb/s].
+        Rate of a link of each level, level 1 first [Gb/s].
     latency_us : tuple of float
-        Likewise [us].
+        Latency of a link of each level, level 1 first [us].
     gpus_per_server, nvswitches : int
         GPUs of a server, and its NVSwitches; 0 for none.
     nvlink_gbps, nvlink_latency_us : float
-        Of the link from a GPU to an NVSwitch of its server.
+        Rate [Gb/s] and latency [us] of the link from a GPU to an NVSwitch of its server.
     """
 
     gpus_per_leaf: int
@@ -64,18 +64,17 @@ def clos_file(clos: Clos) -> LinksFile:
     Raises
     ------
     InputError
-        The servers do not fit.
+        ``gpus_per_server`` does not divide the number of GPUs.
     """
     gpus = clos.gpus
     if clos.nvswitches and gpus % clos.gpus_per_server:
         message = f"must divide the GPUs, {gpus}, not {clos.gpus_per_server}"
-        raise InputError("--gpus-per-server", "", message)
+        raise InputError("gpus_per_server", "", message)
     switches = 0
-    links: list[LinkEntry] = []
+    links: list[tuple[str, str, float, float]] = []
 
     def connect(below: str, above: int, gbps: float, late_us: float) -> None:
-        ends = [below, f"switch_{above}"]
-        links.append(LinkEntry(ends=ends, bytes_per_s=_GBPS * gbps, latency_s=1e-6 * late_us))
+        links.append((below, f"switch_{above}", _GBPS * gbps, 1e-6 * late_us))
 
     tops: list[list[int]] = []
     """Switches at the top of each pod of the last level."""
@@ -101,13 +100,4 @@ def clos_file(clos: Clos) -> LinksFile:
                 for gpu in members:
                     connect(f"npu_{gpu}", switch, clos.nvlink_gbps, clos.nvlink_latency_us)
             switches += clos.nvswitches
-    return LinksFile(
-        kind="links",
-        npus=gpus,
-        switches=switches,
-        bytes_per_s=_GBPS * clos.gbps[0],
-        latency_s=1e-6 * clos.latency_us[0],
-        links=links,
-        routing="ecmp",
-        protocol="ideal",
-    )
+    return ethernet_file(gpus, switches, links)

@@ -28,6 +28,7 @@ __all__ = [
     "build_topology",
     "is_infragraph",
     "load_topology",
+    "read_topology_file",
 ]
 
 
@@ -144,7 +145,7 @@ KINDS: Registry[Kind] = Registry("perfmodel.topology", "kind of topologies")
 FORMATS: Registry[Callable[[Any, str], TopologyFile]] = Registry(
     "perfmodel.topology", "format of topologies"
 )
-"""Formats of others by name: what reads what a file holds, or for text the file, given its name."""
+"""Readers of imported formats by name; they take file contents, or a path for text, and a name."""
 
 
 def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology:
@@ -162,9 +163,20 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
+    return _built(read_topology_file(path), str(path), path.parent, protocol)
+
+
+def read_topology_file(path: Path) -> TopologyFile:
+    """Return the contents of a YAML file, of an InfraGraph description or of ns-3 text (.txt).
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_topology`.
+    """
     if path.suffix == ".txt":
-        return _built(FORMATS["ns3"](path, str(path)), str(path), path.parent, protocol)
-    return build_topology(read_data(path), str(path), path.parent, protocol)
+        return FORMATS["ns3"](path, str(path))
+    return _validated(read_data(path), str(path))
 
 
 def build_topology(
@@ -188,14 +200,19 @@ def build_topology(
     InputError
         A key is unknown, missing or has a value that is not allowed.
     """
+    return _built(_validated(data, name), name, base, protocol)
+
+
+def _validated(data: object, name: str) -> TopologyFile:
+    """Return file contents with their types checked."""
     if is_infragraph(data):
-        return _built(FORMATS["infragraph"](data, name), name, base, protocol)
+        return FORMATS["infragraph"](data, name)
     kind = KINDS[read_kind(data, KINDS, name, TOPOLOGY)]
-    return _built(validate(kind.file, data, name), name, base, protocol)
+    return validate(kind.file, data, name)
 
 
 def is_infragraph(data: object) -> bool:
-    """Return whether what was read from a file is an InfraGraph description."""
+    """Return whether file contents are an InfraGraph description."""
     if not isinstance(data, Mapping):
         return False
     keys = cast("Mapping[object, object]", data)

@@ -14,7 +14,7 @@ import yaml
 from fred_hw.errors import InputError
 
 from .files import FORMATS
-from .links import LinkEntry, LinksFile
+from .links import LinksFile, ethernet_file
 
 __all__ = ["infragraph_text", "read_infragraph"]
 
@@ -141,7 +141,7 @@ class _Reader:
         return self.rates[prefix + name]
 
     def read(self) -> None:
-        """Take everything that the description says."""
+        """Read links, instances and connections."""
         self.links(f"{self.path}links", self.top.get("links"), "")
         field = f"{self.path}instances"
         for place, value in enumerate(_list(self.source, field, self.top.get("instances"))):
@@ -155,6 +155,11 @@ class _Reader:
         for ends, _ in parsed:
             for name, number, _component in ends:
                 used[name] = max(used.get(name, 1), number + 1)
+        for device in {device: None for device, _ in self.instances.values()}:
+            if device in self.devices:
+                self.links(
+                    f"devices.{device}.links", self.devices[device].get("links"), f"{device}/"
+                )
         for name, (device, count) in self.instances.items():
             for number in range(used.get(name, 1) if count is None else count):
                 self._instance(name, number, device)
@@ -201,7 +206,6 @@ class _Reader:
             for one in range(count):
                 self._add(f"{here}.{self.name(at, value)}.{one}", kind)
         prefix = f"{device}/"
-        self.links(f"{field}.links", entry.get("links"), prefix)
         connections = _list(self.source, f"{field}.connections", entry.get("connections"))
         for place, value in enumerate(connections):
             words = value.split(".") if isinstance(value, str) else []
@@ -275,19 +279,9 @@ def read_infragraph(data: Mapping[str, Any], source: str) -> LinksFile:
     if npus < 2:
         raise InputError(source, "instances", f"must have 2 or more linked NPUs, not {npus}")
     links = [
-        LinkEntry(ends=[names[here], names[there]], bytes_per_s=rate, latency_s=late)
-        for (here, there), (rate, late) in joined.items()
+        (names[here], names[there], rate, late) for (here, there), (rate, late) in joined.items()
     ]
-    return LinksFile(
-        kind="links",
-        npus=npus,
-        switches=len(kinds) - npus,
-        bytes_per_s=_UNLIMITED,
-        latency_s=0.0,
-        links=links,
-        routing="ecmp",
-        protocol="ideal",
-    )
+    return ethernet_file(npus, len(kinds) - npus, links)
 
 
 def infragraph_text(file: LinksFile, name: str) -> str:
@@ -296,8 +290,7 @@ def infragraph_text(file: LinksFile, name: str) -> str:
     connections: list[str] = []
     ports: dict[str, int] = {}
     for link in file.links:
-        rate = file.bytes_per_s if link.bytes_per_s is None else link.bytes_per_s
-        late = file.latency_s if link.latency_s is None else link.latency_s
+        rate, late = file.rate_and_latency(link)
         kind = rates.setdefault((rate, late), f"link_{len(rates)}")
         ends: list[str] = []
         for end in link.ends:

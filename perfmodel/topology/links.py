@@ -19,7 +19,7 @@ from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
 from .graph import Hops, Link, Node, Topology
 
-__all__ = ["LinksFile", "LinksTopology"]
+__all__ = ["LinkEntry", "LinksFile", "LinksTopology", "ethernet_file"]
 
 _ENDS = "links and switches have the bandwidth and the latency of the file, and no more"
 
@@ -241,6 +241,11 @@ class LinksFile(TopologyFile):
             raise InputError(name, "links", f"{message} from {', '.join(lost[:3])}{rest}")
         return topology
 
+    def rate_and_latency(self, link: LinkEntry) -> tuple[float, float]:
+        """Return the bandwidth [B/s] and the latency [s] of a link; the file has the defaults."""
+        rate = self.bytes_per_s if link.bytes_per_s is None else link.bytes_per_s
+        return rate, self.latency_s if link.latency_s is None else link.latency_s
+
     def _links(self, name: str, share: float) -> list[Link]:
         nodes = [f"npu_{i}" for i in range(self.npus)]
         nodes += [f"switch_{i}" for i in range(self.switches)]
@@ -256,8 +261,7 @@ class LinksFile(TopologyFile):
             here, there = (places[end] for end in entry.ends)
             if here == there:
                 raise InputError(name, field, f"must be two nodes, not {entry.ends[0]} twice")
-            rate = self.bytes_per_s if entry.bytes_per_s is None else entry.bytes_per_s
-            late = self.latency_s if entry.latency_s is None else entry.latency_s
+            rate, late = self.rate_and_latency(entry)
             for pair in ((here, there), (there, here))[: 1 if entry.one_way else 2]:
                 if pair in found:
                     names = f"{nodes[pair[0]]} to {nodes[pair[1]]}"
@@ -265,6 +269,35 @@ class LinksFile(TopologyFile):
                     raise InputError(name, field, message)
                 found[pair] = Link(*pair, rate, late, share)
         return list(found.values())
+
+
+def ethernet_file(
+    npus: int, switches: int, links: Sequence[tuple[str, str, float, float]]
+) -> LinksFile:
+    """Return an Ethernet network: equal-cost multipath, and nothing but payload on its links.
+
+    Parameters
+    ----------
+    npus, switches : int
+        As in ``LinksFile``.
+    links : sequence of (str, str, float, float)
+        Nodes at the ends of each link, its bandwidth [B/s] and its latency [s]; one or more.
+    """
+    entries = [
+        LinkEntry(ends=[here, there], bytes_per_s=rate, latency_s=late)
+        for here, there, rate, late in links
+    ]
+    _, _, rate, late = links[0]
+    return LinksFile(
+        kind="links",
+        npus=npus,
+        switches=switches,
+        bytes_per_s=rate,
+        latency_s=late,
+        links=entries,
+        routing="ecmp",
+        protocol="ideal",
+    )
 
 
 KINDS.add("links", Kind(LinksFile, (), lambda _text: None), rank=3)

@@ -12,9 +12,9 @@ from fred_hw.errors import InputError
 from fred_hw.reading import read_text
 
 from .files import FORMATS
-from .links import LinkEntry, LinksFile
+from .links import LinksFile, ethernet_file
 
-__all__ = ["links_text", "read_links"]
+__all__ = ["bits_per_s", "links_text", "read_links"]
 
 _MAX_BYTES = 1 << 22
 _MAX_NODES = 8192
@@ -63,18 +63,13 @@ def read_links(path: Path) -> LinksFile:
     links = [_link(source, number, words, names) for number, words in rows]
     if not links:
         raise InputError(source, "line 1", "must have 1 or more links, not 0")
-    assert links[0].bytes_per_s is not None
-    assert links[0].latency_s is not None
-    return LinksFile(
-        kind="links",
-        npus=len(hosts),
-        switches=len(numbers),
-        bytes_per_s=links[0].bytes_per_s,
-        latency_s=links[0].latency_s,
-        links=links,
-        routing="ecmp",
-        protocol="ideal",
-    )
+    return ethernet_file(len(hosts), len(numbers), links)
+
+
+def bits_per_s(text: str) -> float | None:
+    """Return a rate of ns-3, such as 200Gbps or 50Mb/s, in bits per second; None of other texts."""
+    found = _RATE.fullmatch(text)
+    return float(found[1]) * _SCALES[found[2]] if found else None
 
 
 def _integers(source: str, number: int, words: list[str], count: int) -> list[int]:
@@ -84,7 +79,10 @@ def _integers(source: str, number: int, words: list[str], count: int) -> list[in
     return [int(one) for one in words]
 
 
-def _link(source: str, number: int, words: list[str], names: dict[int, str]) -> LinkEntry:
+def _link(
+    source: str, number: int, words: list[str], names: dict[int, str]
+) -> tuple[str, str, float, float]:
+    """Return the nodes of a link, its bandwidth [B/s] and its latency [s]."""
     field = f"line {number}"
 
     def refuse(message: str) -> NoReturn:
@@ -95,27 +93,23 @@ def _link(source: str, number: int, words: list[str], names: dict[int, str]) -> 
     for word in words[:2]:
         if not re.fullmatch("[0-9]{1,9}", word) or int(word) not in names:
             refuse(f"must join nodes from 0 to {len(names) - 1}, not {word!r:.40}")
-    rate, delay = _RATE.fullmatch(words[2]), _DELAY.fullmatch(words[3])
+    rate, delay = bits_per_s(words[2]), _DELAY.fullmatch(words[3])
     if rate is None:
         refuse(f"must have a rate such as 200Gbps, not {words[2]!r:.40}")
     if delay is None:
         refuse(f"must have a delay such as 0.005ms, not {words[3]!r:.40}")
-    bytes_per_s, latency_s = (
-        float(rate[1]) * _SCALES[rate[2]] / 8,
-        float(delay[1]) * _SECONDS[delay[2]],
-    )
-    if not 1 <= bytes_per_s <= 1e24:
+    latency_s = float(delay[1]) * _SECONDS[delay[2]]
+    if not 1 <= rate / 8 <= 1e24:
         refuse(f"must have a rate from 8bps to 8e24bps, not {words[2]!r:.40}")
     if latency_s > 1e6:
         refuse(f"must have a delay of at most 1e6s, not {words[3]!r:.40}")
     if not re.fullmatch(r"0+(\.0*)?", words[4]):
         refuse(f"must have the error rate 0, not {words[4]!r:.40}; see error_rate")
-    ends = [names[int(words[0])], names[int(words[1])]]
-    return LinkEntry(ends=ends, bytes_per_s=bytes_per_s, latency_s=latency_s)
+    return names[int(words[0])], names[int(words[1])], rate / 8, latency_s
 
 
 def links_text(file: LinksFile) -> str:
-    """Return a topology as such a file.
+    """Return a topology as text for ns-3.
 
     Raises
     ------
@@ -130,8 +124,7 @@ def links_text(file: LinksFile) -> str:
         if link.one_way:
             message = "must be false for the ns-3 format, not true"
             raise InputError("links", f"{number}.one_way", message)
-        rate = file.bytes_per_s if link.bytes_per_s is None else link.bytes_per_s
-        late = file.latency_s if link.latency_s is None else link.latency_s
+        rate, late = file.rate_and_latency(link)
         here, there = (places[end] for end in link.ends)
         lines.append(f"{here} {there} {rate * 8e-9:.12g}Gbps {late * 1e3:.12g}ms 0")
     return "\n".join(lines) + "\n"

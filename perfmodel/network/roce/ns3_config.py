@@ -8,6 +8,7 @@ from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.reading import read_text
+from perfmodel.topology.ns3 import bits_per_s
 
 from .parameters import SCHEMES, RoceFile
 
@@ -17,8 +18,6 @@ CC_MODES = {"dcqcn": 1, "hpcc": 3, "timely": 7, "dctcp": 8, "hpcc-pint": 10, "pf
 """``CC_MODE`` of each scheme; every other number is ``pfc``."""
 
 _MAX_BYTES = 1 << 16
-
-_TO_GBPS = {"Gb/s": 1.0, "Mb/s": 1e-3, "Kb/s": 1e-6, "Gbps": 1.0, "Mbps": 1e-3}
 
 _NUMBERS: Mapping[str, tuple[str, ...]] = {
     "PACKET_PAYLOAD_SIZE": ("packet_bytes",),
@@ -136,10 +135,10 @@ def _switch(source: str, field: str, text: str) -> bool:
 
 
 def _rate(source: str, field: str, text: str) -> float:
-    for unit, gbps in _TO_GBPS.items():
-        if text.endswith(unit):
-            return gbps * _number(source, field, text[: -len(unit)])
-    raise InputError(source, field, f"must be a rate such as 50Mb/s, not {text!r:.40}")
+    rate = bits_per_s(text)
+    if rate is None:
+        raise InputError(source, field, f"must be a rate such as 50Mb/s, not {text!r:.40}")
+    return rate / 1e9
 
 
 def _add_map(

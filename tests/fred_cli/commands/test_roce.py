@@ -43,6 +43,20 @@ def test_formats_are_converted(tmp_path: Path, fred: Fred) -> None:
     assert links["gpus"] == 6
 
 
+def test_topologies_that_cannot_be_used_are_not_converted(tmp_path: Path, fred: Fred) -> None:
+    twice, output = tmp_path / "twice.txt", tmp_path / "out.txt"
+    twice.write_text("3 1 3\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n")
+    blocks = EXAMPLES / "torus-64.yaml"
+    for source, message in (
+        (blocks, "kind: must be links, not 'blocks'"),
+        (twice, "links.2.ends: must join nodes that no other link joins, not npu_1 to switch_0"),
+    ):
+        status, out, err = fred("roce", "topology", "convert", str(source), "--output", str(output))
+        assert (status, out) == (2, "")
+        assert err.startswith(f"error: {source}: {message}") and err.count("\n") == 1
+        assert not output.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -51,5 +51,5 @@ def test_pairs_are_spread_over_the_spines() -> None:
 
 
 def test_servers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^--gpus-per-server: must divide the GPUs, 12, not 8$"):
+    with pytest.raises(InputError, match=r"^gpus_per_server: must divide the GPUs, 12, not 8$"):
         clos_file(Clos(gpus_per_leaf=12, nvswitches=1))
