@@ -318,17 +318,21 @@ def spread(
     return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
 
-def bound(name: str, what: str, figure: Published, model: float, how: str) -> ReproduceRow:
-    """Return the row of a published bound, which our result must not exceed."""
+def bound(
+    name: str, what: str, figure: Published | Derived, model: float, how: str
+) -> ReproduceRow:
+    """Return the row of a bound: below a published one, or no greater than a derived one."""
+    derived = isinstance(figure, Derived)
     return ReproduceRow(
         id=name,
         what=what,
-        evidence="predicted",
-        published=f"under {figure.printed}",
+        evidence="derived" if derived else "predicted",
+        published=None if derived else f"under {figure.printed}",
+        derived=figure.value if derived else None,
         model=model,
         ratio=model / figure.value,
         rule="bound",
-        ok=model < figure.value,
+        ok=model < figure.value or (derived and model == figure.value),
         how=how,
         source=figure.source,
     )

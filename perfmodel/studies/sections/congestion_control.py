@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from perfmodel.derived import Derived
 from perfmodel.published import Statement
 from perfmodel.studies.congestion import (
     NETWORKS,
@@ -12,7 +13,7 @@ from perfmodel.studies.congestion import (
     on_wafers,
     without_telemetry,
 )
-from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, word
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, bound, word
 
 __all__ = ["congestion_control", "slowdowns"]
 
@@ -28,11 +29,12 @@ _BOUNDS = {"one switch": 6.0, "Clos 2:1": 10.0, "Clos 2:1 with NVSwitches": 10.0
 """Largest slowdown of an all-reduce that follows from flows which share no link [%]."""
 
 _STEPS = (
-    "ours: a ring puts one flow on each link, so that nothing is marked and HPCC alone is slower, "
+    "a ring puts one flow on each link, so that nothing is marked and HPCC alone is slower, "
     "by its target of 95 % and the bytes of its telemetry"
 )
-_FEWER = 50.0
-"""Pauses of an incast under a scheme that acts on it, at most, of those with PFC alone [%]."""
+_ON_WAFERS = "what we call little for GPUs; nothing is published for wafers"
+_FEWER = Derived(50.0, "schemes exist to relieve incast, so each halves the pauses at least")
+"""Most pauses of an incast under any scheme, as a share of those with PFC alone [%]."""
 
 
 def slowdowns(points: Sequence[CongestionPoint]) -> dict[str, float]:
@@ -42,7 +44,7 @@ def slowdowns(points: Sequence[CongestionPoint]) -> dict[str, float]:
 
 
 def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield slowdowns over pauses alone, and what they say of the published statement."""
+    """Yield slowdowns over pauses alone, compared with the published statement and with bounds."""
     for workload in WORKLOADS:
         found = {network: slowdowns(compared(network, workload)) for network in NETWORKS}
         yield word(
@@ -55,13 +57,12 @@ def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
     yield from _bounds()
     for workload in ("all-reduce", "all-to-all"):
         each = slowdowns(on_wafers(workload, setting.protocol))
-        yield _bound(
+        yield bound(
             f"congestion/wafers/{workload}",
             f"slowest scheme of {workload} over pauses alone, nodes are wafers of FRED [%]",
-            100 * _LITTLE_SHARE,
+            Derived(100 * _LITTLE_SHARE, _ON_WAFERS),
             max(each.values()),
             f"4 wafers of fred-d, 18 NICs each, on a 2:1 Clos network: {_listed(each)}",
-            "ours: what we call little for GPUs; nothing is published for wafers",
         )
     yield _incast()
 
@@ -83,44 +84,25 @@ def _bounds() -> Iterator[ReproduceRow]:
             alone = without_telemetry(network, "all-reduce")
             how = f"packet trains, without telemetry; with it hpcc {each['hpcc']:+.1f} %"
             each["hpcc"] = slowdowns([points[0], alone])["hpcc"]
-        yield _bound(
+        yield bound(
             f"congestion/all-reduce/{network.lower().replace(' ', '-')}",
             f"slowest scheme of a ring all-reduce over pauses alone, {network} [%]",
-            limit,
+            Derived(limit, _STEPS),
             max(each.values()),
             how,
-            _STEPS,
         )
-
-
-def _bound(name: str, what: str, limit: float, model: float, how: str, steps: str) -> ReproduceRow:
-    """Return the row of a figure that must not be above a limit of our own arithmetic."""
-    return ReproduceRow(
-        id=name,
-        what=what,
-        evidence="derived",
-        published=None,
-        derived=limit,
-        model=model,
-        ratio=model / limit,
-        rule="bound",
-        ok=model <= limit,
-        how=how,
-        source=steps,
-    )
 
 
 def _incast() -> ReproduceRow:
     """Return the control experiment: whether the model tells schemes apart at all."""
     pauses = {one.scheme: one.found.pauses for one in incast()}
     most = max(count for scheme, count in pauses.items() if scheme != "pfc")
-    return _bound(
+    return bound(
         "congestion/incast/pauses",
         "most pauses of any scheme over those with PFC alone, incast of 31 GPUs [%]",
         _FEWER,
         100 * most / pauses["pfc"],
         ", ".join(f"{scheme} {count}" for scheme, count in pauses.items()),
-        "ours: schemes exist to relieve incast, so each halves the pauses at least",
     )
 
 

@@ -130,6 +130,13 @@ def test_bound_is_to_hold(model: float, ok: bool) -> None:
     assert (row.published, row.tolerance, row.ok) == ("under 2.0", None, ok)
 
 
+@pytest.mark.parametrize(("model", "ok"), [(1.99, True), (2.0, True), (2.01, False)])
+def test_derived_bound_may_be_reached(model: float, ok: bool) -> None:
+    row = bound("a", "a share", Derived(2.0, "2 halves"), model, "made up")
+    assert (row.published, row.derived, row.evidence, row.ok) == (None, 2.0, "derived", ok)
+    assert row.source == "ours: 2 halves"
+
+
 @pytest.mark.parametrize(
     ("ends", "ok"), [((1.95, 2.05), True), ((1.95, 2.2), False), ((1.8, 2.0), False)]
 )
