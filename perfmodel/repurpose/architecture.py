@@ -229,7 +229,7 @@ def load_architecture(path: Path) -> Architecture:
     Raises
     ------
     InputError
-        The file cannot be read, or says something that is not allowed.
+        The file cannot be read, or has a key or a value that is not allowed.
     """
     return load_model(Architecture, path)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fred_hw.errors import InputError
+from fred_hw.optional import needed
 
 __all__ = ["LARGEST", "Array", "Floats", "Indices", "Mask", "extra_module"]
 
@@ -27,8 +27,5 @@ def extra_module(name: str, package: str) -> Any:
     InputError
         Its package is not installed.
     """
-    try:
+    with needed(package, "fred repurpose", "fred-hw[repurpose]"):
         return import_module(name)
-    except ImportError as error:
-        message = f"must be installed: pip install 'fred-hw[repurpose]' ({error})"
-        raise InputError(package, "", message) from None

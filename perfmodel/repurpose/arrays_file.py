@@ -67,12 +67,12 @@ def _arrays(file: BinaryIO, source: str) -> Mapping[str, Any]:
 
 
 def _check_size(member: Any, size: int) -> None:
-    """Refuse an array that says it is larger than its part of the file.
+    """Refuse an array whose header claims more bytes than its member of the archive has.
 
     Raises
     ------
     ValueError
-        It does.
+        The array has more, or has pickled objects.
     """
     version = npy.read_magic(member)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fred_hw.errors import InputError
+from perfmodel.topology.cuts import UnionFind, union_find
 
 from .arrays import LARGEST, Array, Indices
 from .operations import Attention, Conv, Flatten, Operation, Pool, Product
@@ -122,20 +123,18 @@ class Network:
         for name, shape in shapes.items():
             first[name] = total
             total += shape[self.axes[name]]
-        layers = _Sets(len(shapes))
-        number = {name: i for i, name in enumerate(shapes)}
-        ties = _Sets(total)
+        layers, ties = union_find(shapes), union_find(range(total))
         for one in self.operations:
             tied = one.channels([shapes[name] for name in one.inputs], self.axes[one.inputs[0]])
             for name, channels in zip(one.inputs, tied, strict=False):
-                layers.join(number[name], number[one.name])
+                layers.union(name, one.name)
                 for i, channel in enumerate(channels):
-                    ties.join(first[name] + i, first[one.name] + int(channel))
+                    ties.union(first[name] + i, first[one.name] + int(channel))
             width = shapes[one.name][self.axes[one.name]]
             size = _block(one, shapes, width)
             for channel in range(width if size > 1 else 0):
-                ties.join(first[one.name] + channel, first[one.name] + channel // size * size)
-        parents = np.array([ties.find(i) for i in range(total)], dtype=np.intp)
+                ties.union(first[one.name] + channel, first[one.name] + channel // size * size)
+        parents = np.array([ties[i] for i in range(total)], dtype=np.intp)
         of = {
             name: parents[first[name] : first[name] + shape[self.axes[name]]]
             for name, shape in shapes.items()
@@ -145,18 +144,16 @@ class Network:
             name: np.array([numbers[unit] for unit in units.tolist()], dtype=np.intp)
             for name, units in of.items()
         }
-        return Units(of, self._layers(of, layers, number))
+        return Units(of, self._layers(of, layers))
 
-    def _layers(
-        self, of: dict[str, Indices], layers: "_Sets", number: dict[str, int]
-    ) -> dict[str, Indices]:
+    def _layers(self, of: dict[str, Indices], layers: UnionFind) -> dict[str, Indices]:
         """Return the units of each layer by the product that first makes one of them."""
-        names = {layers.find(number[INPUT]): INPUT}
+        names = {layers[INPUT]: INPUT}
         for one in self.products:
-            names.setdefault(layers.find(number[one.name]), one.name)
+            names.setdefault(layers[one.name], one.name)
         found: dict[str, list[Indices]] = {}
         for value, units in of.items():
-            found.setdefault(names[layers.find(number[value])], []).append(units)
+            found.setdefault(names[layers[value]], []).append(units)
         return {name: np.unique(np.concatenate(units)) for name, units in found.items()}
 
 
@@ -165,23 +162,3 @@ def _block(one: Operation, shapes: dict[str, tuple[int, ...]], width: int) -> in
     if isinstance(one, Flatten):
         return width // shapes[one.inputs[0]][1]
     return width // one.kv_heads if isinstance(one, Attention) else 1
-
-
-class _Sets:
-    """Numbers in sets that are joined."""
-
-    def __init__(self, count: int) -> None:
-        self._parent = list(range(count))
-
-    def find(self, one: int) -> int:
-        """Return the number that stands for the set of one."""
-        parent = self._parent
-        while parent[one] != one:
-            parent[one] = parent[parent[one]]
-            one = parent[one]
-        return one
-
-    def join(self, one: int, other: int) -> None:
-        """Make two sets one; the lower number stands for it."""
-        a, b = self.find(one), self.find(other)
-        self._parent[max(a, b)] = min(a, b)

@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from .arrays import Array, Indices
+from .arrays import Array, Indices, extra_module
 
 __all__ = [
     "FUNCTIONS",
@@ -33,20 +33,13 @@ __all__ = [
 ]
 
 
-def _erf(x: Array) -> Array:
-    """Return the error function to 1.2e-7 (Numerical Recipes, erfcc)."""
-    t = 1 / (1 + 0.5 * np.abs(x))
-    factors = (1.26551223, -1.00002368, -0.37409196, -0.09678418, 0.18628806)
-    factors += (-0.27886807, 1.13520398, -1.48851587, 0.82215223, -0.17087277)
-    power = np.zeros_like(t)
-    for factor in reversed(factors):
-        power = power * t + factor
-    return np.sign(x) * (1 - t * np.exp(-np.square(x) - power))
+def _gelu(x: Array) -> Array:
+    return 0.5 * x * (1 + extra_module("scipy.special", "scipy").erf(x / sqrt(2)))
 
 
 FUNCTIONS: Mapping[str, tuple[Callable[[Array], Array], float]] = {
     "relu": (lambda x: np.maximum(x, 0), 1.0),
-    "gelu": (lambda x: 0.5 * x * (1 + _erf(x / sqrt(2))), 1.13),
+    "gelu": (_gelu, 1.13),
     "silu": (lambda x: 0.5 * x * (1 + np.tanh(0.5 * x)), 1.1),
     "tanh": (np.tanh, 1.0),
     "sigmoid": (lambda x: 0.5 * (1 + np.tanh(0.5 * x)), 0.25),

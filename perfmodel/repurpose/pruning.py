@@ -140,8 +140,10 @@ def place_layer(
         found = placed(1.0)
         return Placed(found, keep_weights(energy, owner, found[unit_of_row], penalties))
     best: tuple[float, Placed] | None = None
-    starts = [contiguous(units, capacities), placed(1.0), placed(workers / units)]
-    for start in starts[: 3 if penalties.lam1 else 1]:
+    starts = [contiguous(units, capacities)]
+    if penalties.lam1:
+        starts += [placed(1.0), placed(workers / units)]
+    for start in starts:
         found, seen = start, set[bytes]()
         while len(seen) < _ROUNDS and found.tobytes() not in seen:
             seen.add(found.tobytes())

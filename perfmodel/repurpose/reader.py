@@ -1,4 +1,4 @@
-"""What a reader of trained networks is, and all that there are."""
+"""The interface of readers of trained networks, and their registry."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Reader:
     Parameters
     ----------
     tensors : callable or None
-        Returns the tensors of a file by name, in a format that says nothing of operations.
+        Returns the tensors of a file by name, in a format without operations.
     network : callable or None
         Returns the network of a file, in a format that has operations.
     """
@@ -45,7 +45,7 @@ def read_network(path: Path, architecture: Architecture | None = None) -> Networ
     Parameters
     ----------
     path : Path
-        The file; the ending of its name says which format it has.
+        The file; its format is that of the ending of its name.
     architecture : Architecture or None
         Operations of a file that has tensors alone; products with ReLU between them if None.
 

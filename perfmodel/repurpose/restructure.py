@@ -42,7 +42,10 @@ METHODS: Mapping[str, Method] = {
     "random": Method("random"),
     "magnitude": Method("contiguous", magnitude=True),
 }
-"""Ours, and the baselines that it is compared with."""
+"""RePurpose, and the baselines that it is compared with."""
+
+_SEED = 1
+"""Of random placements."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,6 @@ class Options:
         Whether kept weights and biases are refitted on calibration data.
     method : Method
         How neurons are placed and weights are pruned.
-    seed : int
-        Of random placements.
     """
 
     workers: int
@@ -74,7 +75,6 @@ class Options:
     pins: Mapping[str, int] = field(default_factory=dict[str, int])
     refit: bool = True
     method: Method = field(default_factory=Method)
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -182,11 +182,12 @@ class _Run:
             unit: name for name, layer in units.layers.items() for unit in layer.tolist()
         }
         self.workers = np.full(len(self._layer_of), -1, dtype=np.intp)
-        self._rng = np.random.default_rng(options.seed)
+        self._rng = np.random.default_rng(_SEED)
         self.operations: list[Operation] = []
         self.layers: list[Layer] = []
         self.errors: dict[str, float | None] = {INPUT: 0.0}
-        self._keep: dict[str, Mask] = {}
+        self._placed: dict[str, tuple[Mask, Array]] = {}
+        """Kept weights and energies of products that are placed and not pruned yet."""
         own = units.layers[INPUT]
         pin = options.pins.get(INPUT)
         if pin is None:
@@ -199,9 +200,9 @@ class _Run:
         before = [self.errors[name] for name in one.inputs]
         known = [error for error in before if error is not None]
         if isinstance(one, Product):
-            if one.name not in self._keep:
+            if one.name not in self._placed:
                 self._place(one)
-            self.operations.append(self._pruned(one, self._keep.pop(one.name), before[0]))
+            self.operations.append(self._pruned(one, *self._placed.pop(one.name), before[0]))
             return
         self.operations.append(one)
         if len(known) < len(before):
@@ -253,7 +254,7 @@ class _Run:
         keep = self._keep_of(layer, members, rows, energy, owner, alike)
         start = 0
         for one, part in zip(alike, parts, strict=True):
-            self._keep[one.name] = keep[start : start + len(part)]
+            self._placed[one.name] = keep[start : start + len(part)], part
             start += len(part)
 
     def _keep_of(
@@ -292,10 +293,9 @@ class _Run:
         terms = energies(one.matrix, second)
         return terms.reshape(len(terms), -1, one.kernel).sum(axis=2)
 
-    def _pruned(self, one: Product, keep: Mask, before: float | None) -> Product:
-        """Return a product with pruned weights, and note what became of it."""
+    def _pruned(self, one: Product, keep: Mask, energy: Array, before: float | None) -> Product:
+        """Return a product with pruned weights, and record its layer and its error."""
         weights, bias = one.matrix, one.bias
-        energy = self._energy(one)
         all_energy = float(energy.sum())
         dropped = float(energy.sum(where=~keep))
         mask = np.repeat(keep, one.kernel, axis=1) & (weights != 0)

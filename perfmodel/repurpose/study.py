@@ -1,4 +1,4 @@
-"""A whole answer: placement, pruning, checks, errors, accuracy and traffic of one network."""
+"""Placement, pruning, checks, errors and traffic of one network together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +80,7 @@ def answer(calibrated: Calibrated, options: Options, max_error: float | None = N
     InputError
         As for ``restructure``.
     ArithmeticError
-        Reordered neurons or workers compute something else, which only a fault of ours can cause.
+        Reordered neurons or workers compute another output, which only a bug can cause.
     """
     if max_error is not None:
         found = at_error("repurpose", calibrated, options, max_error)

@@ -1,6 +1,6 @@
 """Error against crossings: curves over the penalties, and baselines at equal error."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -14,7 +14,15 @@ from .crossings import crossings
 from .pruning import Penalties
 from .restructure import METHODS, Options, Restructured, restructure
 
-__all__ = ["Point", "at_error", "baselines", "curve", "curves", "measure", "relative_error"]
+__all__ = [
+    "Point",
+    "at_error",
+    "baselines",
+    "curve",
+    "curves",
+    "measure",
+    "relative_error",
+]
 
 _STEPS = 12
 """Halvings of the penalty's exponent when an error is looked for."""
@@ -27,6 +35,10 @@ _SPAN, _POINTS = (1e-2, 1e4), 16
 
 _QUANTILES = np.linspace(0.1, 0.98, _POINTS)
 """Weights that magnitude pruning drops on its curve, as a share of all."""
+
+
+_BASELINES = tuple(name for name in METHODS if name != "repurpose")
+"""Methods that RePurpose is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class Point:
 
 
 def relative_error(made: Array, right: Array) -> float:
-    """Return the root mean square of a change, as a share of that of the right values."""
+    """Return the root mean square of ``made - right`` as a share of that of ``right``."""
     size = float(np.square(right).sum())
     change = float(np.square(made - right).sum())
     return sqrt(change / size) if size else sqrt(change)
@@ -88,7 +100,7 @@ def curve(
 
 
 def curves(calibrated: Calibrated, options: Options) -> list[list[Point]]:
-    """Return curves over the communication penalty: ours for three ``lam0``, and the baselines.
+    """Return curves over the communication penalty: of RePurpose for three ``lam0``, and baselines.
 
     Penalties are multiples of the mean energy of weights.
     """
@@ -99,20 +111,19 @@ def curves(calibrated: Calibrated, options: Options) -> list[list[Point]]:
         for lam0 in (0.0, 0.03 * scale, 0.3 * scale)
     ]
     lam0 = options.penalties.lam0
-    for name, method in METHODS.items():
-        if method.magnitude:
-            sizes = [float(np.quantile(np.abs(_weights(calibrated)), one)) for one in _QUANTILES]
-            asked = [Penalties(one, 0.0, form) for one in sizes]
+    for name in _BASELINES:
+        if METHODS[name].magnitude:
+            asked = [Penalties(one, 0.0, form) for one in _thresholds(calibrated)]
         else:
             asked = [Penalties(lam0, one, form) for one in steps]
-        if name != "repurpose":
-            found.append(curve(name, calibrated, options, asked))
+        found.append(curve(name, calibrated, options, asked))
     return found
 
 
-def _weights(calibrated: Calibrated) -> Array:
-    """Return all weights of products."""
-    return np.concatenate([one.weight.ravel() for one in calibrated.network.products])
+def _thresholds(calibrated: Calibrated) -> list[float]:
+    """Return the thresholds of magnitude pruning on its curve."""
+    sizes = [np.abs(one.weight).ravel() for one in calibrated.network.products]
+    return np.quantile(np.concatenate(sizes), _QUANTILES).tolist()
 
 
 def _point(method: str, calibrated: Calibrated, options: Options, penalties: Penalties) -> Point:
@@ -163,9 +174,6 @@ def _scale(calibrated: Calibrated) -> float:
     return max(float(np.mean(found)), float(np.finfo(float).tiny) / _LEAST)
 
 
-def baselines(
-    calibrated: Calibrated, options: Options, error: float, methods: Sequence[str] | None = None
-) -> list[Point]:
-    """Return the points of the baselines at equal error."""
-    names = [name for name in METHODS if name != "repurpose"] if methods is None else methods
-    return [at_error(name, calibrated, options, error) for name in track(names, "baselines")]
+def baselines(calibrated: Calibrated, options: Options, error: float) -> list[Point]:
+    """Return the points of the baselines at equal error, a share as for :func:`at_error`."""
+    return [at_error(name, calibrated, options, error) for name in track(_BASELINES, "baselines")]

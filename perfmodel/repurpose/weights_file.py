@@ -44,7 +44,7 @@ def check_ending(path: Path) -> None:
     Raises
     ------
     InputError
-        It does not.
+        The name has another ending.
     """
     if path.suffix not in WRITTEN:
         raise InputError(str(path), "", f"must have a name that ends in {' or '.join(WRITTEN)}")

@@ -1,13 +1,16 @@
 """The few functions of networkx that the model needs, with types, loaded at first use."""
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["DiGraph", "cut_off", "digraph", "distances", "min_cut"]
+__all__ = ["DiGraph", "UnionFind", "cut_off", "digraph", "distances", "min_cut", "union_find"]
 
 DiGraph: TypeAlias = Any
 """A ``networkx.DiGraph``; networkx ships no complete types."""
+
+UnionFind: TypeAlias = Any
+"""A ``networkx.utils.UnionFind``: disjoint sets."""
 
 
 def digraph(
@@ -43,3 +46,8 @@ def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weig
     graph.add_edges_from(("all sources", name) for name in sources)
     graph.add_edges_from((name, "all targets") for name in targets)
     return float(networkx.minimum_cut_value(graph, "all sources", "all targets", capacity=weight))
+
+
+def union_find(items: Iterable[Hashable]) -> UnionFind:
+    """Return disjoint sets of one item each: ``union`` joins them, an index finds the root."""
+    return importlib.import_module("networkx.utils").UnionFind(items)

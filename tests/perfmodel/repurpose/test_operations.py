@@ -49,7 +49,7 @@ def test_pooling_takes_the_maximum_or_the_mean() -> None:
 def test_gelu_has_the_error_function() -> None:
     x = np.linspace(-6, 6, 101)
     want = [0.5 * one * (1 + erf(one / sqrt(2))) for one in x]
-    assert FUNCTIONS["gelu"][0](x) == pytest.approx(want, abs=1e-6)
+    assert FUNCTIONS["gelu"][0](x) == pytest.approx(want, rel=1e-12, abs=1e-15)
 
 
 def test_attention_of_one_head_for_all_queries_is_the_formula() -> None:

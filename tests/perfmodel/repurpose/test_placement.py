@@ -100,5 +100,7 @@ def test_capacities_that_are_too_small_are_refused() -> None:
 
 def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(InputError, match=r"^scipy: must be installed: pip install 'fred-hw\[rep"):
+    with pytest.raises(
+        InputError, match=r"^scipy: must be installed for fred repurpose: pip install 'fred-hw\[rep"
+    ):
         assign(np.zeros((2, 2)), (1, 1))

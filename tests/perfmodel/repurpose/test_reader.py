@@ -252,7 +252,9 @@ def test_without_its_package_the_extra_is_named(
     path.write_bytes(b"")
     with pytest.raises(InputError) as error:
         read_network(path)
-    assert str(error.value).startswith(f"{package}: must be installed: pip install 'fred-hw[repur")
+    assert str(error.value).startswith(
+        f"{package}: must be installed for fred repurpose: pip install 'fred-hw[repur"
+    )
 
 
 def onnx_file(
