@@ -235,7 +235,7 @@ def _pins(texts: Sequence[str]) -> dict[str, int]:
 
 
 class _Report:
-    """What is printed of an answer.
+    """The results of a placement as text, as JSON and as a chart.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class _Report:
     latencies : sequence of Comparison
         Of each topology.
     samples : Samples
-        Those of which accuracy is counted.
+        Samples for accuracy and error: test data, or calibration data without those.
     """
 
     def __init__(
@@ -263,12 +263,15 @@ class _Report:
         latencies: Sequence[Any],
         samples: Any,
     ) -> None:
+        from perfmodel.repurpose.tradeoff import relative_error
+
         self.found, self._chosen, self._split = found, chosen, plain_split
         self._baselines, self._drawn, self._latencies = baselines, drawn, latencies
         made = found.made
         pair = (made.calibrated.network, made.network)
-        self._accuracy = [samples.accuracy(one) for one in pair]
-        self._error = found.error_on(samples)
+        before, after = (one.run(samples.inputs) for one in pair)
+        self._accuracy = [samples.accuracy(one) for one in (before, after)]
+        self._error = relative_error(after, before)
 
     def chart(self, name: str) -> str:
         """Return the page of the chart."""

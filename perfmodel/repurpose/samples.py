@@ -9,7 +9,6 @@ from fred_hw.errors import InputError
 
 from .arrays import Array, Indices
 from .arrays_file import read_arrays
-from .network import Network
 from .reader import tensor
 
 __all__ = ["Samples", "read_samples"]
@@ -30,13 +29,18 @@ class Samples:
     inputs: Array
     labels: Indices | None = None
 
-    def accuracy(self, network: Network) -> float | None:
-        """Return the share of samples whose largest output is the right one, if that is known."""
+    def accuracy(self, outputs: Array) -> float | None:
+        """Return the share of samples whose largest output is at their label; None without labels.
+
+        Parameters
+        ----------
+        outputs : array
+            Outputs of a network for the samples, with the samples on the first axis.
+        """
         if self.labels is None:
             return None
-        found = network.run(self.inputs)
-        right = found.reshape(len(found), -1).argmax(axis=1) == self.labels
-        return np.count_nonzero(right) / len(found)
+        right = outputs.reshape(len(outputs), -1).argmax(axis=1) == self.labels
+        return np.count_nonzero(right) / len(outputs)
 
 
 def read_samples(path: Path) -> Samples:

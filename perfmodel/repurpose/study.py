@@ -14,7 +14,6 @@ from .crossings import Crossing, crossings, run_by_workers
 from .latency import Latency, latency
 from .pruning import Penalties
 from .restructure import METHODS, Options, Restructured, restructure
-from .samples import Samples
 from .tradeoff import at_error, relative_error
 
 __all__ = ["Answer", "Comparison", "answer", "compare_latency", "split"]
@@ -58,11 +57,6 @@ class Answer:
         size = float(np.sqrt(np.square(outputs).sum() / len(outputs)))
         bound = self.made.error_bound
         return None if bound is None or not size else bound / size
-
-    def error_on(self, samples: Samples) -> float:
-        """Return the error on other samples."""
-        right = self.made.calibrated.network.run(samples.inputs)
-        return relative_error(self.made.network.run(samples.inputs), right)
 
 
 def answer(calibrated: Calibrated, options: Options, max_error: float | None = None) -> Answer:

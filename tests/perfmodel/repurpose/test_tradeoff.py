@@ -43,7 +43,9 @@ def test_fewer_activations_cross_than_with_baselines_at_equal_error(
     assert 0.7 * error < found.error <= error
     chosen = measure("repurpose", found.options, found.made)
     others = baselines(calibrated, found.options, error)
-    before, after = (unseen.accuracy(one) for one in (calibrated.network, found.made.network))
+    before, after = (
+        unseen.accuracy(one.run(unseen.inputs)) for one in (calibrated.network, found.made.network)
+    )
     assert before is not None and after is not None
     with capsys.disabled():
         plain = measure("contiguous", options, split(calibrated, options))
