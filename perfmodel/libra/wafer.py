@@ -49,9 +49,9 @@ def wires(topology: Topology) -> tuple[int, ...]:
 def _classes(topology: Topology) -> list[int]:
     """Return the class of each link."""
     found: list[int] = []
-    for link in topology.links:
-        kinds = {topology.nodes[end].kind for end in (link.source, link.target)}
-        found.append(2 if "io" in kinds else int(kinds != {"npu", "switch"}))
+    for link in range(len(topology.links)):
+        kinds = topology.link_ends(link)
+        found.append(2 if "io" in kinds else int(kinds != ("npu", "switch")))
     return found
 
 

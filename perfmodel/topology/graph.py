@@ -372,6 +372,12 @@ class Topology(ABC):
         """Index of the node of a name."""
         return {node.name: i for i, node in enumerate(self.nodes)}
 
+    def link_ends(self, index: int) -> tuple[str, str]:
+        """Return the kinds of the nodes at the ends of a link, in alphabetical order."""
+        link = self.links[index]
+        first, second = sorted((self.nodes[link.source].kind, self.nodes[link.target].kind))
+        return first, second
+
     def link_name(self, index: int) -> str:
         """Return a link in words, ``npu_0 -> l1_0``; or where flows take turns, ``l1_0 turns``."""
         if index >= len(self.links):

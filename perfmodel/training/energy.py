@@ -151,8 +151,7 @@ def link_class(topology: Topology, link: int, endpoints: int = 0) -> str | None:
         return "memory" if behind < endpoints else "remote_memory"
     if link >= len(topology.links):
         return None
-    ends = topology.links[link]
-    kinds = sorted(topology.nodes[node].kind for node in (ends.source, ends.target))
+    kinds = topology.link_ends(link)
     return "io" if "io" in kinds else "_".join(kinds)
 
 
