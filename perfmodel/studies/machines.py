@@ -38,7 +38,7 @@ NODE = 8
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What collectives of a machine take beside the simulated time.
+    """Link rate and call time of collectives of a machine, fitted to measurements.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ MODELS: Mapping[str, dict[str, Any]] = {
     "nemotron-340b": _NEMOTRON
     | {"layers": 96, "hidden": 18432, "heads": 96, "feed_forward": 73728},
 }
-"""What was trained, as a workload file says it."""
+"""Models that were trained, as the contents of workload files."""
 
 
 @dataclass(frozen=True, slots=True)
