@@ -35,6 +35,11 @@ def gnmt(
         Words of either language.
     source, target : int
         Tokens of a sample in either language.
+
+    Returns
+    -------
+    Network
+        Layers for one sample, from the embedding of the source to the logits.
     """
     first = [
         *_lstm("forwards", units, units, source),

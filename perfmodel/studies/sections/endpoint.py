@@ -153,7 +153,7 @@ def _time_s(request: Request, kind: str) -> float:
 
 
 def torus(sizes: tuple[int, ...]) -> BlocksTopology:
-    """Return a torus of NPUs, the innermost dimension of which is within a package."""
+    """Return a torus with some NPUs along each dimension, the first of which is in a package."""
     rates = [_LOCAL_BYTES_PER_S, *[_PACKAGE_BYTES_PER_S] * (len(sizes) - 1)]
     blocks = [Block("ring", n, rate, _LATENCY_S) for n, rate in zip(sizes, rates, strict=True)]
     return BlocksTopology(name=f"torus:{'x'.join(map(str, sizes))}", blocks=blocks)

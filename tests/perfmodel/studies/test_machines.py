@@ -37,6 +37,8 @@ def test_calculon_publishes_larger_errors_of_the_same_iterations() -> None:
     calculon = SIMULATOR_ERRORS["calculon"]
     assert calculon.worst is not None
     assert (calculon.figure.value, calculon.worst.value) == (3.65, 8.87)
+    mean, worst = errors(list(iteration_rows()))
+    assert mean < calculon.figure.value and worst < calculon.worst.value
 
 
 @pytest.mark.parametrize(("machine", "size"), sorted(FITTED_SIZES))
