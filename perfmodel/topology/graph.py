@@ -98,7 +98,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A dimension along which NPUs lie: NPU number i is at place i // stride % npus of it.
+    """A dimension along which NPUs lie.
 
     Parameters
     ----------
@@ -116,6 +116,10 @@ class Dimension:
     stride: int
     kind: BlockKind | Literal["line"]
     bytes_per_s: float
+
+    def place(self, npu: int) -> int:
+        """Return the place of an NPU along it."""
+        return npu // self.stride % self.npus
 
     def npu_bytes_per_s(self, members: int) -> float:
         """Return the bandwidth of an NPU along it for a collective of some in a line [B/s].

@@ -47,11 +47,7 @@ def _names(topology: Topology) -> Iterator[str]:
 def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
     """Return the outermost dimension along which the places of some NPUs differ."""
     return max(
-        (
-            i
-            for i, one in enumerate(dimensions)
-            if len({npu // one.stride % one.npus for npu in npus}) > 1
-        ),
+        (i for i, one in enumerate(dimensions) if len(set(map(one.place, npus))) > 1),
         default=len(dimensions) - 1,
     )
 
