@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
-from perfmodel.training.compute import npu_of
-from perfmodel.training.iteration import Plan
+from perfmodel.training.estimate import memory_of
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import Placement
+from perfmodel.training.request import Request
 from perfmodel.training.search import rounds
 from perfmodel.workloads.workload import Workload as Training
 
@@ -31,8 +31,7 @@ def communication(topology: Topology, training: Training, placement: Placement) 
     """
     classes = _classes(topology)
     found: list[tuple[float, ...]] = []
-    npu = npu_of(topology.npu_rates)
-    recomputed = Plan(topology, training, placement, npu).memory.recomputed
+    recomputed = memory_of(Request.of(topology, training, placement.strategy)).recomputed
     for one in rounds(Operations(topology, placement), training, recomputed=recomputed):
         parts = [one.profiles] if one.at_once else [(profile,) for profile in one.profiles]
         sent = [_busiest(profiles, classes) for profiles in parts]
