@@ -162,6 +162,20 @@ class FileModel(BaseModel):
         found["description"] = summary(cls)
         return found
 
+    def check(self, source: str) -> None:
+        """Fail unless the fields of a file go together; without such a rule nothing is checked.
+
+        Parameters
+        ----------
+        source : str
+            The file, for error lines.
+
+        Raises
+        ------
+        InputError
+            Fields do not go together; names ``source`` and the field at fault.
+        """
+
     def with_changes(self, **changes: object) -> Self:
         """Return a validated copy with some fields changed; what was auto keeps its number."""
         said = self.model_dump(by_alias=True)
@@ -332,9 +346,12 @@ def load_model(model: type[M], path: Path) -> M:
     Raises
     ------
     InputError
-        The file is unreadable, or as ``validate``.
+        The file is unreadable, or as ``validate``, or fields do not go together (``check``).
     """
-    return validate(model, read_data(path), str(path))
+    found = validate(model, read_data(path), str(path))
+    if isinstance(found, FileModel):
+        found.check(str(path))
+    return found
 
 
 def read_kind(data: object, kinds: Collection[str], source: str, wanted: str) -> str:

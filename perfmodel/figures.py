@@ -7,7 +7,11 @@ __all__ = ["figures_of"]
 
 
 def figures_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the figures in a value, each with the name of its column."""
+    """Yield the figures in a value, each with the name of its column.
+
+    Keys of nested mappings are joined by points. A list is one text; lists of mappings, such as
+    the links of a collective, are left out.
+    """
     if isinstance(value, Mapping):
         for key, inner in cast("Mapping[str, Any]", value).items():
             yield from figures_of(f"{name}.{key}" if name else key, inner)

@@ -301,6 +301,4 @@ def load_cluster(path: Path) -> ClusterFile:
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    found = load_model(ClusterFile, path)
-    found.check(str(path))
-    return found
+    return load_model(ClusterFile, path)

@@ -7,7 +7,7 @@ from perfmodel.topology.graph import Topology
 __all__ = ["any_s", "free", "latency_s", "scattered_s", "sent_s", "volume_s", "waits_s"]
 
 _FARTHEST = 4
-"""Members of a group to which the way from the first one is looked at."""
+"""Members of a group whose routes from the first one are examined."""
 
 
 def volume_s(

@@ -152,7 +152,7 @@ def _rank(topology: Topology) -> Callable[[Arc], tuple[int, ...]]:
         if arc.source < topology.npus and arc.target < topology.npus:
             for number in reversed(range(len(dimensions))):
                 one = dimensions[number]
-                here, there = (npu // one.stride % one.npus for npu in (arc.source, arc.target))
+                here, there = one.place(arc.source), one.place(arc.target)
                 if here != there:
                     return (-number, (there - here) % one.npus != one.npus - 1, arc.target)
         return (1, 0, arc.target)

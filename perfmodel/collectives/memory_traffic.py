@@ -6,15 +6,13 @@ its own SRAM instead, so that the engine reads each own byte once and writes eac
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .schedule import Schedule
+from .schedule import REDUCTIONS, Schedule
 from .transfer import Transfer
 
-__all__ = ["Traffic", "ace_traffic", "core_traffic"]
-
-_REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
+__all__ = ["Traffic", "TrafficOf", "ace_traffic", "core_traffic"]
 
 
 @dataclass(slots=True)
@@ -35,6 +33,10 @@ class Traffic:
     written: float = 0.0
 
 
+TrafficOf = Callable[[Schedule, int], Mapping[int, Traffic]]
+"""Traffic of each NPU, given a schedule and the number of NPUs: a function of this module."""
+
+
 def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
     """Return the traffic of each NPU whose cores run the collective.
 
@@ -49,18 +51,23 @@ def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
         Built without lockstep.
     npus : int
         NPUs of the topology; other nodes have no traffic.
+
+    Returns
+    -------
+    dict
+        Traffic of each NPU that sends or receives.
     """
     found: defaultdict[int, Traffic] = defaultdict(Traffic)
     terms: dict[tuple[int, int], int] = {}  # of a sum that an NPU has not formed yet
     sizes: dict[int, float] = {}
     for step in _steps(schedule):
-        for npu, shard, item, size in _sent(step, npus):
+        for npu, shard, item, size in _moved(step, npus, lambda one: one.sources):
             one, key, sizes[shard] = found[npu], (npu, shard), size
             one.sent += size
             count = terms.get(key, 1)
             one.read += size * (count if item.action == "reduce" else max(1, count - 1))
             terms[key] = 1
-        for npu, shard, item, size in _received(step, npus):
+        for npu, shard, item, size in _moved(step, npus, lambda one: one.targets):
             key, sizes[shard] = (npu, shard), size
             found[npu].received += size
             found[npu].written += size
@@ -82,13 +89,13 @@ def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
     summed: dict[tuple[int, int], float] = {}
     written: dict[tuple[int, int], float] = {}
     for step in _steps(schedule):
-        for npu, shard, _, size in _sent(step, npus):
+        for npu, shard, _, size in _moved(step, npus, lambda one: one.sources):
             found[npu].sent += size
             if (npu, shard) in unread:
                 unread.discard((npu, shard))
                 found[npu].read += size
                 written[npu, shard] = size
-        for npu, shard, item, size in _received(step, npus):
+        for npu, shard, item, size in _moved(step, npus, lambda one: one.targets):
             found[npu].received += size
             written[npu, shard] = size
             if item.action == "reduce":
@@ -106,7 +113,7 @@ def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
 
 def _unread(schedule: Schedule) -> set[tuple[int, int]]:
     """Return the NPUs and shards of values that are in memory at the start."""
-    if schedule.pattern in _REDUCTIONS:
+    if schedule.pattern in REDUCTIONS:
         return {(npu, s) for part in schedule.parts for npu in part.members for s in part.owners}
     return {(npu, shard) for part in schedule.parts for shard, npu in part.owners.items()}
 
@@ -133,21 +140,13 @@ def _steps(schedule: Schedule) -> Iterator[list[Transfer]]:
         yield step
 
 
-def _sent(step: list[Transfer], npus: int) -> Iterator[tuple[int, int, Transfer, float]]:
-    """Yield what each NPU sends in a step, shard by shard."""
+def _moved(
+    step: list[Transfer], npus: int, ends: Callable[[Transfer], Sequence[int]]
+) -> Iterator[tuple[int, int, Transfer, float]]:
+    """Yield what each NPU at one end of transfers sends or receives in a step, shard by shard."""
     for item in step:
         if item.hops:
             size = item.payload_bytes / len(item.shards)
-            for npu in item.sources:
-                if npu < npus:
-                    yield from ((npu, shard, item, size) for shard in item.shards)
-
-
-def _received(step: list[Transfer], npus: int) -> Iterator[tuple[int, int, Transfer, float]]:
-    """Yield what each NPU receives in a step, shard by shard."""
-    for item in step:
-        if item.hops:
-            size = item.payload_bytes / len(item.shards)
-            for npu in item.targets:
+            for npu in ends(item):
                 if npu < npus:
                     yield from ((npu, shard, item, size) for shard in item.shards)

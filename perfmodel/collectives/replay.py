@@ -6,12 +6,10 @@ from itertools import groupby, islice
 from fred_hw.progress import track
 
 from .guidelines import sequences
-from .schedule import Part, Schedule
+from .schedule import REDUCTIONS, Part, Schedule
 from .transfer import Transfer
 
 __all__ = ["replay"]
-
-_REDUCES = ("all_reduce", "reduce_scatter", "reduce")
 
 
 class _State:
@@ -89,7 +87,7 @@ def replay(schedule: Schedule) -> None:
     state = _State()
     for part in schedule.parts:
         for shard, owner in part.owners.items():
-            for npu in part.members if schedule.pattern in _REDUCES else (owner,):
+            for npu in part.members if schedule.pattern in REDUCTIONS else (owner,):
                 state.held[npu, shard] = 1 << npu
     messages = enumerate(track(schedule.transfers, "messages"))
     # Those without a step are each one of its own.
@@ -120,7 +118,7 @@ def _check_stages(schedule: Schedule) -> None:
 def _check_end(schedule: Schedule, part: Part, state: _State) -> None:
     everyone = sum(1 << npu for npu in part.members)
     for shard, owner in part.owners.items():
-        wanted = everyone if schedule.pattern in _REDUCES else 1 << owner
+        wanted = everyone if schedule.pattern in REDUCTIONS else 1 << owner
         ends = part.members
         if schedule.pattern in ("reduce_scatter", "reduce"):
             ends = (owner,)

@@ -9,7 +9,7 @@ from perfmodel.topology.graph import Hops, Topology
 
 from .transfer import Exchange, RingPass, Transfer
 
-__all__ = ["PATTERNS", "ROOTED", "Part", "Pattern", "Schedule", "ScheduleBuilder"]
+__all__ = ["PATTERNS", "REDUCTIONS", "ROOTED", "Part", "Pattern", "Schedule", "ScheduleBuilder"]
 
 Pattern = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce"]
 
@@ -18,6 +18,9 @@ PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 ROOTED = ("broadcast", "reduce")
 """Those that begin or end at one NPU."""
+
+REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
+"""Those whose result is a sum."""
 
 
 @dataclass(frozen=True)

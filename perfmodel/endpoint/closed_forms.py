@@ -20,6 +20,11 @@ def ring_reads(members: int) -> float:
     ----------
     members : int
         NPUs in the ring, 2 or more.
+
+    Raises
+    ------
+    ValueError
+        There are fewer.
     """
     check_int("members", members, minimum=2)
     return (1 + 2 * (members - 2) + (members - 1)) / (2 * (members - 1))
@@ -34,15 +39,25 @@ def sent_per_byte(dimensions: Sequence[int]) -> float:
     Parameters
     ----------
     dimensions : sequence of int
-        NPUs along each dimension of a torus, the local one first.
+        NPUs along each dimension of a torus, 1 or more each, the local one first.
+
+    Raises
+    ------
+    ValueError
+        A dimension has no NPU.
     """
     local, *others = [check_int("dimension", one, minimum=1) for one in dimensions]
     return 2 * (1 - 1 / local) + 2 / local * sum(1 - 1 / one for one in others)
 
 
 def bandwidth_reduction(dimensions: Sequence[int]) -> float:
-    """Return how much less memory bandwidth ACE reads with than cores, for the same network rate.
+    """Return the memory bandwidth of cores over that of ACE, for the same network rate.
 
     Cores are taken to read as in very large rings.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        As for :func:`sent_per_byte`.
     """
     return LARGE_RING_READS * sent_per_byte(dimensions)

@@ -1,6 +1,5 @@
 """Endpoint models: who runs collectives at an NPU, and what that costs."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,8 +7,7 @@ from pathlib import Path
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.reading import SUFFIXES
-from perfmodel.collectives.memory_traffic import Traffic, ace_traffic, core_traffic
-from perfmodel.collectives.schedule import Schedule
+from perfmodel.collectives.memory_traffic import TrafficOf, ace_traffic, core_traffic
 
 from .file import EndpointFile, NpuShare, SettingEntry, load_endpoint
 
@@ -19,8 +17,6 @@ IDEAL = "ideal"
 """Name of the model in which endpoints cost nothing."""
 
 SHIPPED = Path(__file__).parent / "ace.yaml"
-
-TrafficOf = Callable[[Schedule, int], Mapping[int, Traffic]]
 
 KINDS: dict[str, TrafficOf] = {"core-driven": core_traffic, "ace": ace_traffic}
 """Who runs collectives: the traffic of each NPU, given a schedule and the number of NPUs."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from perfmodel.network.fluid.task import Profile
 from perfmodel.topology.graph import Topology
-from perfmodel.training.compute import npu_of
-from perfmodel.training.iteration import Plan
+from perfmodel.training.estimate import memory_of
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.place import Placement
+from perfmodel.training.request import Request
 from perfmodel.training.search import rounds
 from perfmodel.workloads.workload import Workload as Training
 
@@ -31,8 +31,7 @@ def communication(topology: Topology, training: Training, placement: Placement) 
     """
     classes = _classes(topology)
     found: list[tuple[float, ...]] = []
-    npu = npu_of(topology.npu_rates)
-    recomputed = Plan(topology, training, placement, npu).memory.recomputed
+    recomputed = memory_of(Request.of(topology, training, placement.strategy)).recomputed
     for one in rounds(Operations(topology, placement), training, recomputed=recomputed):
         parts = [one.profiles] if one.at_once else [(profile,) for profile in one.profiles]
         sent = [_busiest(profiles, classes) for profiles in parts]
@@ -49,9 +48,9 @@ def wires(topology: Topology) -> tuple[int, ...]:
 def _classes(topology: Topology) -> list[int]:
     """Return the class of each link."""
     found: list[int] = []
-    for link in topology.links:
-        kinds = {topology.nodes[end].kind for end in (link.source, link.target)}
-        found.append(2 if "io" in kinds else int(kinds != {"npu", "switch"}))
+    for link in range(len(topology.links)):
+        kinds = topology.link_ends(link)
+        found.append(2 if "io" in kinds else int(kinds != ("npu", "switch")))
     return found
 
 

@@ -24,7 +24,7 @@ from .prepared import Request, Size, prepare
 __all__ = ["fastest"]
 
 _ROUNDING = 1e-9
-"""Share by which the bound of an algorithm may be above its time."""
+"""Share by which rounding may put the bound of an algorithm above its time."""
 
 
 def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool = True) -> Request:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from weakref import WeakKeyDictionary
 
 from perfmodel.collectives.guidelines import composed_words, stages_of
 from perfmodel.collectives.schedule import ROOTED, Schedule
@@ -12,6 +11,7 @@ from perfmodel.collectives.streaming import STREAMS, build_stream
 from perfmodel.topology.graph import Topology
 
 from .model import Conditions, Timed, find_model
+from .remembered import Remembered
 
 __all__ = [
     "Groups",
@@ -160,9 +160,8 @@ class Prepared:
 
     def time_s(self, size: Size) -> float:
         """Return the time of a vector [s]."""
-        *before, last = self.stages
-        waits_s = sum(stage.timed.ack_s for stage in before)
-        return waits_s + sum(_time_s(stage, size) for stage in (*before, last))
+        waits_s = sum(stage.timed.ack_s for stage in self.stages[:-1])
+        return waits_s + sum(_time_s(stage, size) for stage in self.stages)
 
     @property
     def most_sent(self) -> float:
@@ -190,19 +189,20 @@ def _time_s(stage: _Stage, size: Size) -> float:
     return stage.timed.time_s(own.size_bytes, own.piece_bytes)
 
 
-_KEPT = 256
-_prepared: WeakKeyDictionary[Topology, dict[Request, Prepared]] = WeakKeyDictionary()
+_prepared: Remembered[Request, Prepared] = Remembered()
 
 
 def prepare(topology: Topology, request: Request) -> Prepared:
-    """Return a schedule of one byte and its times, remembered for each topology."""
-    known = _prepared.setdefault(topology, {})
-    if request not in known:
-        found = _prepare(topology, request)
-        if len(known) >= _KEPT:
-            known.pop(next(iter(known)))
-        known[request] = found
-    return known[request]
+    """Return a schedule of one byte and its times, remembered for each topology.
+
+    Raises
+    ------
+    InputError
+        As for ``select.build_schedule``, or the stages of the algorithm do not do the pattern.
+    CannotTimeError
+        The network model cannot time the schedule.
+    """
+    return _prepared.of(topology, request, lambda: _prepare(topology, request))
 
 
 def _prepare(topology: Topology, request: Request) -> Prepared:

@@ -1,17 +1,16 @@
 """Simulated time and link loads of a collective."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.memory_traffic import Traffic
-from perfmodel.collectives.schedule import Schedule
+from perfmodel.collectives.memory_traffic import TrafficOf
+from perfmodel.collectives.schedule import REDUCTIONS
 from perfmodel.collectives.select import PUBLISHED, build_schedule
 from perfmodel.collectives.streaming import STREAMS
 from perfmodel.switch_timing.provenance import Provenance
@@ -21,6 +20,7 @@ from .fastest import fastest
 from .fluid.task import Profile
 from .model import find_model
 from .prepared import Prepared, Request, Size, as_tuples, prepare, stage_requests
+from .remembered import Remembered
 
 __all__ = [
     "FLUID",
@@ -31,9 +31,6 @@ __all__ = [
     "run_collective",
     "run_collectives",
 ]
-
-_REDUCED = ("all_reduce", "reduce_scatter", "reduce")
-"""Patterns whose result is a sum."""
 
 FLUID = "fluid"
 """Name of the network model that is taken where none is given."""
@@ -127,13 +124,12 @@ class Endpoint:
         Rate at which communication of an NPU reads memory [B/s].
     """
 
-    traffic: Callable[[Schedule, int], Mapping[int, Traffic]]
+    traffic: TrafficOf
     bytes_per_s: float
 
 
 Read = tuple[tuple[int, float], ...]
-_read: WeakKeyDictionary[Topology, dict[tuple[Request, object], Read]] = WeakKeyDictionary()
-_KEPT = 256
+_read: Remembered[tuple[Request, TrafficOf], Read] = Remembered()
 
 
 def run_collective(
@@ -200,7 +196,7 @@ def run_collectives(
         _check_chunks(chunks)
     asked = Request(pattern, as_tuples(groups), algorithm, network_model, second_first=second_first)
     size = _size(topology, network_model, size_bytes, chunks)
-    request = _chosen(topology, asked, size)
+    request, compared = _chosen(topology, asked, size)
     prepared = prepare(topology, request)
     time_s = prepared.time_s(size)
     links = [
@@ -227,7 +223,8 @@ def run_collectives(
         links=tuple(links),
         provenance=topology.provenance.plus(*prepared.assumptions),
         details={
-            **_details(topology, prepared, asked, size),
+            **prepared.details,
+            **compared,
             **_model_details(prepared, network_model, size),
         },
     )
@@ -287,7 +284,7 @@ def profile(
         second_first,
     )
     size = _size(topology, network_model, size_bytes)
-    request = _chosen(topology, asked, size)
+    request, _ = _chosen(topology, asked, size)
     prepared = prepare(topology, request)
     read = tuple((npu, share * size_bytes) for npu, share in _read_by(topology, request, endpoint))
     times_s = [prepared.time_s(size)]
@@ -303,22 +300,22 @@ def _read_by(topology: Topology, request: Request, endpoint: Endpoint | None) ->
     """Return what each NPU reads for each byte of the vector, remembered for each topology."""
     if endpoint is None or request.pattern in STREAMS:
         return ()
-    known, key = _read.setdefault(topology, {}), (request, endpoint.traffic)
-    if key not in known:
-        read: dict[int, float] = {}
-        for times, one in stage_requests(request):
-            schedule = build_schedule(topology, one.pattern, one.groups, 1.0, one.algorithm)
-            for npu, traffic in endpoint.traffic(schedule, topology.npus).items():
-                read[npu] = read.get(npu, 0.0) + times * traffic.read
-        if len(known) >= _KEPT:
-            known.pop(next(iter(known)))
-        known[key] = tuple((npu, share) for npu, share in sorted(read.items()) if share)
-    return known[key]
+    traffic = endpoint.traffic
+    return _read.of(topology, (request, traffic), lambda: _reads(topology, request, traffic))
+
+
+def _reads(topology: Topology, request: Request, traffic: TrafficOf) -> Read:
+    read: dict[int, float] = {}
+    for times, one in stage_requests(request):
+        schedule = build_schedule(topology, one.pattern, one.groups, 1.0, one.algorithm)
+        for npu, moved in traffic(schedule, topology.npus).items():
+            read[npu] = read.get(npu, 0.0) + times * moved.read
+    return tuple((npu, share) for npu, share in sorted(read.items()) if share)
 
 
 def _adds(topology: Topology, pattern: str) -> bool:
     """Return whether a collective or a stream adds up what the members of a group have."""
-    return pattern in _REDUCED or (pattern == "stream_out" and topology.adds)
+    return pattern in REDUCTIONS or (pattern == "stream_out" and topology.adds)
 
 
 def _size(
@@ -328,40 +325,26 @@ def _size(
     return Size(size_bytes, partial(model.chunk_bytes, topology), chunks)
 
 
-def _chosen(topology: Topology, asked: Request, size: Size) -> Request:
-    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back."""
+def _chosen(
+    topology: Topology, asked: Request, size: Size
+) -> tuple[Request, dict[str, float | str]]:
+    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back.
+
+    The mapping has the times of an algorithm that falls back and of its fastest alternative.
+    """
+    name = asked.algorithm
     if asked.pattern in STREAMS:
-        return asked
-    if asked.algorithm == "auto":
-        return fastest(topology, asked, size)
-    if not _falls_back(asked.algorithm):
-        return asked
-    own_s, fixed_s, fixed = _compared(topology, asked, size)
-    return asked if own_s <= fixed_s else fixed
-
-
-def _falls_back(algorithm: str) -> bool:
-    return algorithm in ALGORITHMS and ALGORITHMS[algorithm].falls_back
-
-
-def _compared(topology: Topology, asked: Request, size: Size) -> tuple[float, float, Request]:
-    """Return the times of a request and of its fastest alternative, and the alternative."""
+        return asked, {}
+    if name == "auto":
+        return fastest(topology, asked, size), {}
+    if not (name in ALGORITHMS and ALGORITHMS[name].falls_back):
+        return asked, {}
     fixed = fastest(topology, asked, size, automatic=False)
     own_s, fixed_s = (prepare(topology, one).time_s(size) for one in (asked, fixed))
-    return own_s, fixed_s, fixed
-
-
-def _details(
-    topology: Topology, prepared: Prepared, asked: Request, size: Size
-) -> dict[str, float | str]:
-    """Return figures of an algorithm, with its time and that of another if it falls back."""
-    name = asked.algorithm
-    if not _falls_back(name):
-        return dict(prepared.details)
-    own_s, fixed_s, fixed = _compared(topology, asked, size)
-    times: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
-    fell_back = {"fixed_algorithm": fixed.algorithm, "fell_back": own_s > fixed_s}
-    return {**prepared.details, **times, **fell_back}
+    fell_back = own_s > fixed_s
+    compared: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
+    compared |= {"fixed_algorithm": fixed.algorithm, "fell_back": fell_back}
+    return fixed if fell_back else asked, compared
 
 
 def _check_chunks(chunks: int) -> None:

@@ -1,4 +1,4 @@
-"""Which collective algorithm is fastest on which topology: every one that fits, beside the others.
+"""Comparison of all collective algorithms that fit, on several topologies.
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
 those included that `auto` does not try, as they need a schedule in each network interface, and with
@@ -93,11 +93,10 @@ def wires_bytes_per_s(topology: Topology) -> float:
     Two topologies with the same rate have equal wires, and equal perimeter of chiplets too, as a
     wire takes edge at both of its ends.
     """
-    nodes = topology.nodes
     rates = (
         link.bytes_per_s
-        for link in topology.links
-        if "io" not in (nodes[link.source].kind, nodes[link.target].kind)
+        for index, link in enumerate(topology.links)
+        if "io" not in topology.link_ends(index)
     )
     return sum(rates) / 2
 

@@ -38,7 +38,7 @@ NODE = 8
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What collectives of a machine take beside the simulated time.
+    """Link rate and call time of collectives of a machine, fitted to measurements.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ MODELS: Mapping[str, dict[str, Any]] = {
     "nemotron-340b": _NEMOTRON
     | {"layers": 96, "hidden": 18432, "heads": 96, "feed_forward": 73728},
 }
-"""What was trained, as a workload file says it."""
+"""Models that were trained, as the contents of workload files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,19 @@ def _blocks(
 
 
 def bus_bandwidth(machine: str, pattern: str, size: float, nodes: int = 1) -> float:
-    """Return the bus bandwidth of a collective over all NPUs of some nodes [B/s]."""
+    """Return the bus bandwidth of a collective over all NPUs of some nodes [B/s].
+
+    Parameters
+    ----------
+    machine : str
+        A key of ``CALLS``.
+    pattern : str
+        One of ``collectives.schedule.PATTERNS``.
+    size : float
+        The whole vector [B], as for ``network.run.run_collective``.
+    nodes : int
+        Nodes of 8 NPUs.
+    """
     call = CALLS[machine]
     topology = _node(machine) if nodes == 1 else _blocks(machine, nodes, call.bytes_per_s)
     ring = nodes == 1 and not call.reduces and pattern != "all_to_all"
@@ -195,12 +207,18 @@ def bus_bandwidth(machine: str, pattern: str, size: float, nodes: int = 1) -> fl
 
 @cache
 def cluster(npus: int) -> Topology:
-    """Return a cluster of so many H100s in nodes of 8."""
+    """Return a cluster of so many H100s, a multiple of 8, in nodes of 8."""
     return _blocks("h100", npus // NODE, _NVLINK)
 
 
 def workload(run: Measured, **changes: str) -> Workload:
-    """Return what a run trains, with some keys of its file changed."""
+    """Return the workload of a run, with some keys of its workload file changed.
+
+    Raises
+    ------
+    InputError
+        A key or a value is not allowed.
+    """
     batch = {"microbatches": run.microbatches, "samples_per_replica": run.samples}
     fewer = {"layers": run.layers} if run.layers else {}
     said = {**MODELS[run.model], **fewer, **batch, "strategy": run.strategy, **changes}
@@ -208,13 +226,22 @@ def workload(run: Measured, **changes: str) -> Workload:
 
 
 def iteration(run: Measured) -> Found:
-    """Return a simulated iteration on H100s."""
+    """Return the simulated iteration of a run on H100s.
+
+    Raises
+    ------
+    InputError
+        The strategy of the run does not fit its NPUs or layers.
+    """
     found = estimate(Request.of(cluster(run.npus), workload(run), npu=_NPU))
     return Found(found.iteration_time_s, found.exposed_s.bubble)
 
 
 def model_flops(run: Measured, causal: str) -> float:
     """Return the operations of a model in an iteration of a run [FLOP].
+
+    The backward pass has twice the operations of the forward pass; recomputation is not counted
+    (model FLOP utilization, Chowdhery et al., arXiv 2204.02311, appendix B).
 
     Parameters
     ----------
@@ -228,5 +255,15 @@ def model_flops(run: Measured, causal: str) -> float:
 
 
 def utilization(time_s: float, flops: float, npus: int) -> float:
-    """Return the share of the peak that the operations of a model are [%]."""
+    """Return the model FLOP utilization of an H100 [%].
+
+    Parameters
+    ----------
+    time_s : float
+        Time of an iteration [s], above 0.
+    flops : float
+        Operations of the model in it, as of :func:`model_flops` [FLOP].
+    npus : int
+        NPUs that share them.
+    """
     return 100 * flops / time_s / npus / PEAK_FLOPS

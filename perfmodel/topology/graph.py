@@ -98,7 +98,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A dimension along which NPUs lie: NPU number i is at place i // stride % npus of it.
+    """A dimension along which NPUs lie.
 
     Parameters
     ----------
@@ -116,6 +116,10 @@ class Dimension:
     stride: int
     kind: BlockKind | Literal["line"]
     bytes_per_s: float
+
+    def place(self, npu: int) -> int:
+        """Return the place of an NPU along it."""
+        return npu // self.stride % self.npus
 
     def npu_bytes_per_s(self, members: int) -> float:
         """Return the bandwidth of an NPU along it for a collective of some in a line [B/s].
@@ -371,6 +375,12 @@ class Topology(ABC):
     def node_index(self) -> dict[str, int]:
         """Index of the node of a name."""
         return {node.name: i for i, node in enumerate(self.nodes)}
+
+    def link_ends(self, index: int) -> tuple[str, str]:
+        """Return the kinds of the nodes at the ends of a link, in alphabetical order."""
+        link = self.links[index]
+        first, second = sorted((self.nodes[link.source].kind, self.nodes[link.target].kind))
+        return first, second
 
     def link_name(self, index: int) -> str:
         """Return a link in words, ``npu_0 -> l1_0``; or where flows take turns, ``l1_0 turns``."""

@@ -31,8 +31,8 @@ def _names(topology: Topology) -> Iterator[str]:
     dimensions = topology.scheduling_dimensions
     names = [f"{i + 1}: {one.kind} of {one.npus}" for i, one in enumerate(dimensions)]
     below = _npus_below(topology)
-    for link in topology.links:
-        kinds = sorted(topology.nodes[end].kind for end in (link.source, link.target))
+    for index, link in enumerate(topology.links):
+        kinds = topology.link_ends(index)
         if "io" in kinds:
             yield IO
         elif not dimensions:
@@ -47,11 +47,7 @@ def _names(topology: Topology) -> Iterator[str]:
 def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
     """Return the outermost dimension along which the places of some NPUs differ."""
     return max(
-        (
-            i
-            for i, one in enumerate(dimensions)
-            if len({npu // one.stride % one.npus for npu in npus}) > 1
-        ),
+        (i for i, one in enumerate(dimensions) if len(set(map(one.place, npus))) > 1),
         default=len(dimensions) - 1,
     )
 

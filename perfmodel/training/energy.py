@@ -3,7 +3,8 @@
 Energy is proportional to what is done: operations, bytes to and from memory, bits that cross each
 link with what the protocol adds to them, and additions of collectives. A reduction over N members
 adds N - 1 times the numbers of its vector, whether switches or NPUs add, so that the same transfer
-has one energy however it is asked for. Leakage, clocks of idle units and cooling are left out.
+has one energy however it is asked for. Endpoints that are not ideal read memory for collectives;
+what collectives write to memory is left out, as are leakage, clocks of idle units and cooling.
 """
 
 from dataclasses import dataclass
@@ -150,8 +151,7 @@ def link_class(topology: Topology, link: int, endpoints: int = 0) -> str | None:
         return "memory" if behind < endpoints else "remote_memory"
     if link >= len(topology.links):
         return None
-    ends = topology.links[link]
-    kinds = sorted(topology.nodes[node].kind for node in (ends.source, ends.target))
+    kinds = topology.link_ends(link)
     return "io" if "io" in kinds else "_".join(kinds)
 
 

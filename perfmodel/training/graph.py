@@ -400,7 +400,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     mp : int
         NPUs that share each layer.
     job : Job
-        The rest; ``schedule`` has no say here, and gradients always leave while others compute.
+        The rest; ``schedule`` has no effect here, and gradients always leave while others compute.
     """
     graph = _Graph(job)
     graph.load_input()

@@ -19,7 +19,7 @@ def gnmt(
 
     The encoder's first layer runs in both directions, so the second one has inputs of twice the
     width. Attention is a perceptron with one hidden layer. Its result is an input of each layer
-    of the decoder, beside the output of the layer below. Source and target have embeddings of
+    of the decoder, as is the output of the layer below. Source and target have embeddings of
     their own, and the logits weights of their own. Nothing is split by model parallelism.
 
     The weights of a recurrent layer are read from memory once in a pass: cores are taken to keep
@@ -35,6 +35,11 @@ def gnmt(
         Words of either language.
     source, target : int
         Tokens of a sample in either language.
+
+    Returns
+    -------
+    Network
+        Layers for one sample, from the embedding of the source to the logits.
     """
     first = [
         *_lstm("forwards", units, units, source),

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.topology.graph import Dimension
 
-from .hierarchical import Level, add_level, lines, ways_of
+from .hierarchical import add_level, level_of, lines, ways_of
 
 __all__ = ["four_phase"]
 
@@ -29,33 +28,14 @@ def four_phase(
         builder.lane = first + lane
         share = chunk_bytes / len(ways) / len(members)
         shards = {npu: builder.add_shard(npu, share) for npu in members}
-        inner = _level(shards, (local,), back=back)
+        inner = level_of(shards, (local,), back=back)
         add_level(builder, local, inner, "reduce")
         for dimension, _ in others:
-            level = _level(shards, (local, dimension), back=back)
+            level = level_of(shards, (local, dimension), back=back)
             add_level(builder, dimension, level, "reduce")
             add_level(builder, dimension, level, "copy")
         add_level(builder, local, inner, "copy")
     builder.lane = first
-
-
-def _level(shards: dict[int, int], dimensions: tuple[Dimension, ...], *, back: bool) -> Level:
-    """Return the lines along the last of some dimensions, with the shards of each member.
-
-    A member has the shards of all that are at its place along each of the dimensions.
-    """
-    last = dimensions[-1]
-    held: dict[tuple[int, ...], list[int]] = {}
-    found: dict[int, list[int]] = {}
-    for npu, shard in shards.items():
-        held.setdefault(_place(npu, dimensions), []).append(shard)
-        found.setdefault(npu - npu // last.stride % last.npus * last.stride, []).append(npu)
-    lines_of = [sorted(line, reverse=back) for line in found.values()]
-    return [(line, [tuple(held[_place(npu, dimensions)]) for npu in line]) for line in lines_of]
-
-
-def _place(npu: int, dimensions: Sequence[Dimension]) -> tuple[int, ...]:
-    return tuple(npu // one.stride % one.npus for one in dimensions)
 
 
 ALGORITHMS.add(

@@ -5,7 +5,7 @@ so the inner ones carry most. In turns, where parts of the data begin with a dim
 dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, this has equal parts).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
 from math import prod
@@ -26,6 +26,7 @@ __all__ = [
     "add_order",
     "hierarchical",
     "least_s",
+    "level_of",
     "levels_of",
     "lines",
     "ways_of",
@@ -46,7 +47,7 @@ def lines(dimensions: Sequence[Dimension], members: Sequence[int]) -> list[Axis]
 
     None if it is not at all crossings of them, or there are none.
     """
-    found = [(one, sorted({_place(npu, one) for npu in members})) for one in dimensions]
+    found = [(one, sorted({one.place(npu) for npu in members})) for one in dimensions]
     if not found or prod(len(places) for _, places in found) != len(members):
         return None
     return [(one, places) for one, places in found if len(places) > 1]
@@ -107,7 +108,7 @@ def least_s(
         for order, back in orders:
             held = times * size_bytes / len(orders)
             for axis, places in order:
-                own, held = _place(npu, axis), held / len(places)
+                own, held = axis.place(npu), held / len(places)
                 line = [npu + (place - own) * axis.stride for place in places]
                 at, count = places.index(own), len(places)
                 if _circular(axis):
@@ -178,9 +179,9 @@ def _from_root(root: int, steps: Sequence[tuple[Dimension, Level]]) -> list[list
         lines_of = [
             _from(line, parts, place)
             for line, parts in level
-            if all(_place(line[0], one) == _place(root, one) for one in later)
+            if all(one.place(line[0]) == one.place(root) for one in later)
             for place, npu in enumerate(line)
-            if _place(npu, own) == _place(root, own)
+            if own.place(npu) == own.place(root)
         ]
         if own.kind != "ring":
             moves = [
@@ -208,10 +209,6 @@ def _from(
     return line[place:] + line[:place], every[place:] + every[:place]
 
 
-def _place(npu: int, dimension: Dimension) -> int:
-    return npu // dimension.stride % dimension.npus
-
-
 def levels_of(
     builder: ScheduleBuilder,
     members: Sequence[int],
@@ -234,27 +231,44 @@ def levels_of(
     dimensions = [one for one, _ in order]
     steps: list[tuple[Dimension, Level]] = []
     for depth, (own, places) in enumerate(order):
-        # Who differs along this dimension alone is in one line; what one is to have of a line is
-        # what lies at its place, and at that of the line along the dimensions before.
-        found: dict[int, list[int]] = {}
-        for npu in members:
-            found.setdefault(npu - npu // own.stride % own.npus * own.stride, []).append(npu)
-        lines_of = [sorted(line, reverse=back) for line in found.values()]
         if alike:
             held_bytes /= len(places)
             part = (builder.add_shard(members[0], held_bytes),)
-            steps.append((own, [(ring, [part]) for ring in lines_of]))
-            continue
-        held: dict[tuple[int, ...], list[int]] = {}
-        for npu in members:
-            place = tuple(_place(npu, one) for one in dimensions[: depth + 1])
-            held.setdefault(place, []).append(shard[npu])
-        level: Level = []
-        for ring in lines_of:
-            ends = (tuple(_place(npu, one) for one in dimensions[: depth + 1]) for npu in ring)
-            level.append((ring, [tuple(held[place]) for place in ends]))
-        steps.append((own, level))
+            steps.append((own, [(ring, [part]) for ring in _lines_along(members, own, back)]))
+        else:
+            steps.append((own, level_of(shard, dimensions[: depth + 1], back=back)))
     return steps
+
+
+def level_of(shards: Mapping[int, int], dimensions: Sequence[Dimension], *, back: bool) -> Level:
+    """Return the lines along the last of some dimensions, with the shards of each member.
+
+    Parameters
+    ----------
+    shards : mapping
+        Shard of each member of the group.
+    dimensions : sequence of Dimension
+        A member has the shards of all that are at its place along each of them.
+    back : bool
+        Whether lines are listed backwards.
+    """
+
+    def place(npu: int) -> tuple[int, ...]:
+        return tuple(one.place(npu) for one in dimensions)
+
+    held: dict[tuple[int, ...], list[int]] = {}
+    for npu, shard in shards.items():
+        held.setdefault(place(npu), []).append(shard)
+    found = _lines_along(shards, dimensions[-1], back)
+    return [(line, [tuple(held[place(npu)]) for npu in line]) for line in found]
+
+
+def _lines_along(members: Iterable[int], dimension: Dimension, back: bool) -> list[list[int]]:
+    """Return the lines of members whose places differ along one dimension alone."""
+    found: dict[int, list[int]] = {}
+    for npu in members:
+        found.setdefault(npu - dimension.place(npu) * dimension.stride, []).append(npu)
+    return [sorted(line, reverse=back) for line in found.values()]
 
 
 def add_level(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS, TABLES, Algorithm
 from perfmodel.collectives.link_graph import LinkGraph, chain, graph_of
-from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.collectives.schedule import REDUCTIONS, ROOTED, ScheduleBuilder
 
 if TYPE_CHECKING:
     from perfmodel.collectives.synthesis import Plan, Shard
@@ -48,13 +48,11 @@ def synthesized(
         share = chunk_bytes / count
     else:
         shards = [Shard(one) for one in members]
-        if pattern in ("broadcast", "reduce"):
-            shards = shards[:1] * len(
-                graph.outgoing[members[0]]
-            )  # a part for each link of the root
+        if pattern in ROOTED:  # a part for each link of the root
+            shards = shards[:1] * len(graph.outgoing[members[0]])
         share = chunk_bytes / len(shards)
     graphs: list[LinkGraph] = []
-    if pattern in ("all_reduce", "reduce_scatter", "reduce"):
+    if pattern in REDUCTIONS:
         graphs.append(graph.reversed())
     if pattern not in ("reduce_scatter", "reduce"):
         graphs.append(graph)

@@ -14,7 +14,7 @@ from perfmodel.published_machines import (
     SIMULATOR_ERRORS,
     Measured,
 )
-from perfmodel.studies.a100 import published_rows
+from perfmodel.studies.a100 import iteration_rows
 from perfmodel.studies.machines import (
     CALLS,
     PRODUCT_EFFICIENCY,
@@ -52,10 +52,10 @@ _REPLICAS = 4
 
 
 def machines(_setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield iterations and collectives of A100s and H100s; no protocol of ours is in them."""
-    eight = [row for row in published_rows() if row.id.startswith("iteration/")]
+    """Yield iterations and collectives of A100s and H100s, whose links have no FRED protocol."""
+    eight = list(iteration_rows())
     yield from (replace(row, id=f"machines/a100/{row.id}") for row in eight)
-    yield from _beside_simulators(eight)
+    yield from _simulator_errors(eight)
     for machine, figures in ALL_REDUCE.items():
         for size, figure in figures.items():
             yield _all_reduce(machine, size, figure)
@@ -74,8 +74,8 @@ def errors(rows: Sequence[ReproduceRow]) -> tuple[float, float]:
     return sum(found) / len(found), max(found)
 
 
-def _beside_simulators(eight: Sequence[ReproduceRow]) -> Iterator[ReproduceRow]:
-    """Yield the error of the eight iterations beside what other simulators publish of theirs."""
+def _simulator_errors(eight: Sequence[ReproduceRow]) -> Iterator[ReproduceRow]:
+    """Yield the errors of the eight iterations, compared with those of other simulators."""
     mean, worst = errors(eight)
     for name, one in SIMULATOR_ERRORS.items():
         pairs = [("mean", one.figure, mean)]

@@ -104,12 +104,8 @@ class LogRangeAxis(Axis):
         return self
 
     def values(self, seed: Sequence[int]) -> list[Value]:
-        first, last = self.log_range
-        found = np.geomspace(first, last, self.points)
-        found[0] = first
-        if self.points > 1:
-            found[-1] = last
-        return _numbers(found, integer=self.integer)
+        first, last = map(float, self.log_range)
+        return _numbers(np.geomspace(first, last, self.points), integer=self.integer)
 
 
 class DistributionAxis(Axis):

@@ -251,7 +251,7 @@ def batches_done(
 ) -> Iterator[tuple[list[T], R | LostError]]:
     """Compute batches, and yield each with its result as soon as it is there.
 
-    A batch whose worker ended is computed again, with no other beside it, so that the batch that
+    A batch whose worker ended is computed again, while no other batch runs, so that the batch that
     ends workers is known. It is then split, so that the point that ends workers is known: that
     point alone has a :class:`LostError` as its result.
 

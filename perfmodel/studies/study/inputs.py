@@ -1,4 +1,4 @@
-"""Resolved inputs of a point: what its files say, with changes made and defaults filled in."""
+"""Resolved inputs of a point: contents of its files, with changes made and defaults filled in."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ class Part:
     name : str
         As the study file names it.
     data : mapping
-        What its file would say, defaults filled in.
+        Contents of the file with changes made and defaults filled in.
     folder : str
         Where relative paths in ``data`` start.
     """
@@ -270,7 +270,7 @@ def _flat(root: str, part: Part) -> dict[str, Any]:
 
 
 def _validated(root: str, data: object) -> dict[str, Any]:
-    """Return what a file says, with defaults."""
+    """Return the contents of a file, with defaults filled in."""
     if root == "topology":
         kind = topologies.KINDS[read_kind(data, topologies.KINDS, "", topologies.TOPOLOGY)]
         model = kind.file
@@ -297,7 +297,7 @@ def _record_digest(folder: Path, name: str) -> str:
     path = folder / name
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:  # whoever loads it says what is wrong
+    except OSError:  # the estimate of the point loads the record, and reports the error
         return ""
 
 

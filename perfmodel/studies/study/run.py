@@ -42,15 +42,15 @@ class Progress:
         Points computed in this run whose row has an error.
     rate : float
         Points computed per second in this run.
-    remaining_s : float or None
-        Time until all are done at this rate [s]; None before the first.
+    remaining_s : float
+        Time until all are done at this rate [s].
     """
 
     done: int
     total: int
     failed: int
     rate: float
-    remaining_s: float | None
+    remaining_s: float
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def run_study(
     engine : callable
         Returns the engine.
     listener : callable
-        Told of the progress after each batch.
+        Called with the progress after each batch.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _locked(folder: Path) -> Generator[Store]:
 
 
 class _Meter:
-    """Counts rows, and tells how far the run has come."""
+    """Counts rows, and reports the progress of the run."""
 
     def __init__(self, total: int, done: int, listener: Callable[[Progress], object]) -> None:
         self._total, self._before, self._listener = total, done, listener

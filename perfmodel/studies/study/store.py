@@ -313,7 +313,7 @@ def _write_head(path: Path, schema: int) -> None:
 
 
 def _commit(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside ``path``, and give it this name when it is on the disk."""
+    """Write a file under another name, and rename it to ``path`` when it is on the disk."""
     part = path.with_name(f"{path.name}.part")
     try:
         write(part)

@@ -100,6 +100,20 @@ def test_what_the_page_and_the_report_say_of_the_torus_and_fred_d() -> None:
     assert ratio["all_to_all"] > 3 and ratio["broadcast"] == pytest.approx(2, rel=0.01)
 
 
+@pytest.mark.parametrize(("plain", "reducing"), [("fred-a", "fred-b"), ("fred-c", "fred-d")])
+def test_what_the_report_says_of_the_bytes_that_npus_send(plain: str, reducing: str) -> None:
+    """An all-reduce in switches sends the vector once; endpoints send 19/20 of it twice."""
+    sent = {
+        (name, pattern): run_collective(parse_topology(name), pattern, SIZE).bytes_per_npu / SIZE
+        for name in (plain, reducing)
+        for pattern in ("all_reduce", "reduce_scatter", "all_gather")
+    }
+    assert sent[reducing, "all_reduce"] == pytest.approx(1.0)
+    assert sent[plain, "all_reduce"] == pytest.approx(2 * 19 / 20)
+    for pattern in ("reduce_scatter", "all_gather"):
+        assert sent[reducing, pattern] >= sent[plain, pattern] * (1 - 1e-9)
+
+
 def test_automatic_choice_is_never_faster_than_the_fastest() -> None:
     for name, pattern in product(("mesh:5x4", "fred-a", "fred-d"), PATTERNS_COMPARED):
         topology = parse_topology(name)

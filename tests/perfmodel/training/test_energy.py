@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from fred_hw.errors import InputError
 from perfmodel.api import Wafer
 from perfmodel.constants import NUMBER_BYTES
+from perfmodel.endpoint.closed_forms import ring_reads
+from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import Profile
 from perfmodel.network.run import profile
 from perfmodel.topology.parse import shared_topology
@@ -187,6 +189,41 @@ def test_paths_inside_switches_take_nothing_and_remote_memory_its_bits() -> None
     found = profile_energy(TABLE, fabric, Profile(1.0, loads))
     assert found["remote_memory"] == pytest.approx(8e-3 * TABLE.remote_memory_pj_per_bit)
     assert sum(found.values()) == found["remote_memory"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "read"),
+    [("core-driven", 2 * 19 / 20 * ring_reads(20)), ("ace", 1.0)],
+    ids=["core-driven", "ace"],
+)
+def test_reads_of_collectives_at_endpoints_are_memory_energy(endpoint: str, read: float) -> None:
+    """A ring of 20 reduces gradients of two bytes; ACE reads each byte once."""
+    job, gradients = load_workload("resnet-152"), 2.0
+    one = Request.of(shared_topology("mesh:5x4"), job, "MP1-DP20-PP1", algorithm="ring")
+    ideal, found = (
+        estimate(replace(one, endpoint=kind)).energy for kind in ("ideal", f"{endpoint}:comm-opt")
+    )
+    more = {use: found.uses_j[use] - ideal.uses_j[use] for use in found.uses_j}
+    want = 20 * gradients * job.network.parameters * read * 8e-12 * TABLE.memory_pj_per_bit
+    assert more.pop("memory") == pytest.approx(want)
+    assert not any(more.values())
+    assert found.parts_j["dp"] - ideal.parts_j["dp"] == pytest.approx(want)
+    assert found.parts_j["compute"] == ideal.parts_j["compute"]
+
+
+def test_reads_at_endpoints_are_not_taken_for_remote_memory() -> None:
+    remote = {"memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 1000.0}
+    one = Request.of(
+        shared_topology("torus:4x4"),
+        load_workload("resnet-152"),
+        "MP1-DP16-PP1",
+        memory=MemoryFile.model_validate(remote),
+    )
+    ideal, found = (
+        estimate(replace(one, endpoint=kind)).energy for kind in ("ideal", "core-driven")
+    )
+    assert found.uses_j["remote_memory"] == ideal.uses_j["remote_memory"] > 0
+    assert found.uses_j["memory"] > ideal.uses_j["memory"]
 
 
 def test_python_has_the_energy() -> None:

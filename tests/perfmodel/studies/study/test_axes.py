@@ -28,6 +28,7 @@ def values(given: object, seed: int = 1, name: str = "npu.peak_flops") -> list[A
         ({"log_range": [1, 16], "points": 5, "integer": True}, [1, 2, 4, 8, 16]),
         ({"log_range": [1, 4], "points": 9, "integer": True}, [1, 2, 3, 4]),
         ({"log_range": [5e11, 8e12], "points": 1}, [5e11]),
+        ({"log_range": [1, 10**30], "points": 2}, [1.0, 1e30]),
     ],
 )
 def test_values(said: object, expected: object) -> None:
