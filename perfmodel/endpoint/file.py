@@ -1,4 +1,4 @@
-"""Endpoint files: what communication may take of an NPU."""
+"""Endpoint files: memory bandwidth and cores that communication may take."""
 
 import re
 from pathlib import Path
@@ -59,7 +59,7 @@ class SettingEntry(FileModel):
     cores : int
         Cores that drive the network; at most those of the NPU. An ACE endpoint needs none.
     overlap : bool
-        Whether communication runs beside compute. Compute then keeps what is left of bandwidth and
+        Whether communication runs during compute. Compute then keeps what is left of bandwidth and
         cores, all of the time. Otherwise gradients are reduced after compute, which keeps
         everything.
     """

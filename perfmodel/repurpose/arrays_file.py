@@ -67,7 +67,7 @@ def _arrays(file: BinaryIO, source: str) -> Mapping[str, Any]:
 
 
 def _check_size(member: Any, size: int) -> None:
-    """Refuse an array that says it is larger than its part of the file.
+    """Refuse an array whose header gives a size above that of its part of the file.
 
     Raises
     ------

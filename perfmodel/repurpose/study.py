@@ -80,7 +80,7 @@ def answer(calibrated: Calibrated, options: Options, max_error: float | None = N
     InputError
         As for ``restructure``.
     ArithmeticError
-        Reordered neurons or workers compute something else, which only a fault of ours can cause.
+        Reordered neurons or workers compute something else: a bug in this program.
     """
     if max_error is not None:
         found = at_error("repurpose", calibrated, options, max_error)

@@ -18,7 +18,7 @@ from .section import GIB, ReproduceRow, measured, number
 __all__ = ["A100", "SETUPS", "published_rows"]
 
 _STATES = 0.02
-"""Tolerance of states, whose measure has what a framework keeps beside."""
+"""Tolerance of states: measurements include additional memory of the framework."""
 
 
 def _model(layers: int, hidden: int, heads: int) -> Transformer:

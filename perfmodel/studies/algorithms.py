@@ -1,4 +1,4 @@
-"""Which collective algorithm is fastest on which topology: every one that fits, beside the others.
+"""Which collective algorithm is fastest on which topology: a comparison of all that fit.
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
 those included that `auto` does not try, as they need a schedule in each network interface, and with

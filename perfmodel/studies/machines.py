@@ -38,7 +38,7 @@ NODE = 8
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What collectives of a machine take beside the simulated time.
+    """What collectives of a machine take in addition to the simulated time.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ def bus_bandwidth(machine: str, pattern: str, size: float, nodes: int = 1) -> fl
 
 @cache
 def cluster(npus: int) -> Topology:
-    """Return a cluster of so many H100s in nodes of 8."""
+    """Return a cluster of H100s in nodes of 8."""
     return _blocks("h100", npus // NODE, _NVLINK)
 
 
 def workload(run: Measured, **changes: str) -> Workload:
-    """Return what a run trains, with some keys of its file changed."""
+    """Return the workload of a run, with some keys of its file changed."""
     batch = {"microbatches": run.microbatches, "samples_per_replica": run.samples}
     fewer = {"layers": run.layers} if run.layers else {}
     said = {**MODELS[run.model], **fewer, **batch, "strategy": run.strategy, **changes}

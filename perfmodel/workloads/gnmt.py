@@ -19,8 +19,8 @@ def gnmt(
 
     The encoder's first layer runs in both directions, so the second one has inputs of twice the
     width. Attention is a perceptron with one hidden layer. Its result is an input of each layer
-    of the decoder, beside the output of the layer below. Source and target have embeddings of
-    their own, and the logits weights of their own. Nothing is split by model parallelism.
+    of the decoder, in addition to the output of the layer below. Source, target and logits have
+    separate weights. Nothing is split by model parallelism.
 
     The weights of a recurrent layer are read from memory once in a pass: cores are taken to keep
     them from token to token (persistent kernels, Diamos et al., ICML 2016).

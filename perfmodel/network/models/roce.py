@@ -78,7 +78,7 @@ class Roce:
         return self._found[chunk_bytes]
 
     def details(self, chunk_bytes: float) -> Mapping[str, Any]:
-        """Return figures of a chunk beside its time, by their names in JSON."""
+        """Return figures of a chunk other than its time, by their names in JSON."""
         found = self.found(chunk_bytes)
         spans = sorted(
             (begin, end)

@@ -24,7 +24,7 @@ def push(s: State, time: float, what: int) -> None:
 
 @compiled
 def pop(s: State) -> int:
-    """Remove the first event and return what it says; its time becomes the current one."""
+    """Remove the first event and return its contents; its time becomes the current one."""
     totals, times, orders, whats = s.totals, s.heap_time, s.heap_order, s.heap_what
     count = totals[0].events - 1
     totals[0].events = count

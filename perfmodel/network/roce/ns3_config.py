@@ -70,7 +70,7 @@ _IGNORED = (
 
 
 def read_config(path: Path) -> RoceFile:
-    """Return the parameters of a configuration file; what it does not say is as published.
+    """Return the parameters of a configuration file; missing ones are as published.
 
     Raises
     ------

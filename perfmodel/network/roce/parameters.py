@@ -18,7 +18,7 @@ _GBPS = 0.125
 """One Gb/s in bytes per ns."""
 
 _TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
-"""What packets carry for a scheme beside other headers [B]: a time, one utilization."""
+"""Headers that a scheme adds to packets [B]: a time, one utilization."""
 
 _Time = Annotated[float, number_range(1e-3, 1e9)]
 _Rate = Annotated[float, number_range(1e-6, 1e6)]
@@ -238,7 +238,7 @@ class RoceFile(FileModel):
 
     @property
     def overhead_bytes(self) -> int:
-        """Bytes of a packet on the wire beside its payload, with the telemetry of the scheme."""
+        """Header bytes of a packet on the wire, with the telemetry of the scheme."""
         sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}
         return self.header_bytes + sizes.get(self.congestion_control, 0)
 

@@ -29,8 +29,8 @@ def _threshold(setting: Any, node: Any, link: Any) -> float:
 def admit(s: State, index: int, size: float) -> bool:
     """Take a packet of so many bytes that came by a link; return False if it is dropped.
 
-    What is beyond the reserve of a port and its threshold goes to its headroom, and pauses the
-    sender.
+    A packet fills the reserve of its port first, then shared buffer up to a threshold. Beyond the
+    threshold it goes to the headroom of the port, and the sender is paused.
     """
     link, setting = s.links[index], s.setting[0]
     node = s.nodes[link.target]

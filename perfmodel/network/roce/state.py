@@ -12,7 +12,7 @@ _I, _F = np.int64, np.float64
 
 
 class Kind:
-    """Kinds of events, the low three bits of what an event says; the rest is an index."""
+    """Kinds of events, the low three bits of its contents; the rest is an index."""
 
     START, ARRIVE, KICK, ACK, PAUSE, RESUME, TIMEOUT = range(7)
     """A message begins; a train is at the end of a link; a link may send; an ack is at the sender;

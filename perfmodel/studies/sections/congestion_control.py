@@ -42,7 +42,7 @@ def slowdowns(points: Sequence[CongestionPoint]) -> dict[str, float]:
 
 
 def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield slowdowns over pauses alone, and what they say of the published statement."""
+    """Yield slowdowns over pauses alone, and the test of the published statement."""
     for workload in WORKLOADS:
         found = {network: slowdowns(compared(network, workload)) for network in NETWORKS}
         yield word(

@@ -35,7 +35,7 @@ _TORI = ((4, 2, 2), (4, 4, 2), (4, 4, 4))
 """Sizes of tori of 16 to 64 NPUs, which the rows of training average over."""
 
 _LOCAL_BYTES_PER_S, _PACKAGE_BYTES_PER_S, _LATENCY_S = 200e9, 25e9, 0.5e-6
-"""Links within a package and between packages, as reconstructed, and a latency of ours."""
+"""Links within a package and between packages, as reconstructed, with an assumed latency."""
 
 _NPU = Npu(peak_flops=120e12, hbm_bytes_per_s=900e9)
 """An NPU like a V100."""

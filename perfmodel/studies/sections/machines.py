@@ -52,7 +52,7 @@ _REPLICAS = 4
 
 
 def machines(_setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield iterations and collectives of A100s and H100s; no protocol of ours is in them."""
+    """Yield iterations and collectives of A100s and H100s; without the link protocol."""
     eight = [row for row in published_rows() if row.id.startswith("iteration/")]
     yield from (replace(row, id=f"machines/a100/{row.id}") for row in eight)
     yield from _beside_simulators(eight)
@@ -75,7 +75,7 @@ def errors(rows: Sequence[ReproduceRow]) -> tuple[float, float]:
 
 
 def _beside_simulators(eight: Sequence[ReproduceRow]) -> Iterator[ReproduceRow]:
-    """Yield the error of the eight iterations beside what other simulators publish of theirs."""
+    """Yield the error of the eight iterations, and the errors that other simulators publish."""
     mean, worst = errors(eight)
     for name, one in SIMULATOR_ERRORS.items():
         pairs = [("mean", one.figure, mean)]
@@ -148,7 +148,7 @@ def _iteration(name: str, run: Measured) -> ReproduceRow:
 
 
 def _mfu(npus: int, samples: int, figure: Published) -> ReproduceRow:
-    """Return the row of Llama 3's training; the paper does not say in how many pieces stages are.
+    """Return the row of Llama 3's training; the paper gives no number of pieces of a stage.
 
     Its 126 layers are two short of 8 for each of 16 stages, so there are at most 8 pieces.
     """

@@ -251,9 +251,9 @@ def batches_done(
 ) -> Iterator[tuple[list[T], R | LostError]]:
     """Compute batches, and yield each with its result as soon as it is there.
 
-    A batch whose worker ended is computed again, with no other beside it, so that the batch that
-    ends workers is known. It is then split, so that the point that ends workers is known: that
-    point alone has a :class:`LostError` as its result.
+    A batch whose worker ended is computed again while no other batch runs, which shows whether this
+    batch ends workers. The batch is then split to find the point that ends workers. Only that
+    point has a :class:`LostError` as its result.
 
     Parameters
     ----------

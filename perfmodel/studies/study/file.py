@@ -1,4 +1,4 @@
-"""Study files: which fields vary, which points are left out, and what is looked for."""
+"""Study files: fields that vary, constraints, and objectives."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ FIGURES = (
 
 
 class _Space:
-    """What the JSON Schema says of the fields of a space; ``space.read_space`` checks them."""
+    """JSON Schema of the fields of a space; ``space.read_space`` checks them."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -90,7 +90,7 @@ class StudyFile(FileModel):
 
 
 def load_study_file(path: Path) -> StudyFile:
-    """Return what a study file says; its fields and values are checked by ``plan.load_study``.
+    """Return the contents of a study file; ``plan.load_study`` checks its fields and values.
 
     Raises
     ------

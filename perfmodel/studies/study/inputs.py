@@ -1,4 +1,4 @@
-"""Resolved inputs of a point: what its files say, with changes made and defaults filled in."""
+"""Resolved inputs of a point: contents of its files, with changes made and defaults filled in."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ NO_MEMORY = "none"
 
 
 class CombinationError(InputError):
-    """Values of a point that are allowed one by one do not go together."""
+    """Values of a point are valid separately but not in combination."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def _flat(root: str, part: Part) -> dict[str, Any]:
 
 
 def _validated(root: str, data: object) -> dict[str, Any]:
-    """Return what a file says, with defaults."""
+    """Return the contents of a file, with defaults."""
     if root == "topology":
         kind = topologies.KINDS[read_kind(data, topologies.KINDS, "", topologies.TOPOLOGY)]
         model = kind.file

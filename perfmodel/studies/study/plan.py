@@ -79,7 +79,7 @@ class Plan:
         )
 
     def point(self, number: int) -> Point:
-        """Return a point by its number; one whose values do not go together says why."""
+        """Return a point by its number; an invalid combination has the reason."""
         values = self.space[number]
         try:
             inputs = self.resolver.inputs(values)
@@ -91,7 +91,7 @@ class Plan:
         return Point(inputs.key(model_version()), values, inputs, "", self.seed)
 
     def work(self) -> Work:
-        """Return what is to be done; of points with the same inputs one is.
+        """Return the points to compute; points with the same inputs are computed once.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Plan:
         return next((one for one in self.constraints if not one.holds(point.value_of)), None)
 
     def _contradiction(self, excluded: dict[Constraint, int]) -> InputError:
-        """Return what is said of constraints that leave nothing: which one removes the last."""
+        """Return the error of constraints that leave no point: which one removes the last."""
         last = [one for one, removed in excluded.items() if removed][-1]
         message = (
             f"must leave a point, not remove the last {excluded[last]:,} of {len(self.space):,}: "

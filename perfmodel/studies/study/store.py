@@ -110,7 +110,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Let no other process write; what a process that was killed left behind is removed.
+        """Let no other process write; leftovers of a killed process are removed.
 
         Raises
         ------
@@ -313,7 +313,7 @@ def _write_head(path: Path, schema: int) -> None:
 
 
 def _commit(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside ``path``, and give it this name when it is on the disk."""
+    """Write a file next to ``path``, and rename it to ``path`` when it is on the disk."""
     part = path.with_name(f"{path.name}.part")
     try:
         write(part)

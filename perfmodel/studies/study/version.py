@@ -1,4 +1,4 @@
-"""Version of the model, by which results of different models are told apart."""
+"""Version of the model, which distinguishes results of different models."""
 
 import hashlib
 from functools import cache
