@@ -79,8 +79,8 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     default="8",
     show_default=True,
     metavar="LIST",
-    help="For each level from 2 on: number of switches at the top of a pod. Each is linked to every "
-    "top switch of the pods below.",
+    help="For each level from 2 on: number of switches at the top of a pod. Each is linked to "
+    "every top switch of the pods below.",
 )
 @click.option(
     "--gbps",
