@@ -290,8 +290,8 @@ as_json_option = click.option(
 control_option = click.option(
     "--control/--no-control",
     default=True,
-    help="Trace nodes also wait for control dependencies, as in Chakra's FeederV3; the "
-    "feeder before it ignores them.  [default: control]",
+    help="Trace nodes also wait for control dependencies, as in Chakra's FeederV3; its "
+    "predecessor ignores them.  [default: control]",
 )
 csv_option = click.option(
     "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."

@@ -93,9 +93,9 @@ _MODEL_OPTIONS = (
         type=NameChoice(_network_models),
         default="fluid",
         show_default=True,
-        help="Our simulation; of ASTRA-sim: without congestion, or links that carry one "
-        "message at a time; or LogGOPS, which has no --network: sends, receives and compute of "
-        "a GOAL text FILE.goal or of traces.",
+        help="fluid, packet and roce are built in. unaware and aware are those of ASTRA-sim, "
+        "without and with congestion. loggops has no --network: it runs a GOAL text FILE.goal "
+        "or traces.",
     ),
     click.option(
         "--loggops",
@@ -144,7 +144,7 @@ _RUN_OPTIONS = [
     click.option(
         "--symmetry/--no-symmetry",
         default=True,
-        help="Work out once what NPUs do alike.  [default: symmetry]",
+        help="Compute work that is the same on several NPUs only once.  [default: symmetry]",
     ),
     control_option,
     click.option(
@@ -170,7 +170,7 @@ _REPORT_OPTIONS = [
         "--details",
         is_flag=True,
         help="Report collectives, links and the use of compute too; all nodes of all ranks are "
-        "run then, as with the next two options and --timeline.",
+        "run then, as with --collectives-csv, --links-csv and --timeline.",
     ),
     click.option(
         "--collectives-csv",

@@ -58,13 +58,13 @@ _OF_ESTIMATES = (
 @click.option(
     "--hardware",
     is_flag=True,
-    help="Instead: area, clock, latency and the work of an all-reduce, FRED and mesh as hardware.",
+    help="Compare FRED and the mesh as hardware: area, clock, latency and work of an all-reduce.",
 )
 @click.option(
     "--algorithms",
     is_flag=True,
-    help="Instead: collectives by every algorithm that fits; the table has the fastest on each "
-    "topology, --csv and --json have all.",
+    help="Compare every algorithm that fits, for each collective; the table has the fastest on "
+    "each topology, --csv and --json have all.",
 )
 @click.option(
     "--pattern",
@@ -95,8 +95,8 @@ _OF_ESTIMATES = (
     multiple=True,
     metavar="OPTION=VALUE",
     type=reading_key,
-    help="Find speed-ups again with this value, like compute=weights or "
-    "compute=weights,algorithm=auto, and print the range of all of them. Repeat.",
+    help="Repeat the comparison with this value, like compute=weights or "
+    "compute=weights,algorithm=auto, and print the range of speed-ups; may be repeated.",
 )
 @protocol_option
 @npu_option

@@ -47,7 +47,7 @@ def _sections() -> str:
 @click.option(
     "--rtl",
     is_flag=True,
-    help="Instead: phases in RTL of switches and endpoints, compared with the model.",
+    help="Compare phases in RTL of switches and endpoints with the model instead.",
 )
 @click.option(
     "--chart",

@@ -45,14 +45,15 @@ _MOST_WORKERS = 4096
     "--architecture",
     type=InputPath(),
     metavar="FILE.yaml",
-    help="Operations of a MODEL that has tensors alone; without it, products with ReLU between.",
+    help="Operations of a MODEL with tensors only; by default, a chain of products with ReLU.",
 )
 @click.option(
     "--max-error",
     type=float,
     default=0.05,
     show_default=True,
-    help="Change of the output on the calibration data, as a share: sets --lambda1 if not given.",
+    help="Largest change of the output on the calibration data, as a share; sets --lambda1 if "
+    "that is not given.",
 )
 @click.option(
     "--lambda0", type=float, default=0.0, show_default=True, help="Penalty of a kept weight."
@@ -63,21 +64,22 @@ _MOST_WORKERS = 4096
     type=NameChoice(names_in("perfmodel.repurpose.pruning", "FORMS")),
     default="activation",
     show_default=True,
-    help="What --lambda1 counts: activations sent to a worker, or weights with remote inputs.",
+    help="What --lambda1 counts: weights with remote inputs (edge), or activations sent to a "
+    "worker (activation).",
 )
 @click.option(
     "--capacity",
     "capacities",
     multiple=True,
     metavar="LAYER=LIST",
-    help="Neurons that each worker takes of a layer at most; equal parts by default.",
+    help="Largest number of neurons of a layer on each worker; equal parts by default.",
 )
 @click.option(
     "--pin",
     "pins",
     multiple=True,
     metavar="LAYER=WORKER",
-    help="Put a whole layer on one worker; the layer input is what the network takes.",
+    help="Put a whole layer on one worker; LAYER may be input, for the inputs of the network.",
 )
 @click.option("--refit/--no-refit", default=True, help="Refit kept weights.  [default: refit]")
 @click.option("--baselines", is_flag=True, help="Compare with baselines at equal error.")

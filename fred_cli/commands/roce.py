@@ -72,29 +72,34 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     default="8",
     show_default=True,
     metavar="LIST",
-    help="Of each level from 2 on: leaves, or pods of the level below, in one pod.",
+    help="For each level from 2 on: number of leaves, or of pods of the level below, in one pod.",
 )
 @click.option(
     "--widths",
     default="8",
     show_default=True,
     metavar="LIST",
-    help="Of each level from 2 on: switches, each linked to every top switch of the pods below.",
+    help="For each level from 2 on: number of switches at the top of a pod. Each is linked to "
+    "every top switch of the pods below.",
 )
 @click.option(
-    "--gbps", default="200", show_default=True, metavar="LIST", help="Links of each level [Gb/s]."
+    "--gbps",
+    default="200",
+    show_default=True,
+    metavar="LIST",
+    help="Link rate of each level [Gb/s].",
 )
 @click.option(
     "--latency-us",
     metavar="LIST",
-    help="Links of each level [us].  [default: 5, and 12.5 between switches]",
+    help="Link latency of each level [us].  [default: 5, and 12.5 between switches]",
 )
 @click.option(
     "--nvswitches",
     type=click.IntRange(0, 64),
     default=0,
     show_default=True,
-    help="NVSwitches of a server; 0 for no servers.",
+    help="NVSwitches in each server; 0 for a network without servers.",
 )
 @click.option("--gpus-per-server", type=click.IntRange(1, 4096), default=8, show_default=True)
 @click.option("--nvlink-gbps", default="2400", show_default=True, metavar="NUMBER")

@@ -44,7 +44,7 @@ def _winner(rows: Sequence[Row]) -> str:
     said = f"{', '.join(gains[:-1])} and {gains[-1]}"
     if len(winners) == 1:
         winner = _fabric(winners.pop())
-        return f"{winner} wins on all {len(best)} workloads: beside {first} it is {said}."
+        return f"{winner} wins on all {len(best)} workloads: compared with {first} it is {said}."
     names = ", ".join(
         f"{_fabric(row.estimate.topology)} on {name} ({row.speedup:.2f} times as fast as {first})"
         for name, row in best.items()
@@ -152,5 +152,5 @@ def _own_assumed(study: Study) -> str:
     mesh = ""
     if study.added:
         rate = study.fabrics[0].links[0].bytes_per_s / 1e9
-        mesh = f", and for the mesh beside it the published {rate:g} GB/s of a link"
+        mesh = f", and for the mesh the published {rate:g} GB/s of a link"
     return f"Assumed are {how}, a link protocol that is {cost}{mesh}."

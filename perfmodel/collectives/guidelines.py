@@ -1,4 +1,4 @@
-"""Which patterns do the work of others: the performance guidelines of collectives.
+"""Performance guidelines of collectives: patterns that replace other patterns.
 
 Traff, Gropp and Thakur, "Self-consistent MPI performance guidelines", IEEE Transactions on Parallel
 and Distributed Systems 21, 2010: a library is consistent if no collective takes longer than a

@@ -10,7 +10,7 @@ __all__ = ["in_sequence"]
 
 
 def in_sequence(pattern: str, words: str, stages: Sequence[Schedule]) -> Schedule:
-    """Return a schedule of which each member begins a stage with all that came to it before.
+    """Return a schedule in which a member begins a stage when all its data has arrived.
 
     Parameters
     ----------

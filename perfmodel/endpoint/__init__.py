@@ -1,1 +1,1 @@
-"""What the endpoint of an NPU takes from compute, and how fast it drives the network."""
+"""Endpoints of NPUs: what they take from compute, and how fast they drive the network."""

@@ -1,4 +1,4 @@
-"""Endpoint files: what communication may take of an NPU."""
+"""Endpoint files: memory bandwidth and cores that communication may take."""
 
 import re
 from pathlib import Path

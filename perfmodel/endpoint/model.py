@@ -1,4 +1,4 @@
-"""Endpoint models: who runs collectives at an NPU, and what that costs."""
+"""Endpoint models: what runs collectives at an NPU, and the cost of this."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +24,7 @@ KINDS: dict[str, TrafficOf] = {"core-driven": core_traffic, "ace": ace_traffic}
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What communication takes of an NPU all of the time, and gets for it.
+    """What communication reserves of an NPU, and the rate that it gets.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class EndpointModel:
     reservations: tuple[Reservation, ...]
 
     def assumptions(self, taken: Reservation) -> tuple[str, ...]:
-        """Return what an iteration with one of the reservations takes for granted."""
+        """Return the assumptions of an iteration with one of the reservations."""
         left = (
             "compute always lacks "
             f"{taken.memory_share:.3g} of memory bandwidth and {taken.core_share:.3g} of the cores"

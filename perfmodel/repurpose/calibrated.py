@@ -1,4 +1,4 @@
-"""A network with what calibration data say of it: second moments, errors that may grow, outputs."""
+"""A network and results of its calibration: second moments, error bounds and outputs."""
 
 from dataclasses import dataclass
 from math import prod

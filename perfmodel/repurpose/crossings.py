@@ -38,7 +38,7 @@ class Multicast:
 
 @dataclass(frozen=True)
 class Crossing:
-    """What crosses of one value for one sample, before the products that take it.
+    """Activations of one value that cross for one sample, before the products that use them.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Crossing:
 
 
 def crossings(made: Restructured) -> tuple[Crossing, ...]:
-    """Return what crosses of each value, in the order in which it is needed."""
+    """Return the crossing activations of each value, in the order in which they are needed."""
     needs: dict[str, Mask] = {}
     edges: dict[str, int] = {}
     found: dict[str, tuple[str, int]] = {}

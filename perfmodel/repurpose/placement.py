@@ -1,6 +1,6 @@
 """Placement of the neurons of one layer: cost of each worker, and the assignment of least cost.
 
-The equations of RePurpose (arXiv 2008.08289) could not be read. This is a reconstruction: a
+The equations of RePurpose (arXiv 2008.08289) were not available. This is a reconstruction: a
 layer computes ``y = W x``, and each input has an owner, the worker that has its activation.
 Weights are kept or dropped. A dropped weight costs the energy ``h_k W_ik^2 / 2``, where ``h_k`` is
 the second moment of input k; a kept weight costs ``lam0``, and ``lam1`` more if the worker of the

@@ -135,7 +135,7 @@ def compared(network: str, workload: str) -> Sequence[CongestionPoint]:
 
 @cache
 def without_telemetry(network: str, workload: str) -> CongestionPoint:
-    """Return a workload under HPCC whose packets carry no bytes of telemetry."""
+    """Return a workload under HPCC without the bytes of telemetry in packets."""
     topology = _built(network)
     given = RoceFile(congestion_control="hpcc").changed(hpcc={"telemetry_bytes": 0})
     found = simulate(topology, WORKLOADS[workload](topology), given)

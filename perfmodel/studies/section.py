@@ -1,8 +1,8 @@
 """Rows and sections of the table of published figures, with classes of evidence.
 
-**Classes.** A row is *predicted* if a simulation or a formula of ours gives the figure without it,
+**Classes.** A row is *predicted* if a simulation or a formula here gives the figure without it,
 *link-rate* if it is the rate of one link, or the ratio of two: such a row fails only if the
-simulator is broken. It is *calibrated* if a number or a choice of ours was set such that it comes
+simulator is broken. It is *calibrated* if a number or a choice was set such that it comes
 out, *derived* if the paper does not print it and our own arithmetic on printed figures stands in
 its place, and *consistency* if it is an input, or one formula on inputs. Predicted rows alone are
 evidence.

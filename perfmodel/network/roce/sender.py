@@ -124,7 +124,7 @@ def _from_flows(s: State, index: int) -> int:
 
 @compiled
 def _cut(s: State, index: int, slot: int) -> int:
-    """Return a new train of a flow, and give the turn to the next flow."""
+    """Return a new train of a flow, and move on to the next flow."""
     flow, setting, totals = s.flows[slot], s.setting[0], s.totals[0]
     message = s.messages[flow.message]
     place = totals.free_train

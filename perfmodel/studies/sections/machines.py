@@ -148,7 +148,7 @@ def _iteration(name: str, run: Measured) -> ReproduceRow:
 
 
 def _mfu(npus: int, samples: int, figure: Published) -> ReproduceRow:
-    """Return the row of Llama 3's training; the paper does not say in how many pieces stages are.
+    """Return the row of Llama 3's training; the paper gives no number of pieces of a stage.
 
     Its 126 layers are two short of 8 for each of 16 stages, so there are at most 8 pieces.
     """

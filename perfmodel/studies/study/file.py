@@ -1,4 +1,4 @@
-"""Study files: which fields vary, which points are left out, and what is looked for."""
+"""Study files: fields that vary, constraints, and objectives."""
 
 from pathlib import Path
 from typing import Annotated, Any

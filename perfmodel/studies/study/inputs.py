@@ -34,7 +34,7 @@ NO_MEMORY = "none"
 
 
 class CombinationError(InputError):
-    """Values of a point that are allowed one by one do not go together."""
+    """Values of a point are valid separately but not in combination."""
 
 
 @dataclass(frozen=True)

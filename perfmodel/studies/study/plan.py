@@ -91,7 +91,7 @@ class Plan:
         return Point(inputs.key(model_version()), values, inputs, "", self.seed)
 
     def work(self) -> Work:
-        """Return what is to be done; of points with the same inputs one is.
+        """Return the points to compute; points with the same inputs are computed once.
 
         Raises
         ------

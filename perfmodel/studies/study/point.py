@@ -102,7 +102,7 @@ def evaluate_batch(version: str, points: Sequence[Point]) -> list[Row]:
 
 
 def evaluate(point: Point) -> Row:
-    """Return the row of a point; of one that fails it has the reason in ``error``."""
+    """Return the row of a point; if the point fails, ``error`` has the reason."""
     begun = time.perf_counter()
     row: Row = {"key": point.key, "error": point.problem or None, "records": None}
     try:

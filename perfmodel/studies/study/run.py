@@ -1,4 +1,4 @@
-"""Runs of studies: what a store lacks is computed and committed to it batch by batch."""
+"""Runs of studies: points that a store lacks are computed and committed batch by batch."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -32,7 +32,7 @@ _BATCH_S, _BATCH_POINTS = 0.5, 256
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come.
+    """Progress of a run.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Let no other process write; what a process that was killed left behind is removed.
+        """Let no other process write; leftovers of a killed process are removed.
 
         Raises
         ------

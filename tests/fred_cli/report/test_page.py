@@ -269,7 +269,7 @@ def test_summary_names_the_winner_and_what_was_assumed(report: Report) -> None:
         if row["topology"] == "fred-d"
     }
     first, second, third = re.findall(r'<p class="answer">(.*)</p>', report.text)
-    assert first.startswith("FRED-D wins on all 4 workloads: beside the mesh it is ")
+    assert first.startswith("FRED-D wins on all 4 workloads: compared with the mesh it is ")
     assert all(f"{speedup:.2f} times as fast on {name}" in first for name, speedup in best.items())
     times = {row["topology"]: row["iteration_time_s"] for row in report.numbers["iterations"]}
     assert f"{times['fred-d'] * 1e3:.3g} ms on FRED-D instead of" in second

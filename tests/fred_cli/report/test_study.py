@@ -139,4 +139,4 @@ def test_summary_says_which_wins_by_how_much_and_what_was_assumed(tmp_path: Path
     gain = f"{slow / fast:.2f} times as fast as torus"
     assert first.startswith(f"mesh:2x2 wins: for own as MP2-DP2-PP1 it is {gain}, with ")
     assert "312 TFLOP/s and 2 TB/s" in third and "protocol" in third
-    assert third.endswith("for the mesh beside it the published 750 GB/s of a link.")
+    assert third.endswith("for the mesh the published 750 GB/s of a link.")
