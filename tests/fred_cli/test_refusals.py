@@ -253,6 +253,9 @@ REFUSED = {
     "estimate --topology fred-d --workload gpt-3 --compute guessed": (
         rf"--compute: must be one of {', '.join(COMPUTE_MODELS)}, not 'guessed'"
     ),
+    "estimate --topology fred-d --workload gpt-3 --rtl small-4": (
+        r"small-4: must be a wafer specification, not the preset of a switch"
+    ),
     "estimate --topology fred-d --workload gpt-3 --mode stationary": (
         r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"
     ),

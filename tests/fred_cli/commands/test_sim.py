@@ -12,6 +12,7 @@ from fred_hw.spec import SwitchSpec
 from gen.design import Design
 from testbench.faults.datapath import broken_design, operand_dropped
 from tests.fred_cli.fred import Fred
+from tests.fred_cli.walk import commands
 
 
 @pytest.mark.sim
@@ -75,3 +76,16 @@ def test_sim_of_broken_hardware_ends_in_1(fred: Fred) -> None:
     status, out, err = fred(*arguments)
     assert status == 1
     assert "FAILED: " in out and out.endswith("\n1 failures\n")
+
+
+def test_simulations_have_the_same_defaults_in_all_commands() -> None:
+    found = {
+        words: {
+            one.name: one.default
+            for one in context.command.params
+            if one.name in ("simulator", "seed")
+        }
+        for words, context in commands()
+        if words in ("characterize", "sim")
+    }
+    assert found["sim"] == found["characterize"] == {"simulator": "verilator", "seed": 1}
