@@ -54,7 +54,8 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     if len(found) == 1:
         found *= count
     if len(found) != count:
-        raise InputError(name, "", f"must be 1 or {count} numbers, not {len(found)}")
+        allowed = "1 number" if count == 1 else f"1 or {count} numbers"
+        raise InputError(name, "", f"must be {allowed}, not {len(found)}")
     return tuple(found)
 
 
@@ -118,7 +119,7 @@ def clos(
     """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
     from perfmodel.topology.clos import Clos, clos_file
 
-    late = latency_us or ",".join(["5", *["12.5"] * (levels - 1)])
+    late = ",".join(["5", *["12.5"] * (levels - 1)]) if latency_us is None else latency_us
     asked = Clos(
         gpus_per_leaf=gpus_per_leaf,
         pods=_numbers("--pods", pods, levels - 1, whole=True) if levels > 1 else (),
@@ -142,6 +143,7 @@ def clos(
 @as_json_option
 def convert(source: Path, output: Path, as_json: bool) -> None:
     """Convert a topology between ns-3 text, InfraGraph and files of kind links."""
+    from fred_hw.files import validate
     from fred_hw.reading import read_data
     from perfmodel.topology.files import is_infragraph
     from perfmodel.topology.infragraph import read_infragraph
@@ -149,15 +151,11 @@ def convert(source: Path, output: Path, as_json: bool) -> None:
     from perfmodel.topology.ns3 import read_links
 
     if source.suffix == ".txt":
-        _write(read_links(source), output, as_json)
-        return
-    data = read_data(source)
-    if is_infragraph(data):
-        _write(read_infragraph(data, str(source)), output, as_json)
-        return
-    from fred_hw.files import validate
-
-    file = validate(LinksFile, data, str(source))
+        file = read_links(source)
+    elif is_infragraph(data := read_data(source)):
+        file = read_infragraph(data, str(source))
+    else:
+        file = validate(LinksFile, data, str(source))
     file.build(str(source), source.parent)
     _write(file, output, as_json)
 

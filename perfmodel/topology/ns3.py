@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fred_hw.errors import InputError
+from fred_hw.files import validate
 from fred_hw.reading import read_text
 
 from .files import FORMATS
@@ -63,18 +64,17 @@ def read_links(path: Path) -> LinksFile:
     links = [_link(source, number, words, names) for number, words in rows]
     if not links:
         raise InputError(source, "line 1", "must have 1 or more links, not 0")
-    assert links[0].bytes_per_s is not None
-    assert links[0].latency_s is not None
-    return LinksFile(
-        kind="links",
-        npus=len(hosts),
-        switches=len(numbers),
-        bytes_per_s=links[0].bytes_per_s,
-        latency_s=links[0].latency_s,
-        links=links,
-        routing="ecmp",
-        protocol="ideal",
-    )
+    file = {
+        "kind": "links",
+        "npus": len(hosts),
+        "switches": len(numbers),
+        "bytes_per_s": links[0].bytes_per_s,
+        "latency_s": links[0].latency_s,
+        "links": links,
+        "routing": "ecmp",
+        "protocol": "ideal",
+    }
+    return validate(LinksFile, file, source)
 
 
 def _integers(source: str, number: int, words: list[str], count: int) -> list[int]:
