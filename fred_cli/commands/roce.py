@@ -54,7 +54,8 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     if len(found) == 1:
         found *= count
     if len(found) != count:
-        raise InputError(name, "", f"must be 1 or {count} numbers, not {len(found)}")
+        allowed = "1 number" if count == 1 else f"1 or {count} numbers"
+        raise InputError(name, "", f"must be {allowed}, not {len(found)}")
     return tuple(found)
 
 
@@ -123,7 +124,7 @@ def clos(
     """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
     from perfmodel.topology.clos import Clos, clos_file
 
-    late = latency_us or ",".join(["5", *["12.5"] * (levels - 1)])
+    late = ",".join(["5", *["12.5"] * (levels - 1)]) if latency_us is None else latency_us
     asked = Clos(
         gpus_per_leaf=gpus_per_leaf,
         pods=_numbers("--pods", pods, levels - 1, whole=True) if levels > 1 else (),
@@ -138,7 +139,7 @@ def clos(
     if not 2 <= asked.gpus <= _MAX_GPUS:
         message = f"must give 2 to {_MAX_GPUS} GPUs with --pods, not {asked.gpus}"
         raise InputError("--gpus-per-leaf", "", message)
-    with option_names("gpus_per_server"):
+    with option_names("gpus_per_server", "widths"):
         file = clos_file(asked)
     _write(file, output, as_json)
 

@@ -10,6 +10,8 @@ from .links import LinksFile, ethernet_file
 __all__ = ["Clos", "clos_file"]
 
 _GBPS = 0.125e9
+_MAX_SWITCHES = 4096
+_MAX_LINKS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,26 @@ class Clos:
         """GPUs of the network."""
         return self.gpus_per_leaf * prod(self.pods)
 
+    @property
+    def switches(self) -> int:
+        """Switches of all levels, without NVSwitches."""
+        return self._tree()[0]
+
+    @property
+    def links(self) -> int:
+        """Links of all levels, without those to NVSwitches."""
+        return self._tree()[1]
+
+    def _tree(self) -> tuple[int, int]:
+        """Return the switches and the links of all levels."""
+        leaves = prod(self.pods)
+        switches, links, pods, top = leaves, self.gpus, leaves, 1
+        for below, width in zip(self.pods, self.widths, strict=True):
+            links += pods * top * width
+            pods, top = pods // below, width
+            switches += pods * width
+        return switches, links
+
 
 def clos_file(clos: Clos) -> LinksFile:
     """Return a Clos network: GPUs, then leaves, spines and higher levels, and NVSwitches last.
@@ -64,9 +86,17 @@ def clos_file(clos: Clos) -> LinksFile:
     Raises
     ------
     InputError
-        ``gpus_per_server`` does not divide the number of GPUs.
+        ``gpus_per_server`` does not divide the number of GPUs, or ``widths`` give too many switches
+        or links.
     """
     gpus = clos.gpus
+    for what, most, count in (
+        ("switches", _MAX_SWITCHES, clos.switches),
+        ("links", _MAX_LINKS, clos.links),
+    ):
+        if count > most:
+            message = f"must give at most {most} {what} with --pods, not {count}"
+            raise InputError("widths", "", message)
     if clos.nvswitches and gpus % clos.gpus_per_server:
         message = f"must divide the GPUs, {gpus}, not {clos.gpus_per_server}"
         raise InputError("gpus_per_server", "", message)
@@ -100,4 +130,4 @@ def clos_file(clos: Clos) -> LinksFile:
                 for gpu in members:
                     connect(f"npu_{gpu}", switch, clos.nvlink_gbps, clos.nvlink_latency_us)
             switches += clos.nvswitches
-    return ethernet_file(gpus, switches, links)
+    return ethernet_file(gpus, switches, links, "--pods")

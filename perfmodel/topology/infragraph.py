@@ -6,7 +6,7 @@ become NPUs, all others switches. An instance whose device the file does not def
 a switch if its device is called a switch or a router, else an NPU.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import yaml
@@ -25,6 +25,9 @@ _BYTES_PER_S = {"bits": 0.125e9, "bytes": 1e9, "transfers": 0.125e9 * 16}
 """Of one giga-unit per second; a transfer moves a bit in each of 16 lanes, as in PCI Express."""
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_MOST_BYTES_PER_S, _MOST_SECONDS = 1e24, 1e6
+"""Of a link, as in files of kind links."""
+
 _MAX_NODES = 4096
 
 Edge = tuple[str, str, str]
@@ -58,20 +61,25 @@ class _Reader:
         self.rates: dict[str, tuple[float, float]] = {}
         """Rate and latency of each link, those of devices by ``device/link``."""
         devices = _list(source, f"{self.path}devices", self.top.get("devices"))
-        self.devices = {
-            self.name(f"{self.path}devices.{place}", one): _mapping(source, "devices", one)
-            for place, one in enumerate(devices)
-        }
+        self.devices: dict[str, dict[str, Any]] = {}
+        for place, one in enumerate(devices):
+            name = self.name(f"{self.path}devices.{place}", one, taken=self.devices)
+            self.devices[name] = one
         self.instances: dict[str, tuple[str, int | None]] = {}
         self.edges: list[Edge] = []
 
-    def name(self, field: str, value: object, key: str = "name") -> str:
-        """Return the name of an entry."""
+    def name(
+        self, field: str, value: object, key: str = "name", taken: Collection[str] = ()
+    ) -> str:
+        """Return the name of an entry, which none of the entries before it has."""
         entry = _mapping(self.source, field, value)
         if not isinstance(entry.get(key), str) or not entry[key]:
             raise InputError(
                 self.source, f"{field}.{key}", f"must be text, not {entry.get(key)!r:.60}"
             )
+        if entry[key] in taken:
+            message = f"must be a name that is not taken, not {entry[key]!r:.60}"
+            raise InputError(self.source, f"{field}.{key}", message)
         return entry[key]
 
     def count(self, field: str, entry: Mapping[str, Any]) -> int | None:
@@ -85,9 +93,11 @@ class _Reader:
 
     def links(self, field: str, values: object, prefix: str) -> None:
         """Take the rates of links."""
+        taken: set[str] = set()
         for place, value in enumerate(_list(self.source, field, values)):
             here = f"{field}.{place}"
-            name = self.name(here, value)
+            name = self.name(here, value, taken=taken)
+            taken.add(name)
             entry = _mapping(self.source, here, value)
             physical = _mapping(self.source, f"{here}.physical", entry.get("physical", entry))
             rate = self._chosen(f"{here}.bandwidth", physical.get("bandwidth"))
@@ -120,14 +130,21 @@ class _Reader:
         if not unit.startswith("giga") or kind not in _BYTES_PER_S:
             allowed = "gigabits, gigabytes or gigatransfers per second"
             raise InputError(self.source, field, f"must be in {allowed}, not {unit!r:.60}")
-        if number <= 0:
-            raise InputError(self.source, field, f"must be above 0, not {number:g}")
-        return number * _BYTES_PER_S[kind]
+        rate = number * _BYTES_PER_S[kind]
+        if not 1 <= rate <= _MOST_BYTES_PER_S:
+            message = f"must be from 1 to {_MOST_BYTES_PER_S:g} bytes per second, not {rate:g}"
+            raise InputError(self.source, field, message)
+        return rate
 
     def _late(self, field: str, unit: str, number: float) -> float:
         if unit not in _SECONDS:
             raise InputError(self.source, field, f"must be in s, ms, us or ns, not {unit!r:.60}")
-        return number * _SECONDS[unit]
+        late = number * _SECONDS[unit]
+        if late > _MOST_SECONDS:
+            raise InputError(
+                self.source, field, f"must be at most {_MOST_SECONDS:g} s, not {late:g}"
+            )
+        return late
 
     def rate(self, field: str, name: str, prefix: str) -> tuple[float, float]:
         if prefix + name not in self.rates:
@@ -148,7 +165,8 @@ class _Reader:
             entry = _mapping(self.source, f"{field}.{place}", value)
             device = self.name(f"{field}.{place}", entry, "device")
             count = self.count(f"{field}.{place}", entry)
-            self.instances[self.name(f"{field}.{place}", entry)] = device, count
+            name = self.name(f"{field}.{place}", entry, taken=self.instances)
+            self.instances[name] = device, count
         connections = _list(self.source, f"{self.path}connections", self.top.get("connections"))
         parsed = [self._between(place, one) for place, one in enumerate(connections)]
         used: dict[str, int] = {}
@@ -281,7 +299,7 @@ def read_infragraph(data: Mapping[str, Any], source: str) -> LinksFile:
     links = [
         (names[here], names[there], rate, late) for (here, there), (rate, late) in joined.items()
     ]
-    return ethernet_file(npus, len(kinds) - npus, links)
+    return ethernet_file(npus, len(kinds) - npus, links, source)
 
 
 def infragraph_text(file: LinksFile, name: str) -> str:

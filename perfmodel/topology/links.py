@@ -11,7 +11,7 @@ from zlib import crc32
 from pydantic import Field
 
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, one_of
+from fred_hw.files import FileModel, int_range, one_of, validate
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from . import cuts
@@ -272,7 +272,7 @@ class LinksFile(TopologyFile):
 
 
 def ethernet_file(
-    npus: int, switches: int, links: Sequence[tuple[str, str, float, float]]
+    npus: int, switches: int, links: Sequence[tuple[str, str, float, float]], source: str
 ) -> LinksFile:
     """Return an Ethernet network: equal-cost multipath, and nothing but payload on its links.
 
@@ -282,22 +282,30 @@ def ethernet_file(
         As in ``LinksFile``.
     links : sequence of (str, str, float, float)
         Nodes at the ends of each link, its bandwidth [B/s] and its latency [s]; one or more.
+    source : str
+        File or option that errors name.
+
+    Raises
+    ------
+    InputError
+        A value is out of its range, or a link joins a node that is not there.
     """
     entries = [
-        LinkEntry(ends=[here, there], bytes_per_s=rate, latency_s=late)
+        {"ends": [here, there], "bytes_per_s": rate, "latency_s": late}
         for here, there, rate, late in links
     ]
     _, _, rate, late = links[0]
-    return LinksFile(
-        kind="links",
-        npus=npus,
-        switches=switches,
-        bytes_per_s=rate,
-        latency_s=late,
-        links=entries,
-        routing="ecmp",
-        protocol="ideal",
-    )
+    file = {
+        "kind": "links",
+        "npus": npus,
+        "switches": switches,
+        "bytes_per_s": rate,
+        "latency_s": late,
+        "links": entries,
+        "routing": "ecmp",
+        "protocol": "ideal",
+    }
+    return validate(LinksFile, file, source)
 
 
 KINDS.add("links", Kind(LinksFile, (), lambda _text: None), rank=3)

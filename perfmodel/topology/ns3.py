@@ -63,7 +63,7 @@ def read_links(path: Path) -> LinksFile:
     links = [_link(source, number, words, names) for number, words in rows]
     if not links:
         raise InputError(source, "line 1", "must have 1 or more links, not 0")
-    return ethernet_file(len(hosts), len(numbers), links)
+    return ethernet_file(len(hosts), len(numbers), links, source)
 
 
 def bits_per_s(text: str) -> float | None:

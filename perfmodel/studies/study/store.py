@@ -146,12 +146,14 @@ class Store:
         Raises
         ------
         InputError
-            It is no such query, or DuckDB is not installed.
+            It is no such query, a file of the store is damaged, or DuckDB is not installed.
         """
         with needed("duckdb", "queries", "fred-hw[study]"):
             duckdb: Any = import_module("duckdb")
         if not (files := [str(file) for file in self.files]):
             raise InputError(str(self.path), "", "must have a point, not none")
+        for file in self.files:
+            _read(file, ["key"])
         names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         connection = duckdb.connect(":memory:")
         try:
@@ -288,14 +290,21 @@ def parquet_bytes(table: Any) -> bytes:
 def _schema_of(path: Path) -> int:
     head = path / _HEAD
     try:
-        schema = json.loads(head.read_text(encoding="utf-8"))["schema"]
+        found = json.loads(head.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(str(path), "", "must be the store of a study, not without one") from None
     except NotADirectoryError:
         raise InputError(str(path), "", "must be the store of a study, not a file") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(str(head), "", f"must say the schema of a store, not {error!r}") from None
-    if not isinstance(schema, int) or schema < 1:
+    except OSError as error:
+        message = f"must be a file that can be read, not with: {error.strerror}"
+        raise InputError(str(head), "", message) from None
+    except ValueError:
+        raise InputError(str(head), "", "must be JSON, not other text") from None
+    if not isinstance(found, dict) or "schema" not in found:
+        message = f"must be an object with the key schema, not {found!r:.60}"
+        raise InputError(str(head), "", message)
+    schema: object = found["schema"]
+    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
         raise InputError(str(head), "schema", f"must be 1 to {SCHEMA}, not {schema!r:.60}")
     if schema > SCHEMA:
         message = f"must be at most {SCHEMA}, not {schema}, which a newer fred-hw wrote"
@@ -337,8 +346,12 @@ def _parquet() -> Any:
 
 def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
     try:
-        return _parquet().ParquetFile(file).read(columns)
-    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors of content are ValueErrors
+        found = _parquet().ParquetFile(file)
+        for name in _TYPES:
+            if name not in found.schema_arrow.names:
+                raise InputError(str(file), name, "must be a column of the file, not missing")
+        return found.read(columns)
+    except (OSError, ValueError) as error:  # pyarrow's errors of content are ValueErrors
         message = f"must be a Parquet file of a store, not with: {error}"
         raise InputError(str(file), "", message) from None
 

@@ -61,7 +61,17 @@ def test_topologies_that_cannot_be_used_are_not_converted(tmp_path: Path, fred: 
     ("arguments", "message"),
     [
         (("--pods", "0"), "--pods: must be whole numbers above 0, at most 1e6, not '0'"),
-        (("--pods", "2,2"), "--pods: must be 1 or 1 numbers, not 2"),
+        (("--pods", "2,2"), "--pods: must be 1 number, not 2"),
+        (("--gbps", "1,2,3"), "--gbps: must be 1 or 2 numbers, not 3"),
+        (("--latency-us", ""), "--latency-us: must be numbers above 0, at most 1e6, not ''"),
+        (
+            ("--widths", "1000000"),
+            "--widths: must give at most 4096 switches with --pods, not 1000008",
+        ),
+        (
+            ("--levels", "3", "--pods", "1", "--widths", "1000"),
+            "--widths: must give at most 100000 links with --pods, not 1001016",
+        ),
         (("--gbps", "nan"), "--gbps: must be numbers above 0, at most 1e6, not 'nan'"),
         (("--pods", "4096"), "--gpus-per-leaf: must give 2 to 4096 GPUs with --pods, not 65536"),
         (("--output", "x.json"), "--output: must end in .txt or .yaml, not 'x.json'"),
@@ -96,3 +106,26 @@ def test_a_buffer_smaller_than_its_headroom_is_one_line(tmp_path: Path, fred: Fr
     status, out, err = fred(*run, "--roce", str(tmp_path / "small.yaml"))
     assert (status, out) == (2, "")
     assert err.startswith("error: buffer_mib: must be at least ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            ["0 0 8Gbps 1us 0", "1 2 8Gbps 1us 0"],
+            "links.0.ends: must be two nodes, not npu_0 twice",
+        ),
+        (["0 2 8Gbps 1us 0"], "links: must lead from each NPU to every other"),
+    ],
+)
+def test_networks_that_do_not_work_are_not_converted(
+    lines: list[str], message: str, tmp_path: Path, fred: Fred
+) -> None:
+    source = tmp_path / "net.txt"
+    source.write_text("\n".join([f"3 1 {len(lines)}", "2", *lines]) + "\n")
+    status, out, err = fred(
+        "roce", "topology", "convert", str(source), "--output", str(tmp_path / "net.yaml")
+    )
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {source}: {message}") and err.count("\n") == 1
+    assert not (tmp_path / "net.yaml").exists()

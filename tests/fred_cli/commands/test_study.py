@@ -128,3 +128,51 @@ def test_a_store_of_a_newer_version_is_refused(refused: Callable[..., str], plac
     line = "store/store.json: schema: must be at most 1, not 9, which a newer fred-hw wrote"
     assert line in refused("study", "query", "store", "select 1")
     assert line in refused("study", "run", "study.yaml", "-o", "store")
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("{", "store/store.json: must be JSON, not other text"),
+        ("{}", "store/store.json: must be an object with the key schema, not {}"),
+        ("[]", "store/store.json: must be an object with the key schema, not []"),
+        ('{"schema": "x"}', "store/store.json: schema: must be 1 to 1, not 'x'"),
+        ('{"schema": true}', "store/store.json: schema: must be 1 to 1, not True"),
+    ],
+)
+def test_a_damaged_head_of_a_store_is_named(
+    refused: Callable[..., str], place: Path, head: str, line: str
+) -> None:
+    (place / "store").mkdir()
+    (place / "store" / "store.json").write_text(head)
+    assert refused("study", "query", "store", "select 1") == f"error: {line}"
+
+
+@pytest.mark.parametrize("command", ["query", "export", "run"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must be a Parquet file of a store, not with: "),
+        (b"no Parquet file", "must be a Parquet file of a store, not with: "),
+        (None, "key: must be a column of the file, not missing"),
+    ],
+    ids=["empty", "damaged", "other"],
+)
+def test_a_damaged_file_of_a_store_is_named(
+    refused: Callable[..., str], place: Path, command: str, content: bytes | None, message: str
+) -> None:
+    (place / "store" / "rows-1").mkdir(parents=True)
+    (place / "store" / "lock").write_text("")
+    (place / "store" / "store.json").write_text(json.dumps({"schema": 1}))
+    file = place / "store" / "rows-1" / "00000001.parquet"
+    if content is None:
+        pd.DataFrame({"a": [1]}).to_parquet(file)
+    else:
+        file.write_bytes(content)
+    words = {
+        "query": ("query", "store", "select 1"),
+        "export": ("export", "store", "out.csv"),
+        "run": ("run", "study.yaml", "-o", "store", "--workers", "1"),
+    }
+    said = refused("study", *words[command])
+    assert said.startswith(f"error: store/rows-1/00000001.parquet: {message}")

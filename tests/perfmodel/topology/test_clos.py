@@ -53,3 +53,9 @@ def test_pairs_are_spread_over_the_spines() -> None:
 def test_servers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match=r"^gpus_per_server: must divide the GPUs, 12, not 8$"):
         clos_file(Clos(gpus_per_leaf=12, nvswitches=1))
+
+
+def test_switches_and_links_are_counted() -> None:
+    clos = Clos(gpus_per_leaf=2, pods=(3, 2), widths=(4, 5), gbps=(1, 1, 1), latency_us=(1, 1, 1))
+    file = clos_file(clos)
+    assert (clos.switches, clos.links) == (file.switches, len(file.links)) == (19, 76)

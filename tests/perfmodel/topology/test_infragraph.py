@@ -78,7 +78,11 @@ def test_what_is_written_is_read_again() -> None:
             "count: 0}\n    - {name: leaf",
             "must be an integer from 1",
         ),
-        ("gigabits_per_second: 400", "gigabits_per_second: 0", "must be above 0, not 0"),
+        (
+            "gigabits_per_second: 400",
+            "gigabits_per_second: 0",
+            "must be from 1 to 1e+24 bytes per second",
+        ),
         ("gigabits_per_second, gigabits", "furlongs, gigabits", "must have a number of its choice"),
         ("host.1.nic.0.eth.leaf.0.port.1", "nonsense", "must have the form INSTANCE.0.COMPONENT"),
     ],
@@ -89,3 +93,51 @@ def test_bad_descriptions_are_refused(old: str, new: str, message: str) -> None:
         read_infragraph(yaml.safe_load(TEXT.replace(old, new)), "net.yaml")
     assert message in str(caught.value)
     assert str(caught.value).startswith("net.yaml: ")
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "quantity", "message"),
+    [
+        (
+            "links.0",
+            "bandwidth",
+            {"gigabits_per_second": 1e-14},
+            "must be from 1 to 1e+24 bytes per second, not 1.25e-06",
+        ),
+        ("links.0", "latency", {"s": 1e14}, "must be at most 1e+06 s, not 1e+14"),
+    ],
+)
+def test_quantities_out_of_range_name_their_field(
+    entry: str, key: str, quantity: dict[str, float], message: str
+) -> None:
+    data = _data()
+    data["infrastructure"]["links"][0]["physical"][key] = quantity
+    with pytest.raises(InputError) as refused:
+        read_infragraph(data, "net.yaml")
+    assert str(refused.value) == f"net.yaml: infrastructure.{entry}.{key}: {message}"
+
+
+@pytest.mark.parametrize("kind", ["devices", "instances", "links"])
+def test_a_name_that_is_taken_is_refused(kind: str) -> None:
+    data = _data()
+    entries = data["infrastructure"][kind]
+    entries.append(entries[0])
+    with pytest.raises(InputError) as refused:
+        read_infragraph(data, "net.yaml")
+    assert str(refused.value) == (
+        f"net.yaml: infrastructure.{kind}.{len(entries) - 1}.name: must be a name that is not "
+        f"taken, not {entries[0]['name']!r}"
+    )
+
+
+def test_too_many_npus_are_refused() -> None:
+    data = _data()
+    top = data["infrastructure"]
+    top["devices"] = []
+    top["instances"] = [
+        {"name": name, "device": "gpu", "count": 4096} for name in ("first", "second")
+    ]
+    top["connections"] = [f"first.{i}.port.0.eth.second.{i}.port.0" for i in range(4096)]
+    with pytest.raises(InputError) as refused:
+        read_infragraph(data, "net.yaml")
+    assert str(refused.value) == "net.yaml: npus: must be an integer from 2 to 4096, not 8192"

@@ -74,3 +74,11 @@ def test_bad_lines_are_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         _read(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'net.txt'}: {message}")
+
+
+def test_too_many_hosts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        _read(tmp_path, "5001 1 1\n5000\n0 5000 1Gbps 1us 0\n")
+    assert str(refused.value) == (
+        f"{tmp_path / 'net.txt'}: npus: must be an integer from 2 to 4096, not 5000"
+    )
