@@ -30,3 +30,7 @@ class Remembered(Generic[K, V]):
                 known.pop(next(iter(known)))
             known[key] = found
         return known[key]
+
+    def clear(self) -> None:
+        """Drop all results."""
+        self._known.clear()

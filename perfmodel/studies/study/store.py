@@ -9,7 +9,7 @@ from io import BytesIO
 from math import inf
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, cast
 
 from fred_hw.errors import InputError
 from fred_hw.optional import needed
@@ -290,7 +290,7 @@ def parquet_bytes(table: Any) -> bytes:
 def _schema_of(path: Path) -> int:
     head = path / _HEAD
     try:
-        found = json.loads(head.read_text(encoding="utf-8"))
+        found: Any = json.loads(head.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(str(path), "", "must be the store of a study, not without one") from None
     except NotADirectoryError:
@@ -303,7 +303,7 @@ def _schema_of(path: Path) -> int:
     if not isinstance(found, dict) or "schema" not in found:
         message = f"must be an object with the key schema, not {found!r:.60}"
         raise InputError(str(head), "", message)
-    schema: object = found["schema"]
+    schema = cast("dict[str, object]", found)["schema"]
     if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
         raise InputError(str(head), "schema", f"must be 1 to {SCHEMA}, not {schema!r:.60}")
     if schema > SCHEMA:
