@@ -12,8 +12,27 @@ from . import commands
 __all__ = ["cli"]
 
 
+_START = """\
+FRED switches, from a description to Verilog, co-simulation and estimates of a wafer. To begin:
+
+  fred examples copy                             copy the example files to ./examples
+  fred gen small-4 -o small-4                    write the Verilog of a switch with four ports
+  fred sim small-4 --sim icarus                  simulate it and compare it with the golden model
+  fred collective --topology fred-d --size 1GiB  time an all-reduce over the published wafer
+  fred compare --topology mesh:5x4 --topology fred-d --workload transformer-17b
+                                                 compare two fabrics in training
+
+fred --help lists all commands."""
+
+
 class _Commands(click.Group):
     """The commands in the folder of that name, each imported when it is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            click.echo(_START)
+            ctx.exit()
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in iter_modules(commands.__path__))
@@ -36,7 +55,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,  # no command is bad input, of one line
+    no_args_is_help=False,
 )
 @click.version_option(package_name="fred-hw")
 def cli() -> None:

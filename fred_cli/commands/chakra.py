@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Group
 from fred_cli.options import (
     InputPath,
     NameOrFile,
@@ -27,7 +28,7 @@ _SHOWN, _NAME, _ATTRS = 20, 60, 80
 _COMMON = ("is_cpu_op", "inputs", "outputs")
 
 
-@click.group("chakra", no_args_is_help=False)
+@click.group("chakra", cls=Group, no_args_is_help=False)
 def command() -> None:
     """Show, check and convert Chakra execution traces; every command here takes --json.
 
@@ -39,7 +40,7 @@ def command() -> None:
 trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
 
 
-@command.command("show")
+@command.command("show", example="fred chakra show examples/astra-step/step.0.json")
 @click.argument("trace", metavar="FILE", type=InputPath())
 @click.option(
     "--limit",
@@ -90,7 +91,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
         print(f"0 of {more:,} nodes")
 
 
-@command.command("stats")
+@command.command("stats", example="fred chakra stats examples/astra-step/step")
 @trace_argument
 @control_option
 @as_json_option
@@ -127,7 +128,10 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
         table("communication", ("trace", "kind", "nodes", "bytes"), rows)
 
 
-@command.command("validate")
+@command.command(
+    "validate",
+    example="fred chakra validate examples/astra-step/step --groups examples/astra-groups.yaml",
+)
 @trace_argument
 @click.option(
     "--groups",
@@ -183,7 +187,9 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
         print(f"{ranks} ranks: {partners.sent:,} messages match")
 
 
-@command.command("groups")
+@command.command(
+    "groups", example="fred chakra groups examples/astra-step/step -o build/groups.json"
+)
 @trace_argument
 @click.option(
     "-o",
@@ -229,7 +235,10 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     print(f"  {output}: {len(found.groups):,} groups, besides the group of all ranks")
 
 
-@command.command("convert")
+@command.command(
+    "convert",
+    example="fred chakra convert examples/three-layers.txt -o build/three-layers --npus 4",
+)
 @click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
 @click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
 @click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")

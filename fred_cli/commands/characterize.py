@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
+from fred_cli.command import Command
 from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
 from fred_cli.options import (
     NameChoice,
@@ -41,7 +42,7 @@ _PHASES = ("wafer", "mesh")
 """Levels that measure phases of strategies."""
 
 
-@click.command("characterize")
+@click.command("characterize", cls=Command, example="fred characterize tiny-2 -o build/tiny-2.json")
 @spec_argument
 @set_option
 @click.option(

@@ -8,6 +8,7 @@ import click
 
 from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
+from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
 from fred_cli.output import checked, need_plotly, plain, say_json, write_given
@@ -17,7 +18,9 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 
-@click.command("cluster")
+@click.command(
+    "cluster", cls=Command, example="fred cluster examples/cluster.yaml --workload transformer-1t"
+)
 @click.argument("file", required=False, type=InputPath())
 @click.option(
     "--workload",

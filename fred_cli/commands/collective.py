@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.names import names_in, pattern_name
 from fred_cli.options import (
     NameChoice,
@@ -41,7 +42,7 @@ def _algorithms() -> str:
     )
 
 
-@click.command("collective")
+@click.command("collective", cls=Command, example="fred collective --topology fred-d --size 1GiB")
 @topology_option
 @click.option(
     "--pattern",

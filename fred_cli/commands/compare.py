@@ -8,6 +8,7 @@ import click
 
 from fred_cli.columns.compare import COLUMNS, WITH_READINGS
 from fred_cli.columns.parts import rare_columns
+from fred_cli.command import Command
 from fred_cli.names import pattern_name, reading_key
 from fred_cli.options import (
     EQUAL_TERMS,
@@ -40,7 +41,11 @@ _OF_ESTIMATES = (
 """Options of estimates, which go neither with --algorithms nor with --hardware."""
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    cls=Command,
+    example="fred compare --topology mesh:5x4 --topology fred-d --workload transformer-17b",
+)
 @click.option(
     "--topology",
     "topologies",

@@ -3,6 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
+from fred_cli.command import Command
 from fred_cli.options import as_json_option
 from fred_cli.output import say_json
 
@@ -12,7 +13,7 @@ VARIABLE = "_FRED_COMPLETE"
 """Where click looks for what a shell asks when a program is called ``fred``."""
 
 
-@click.command("completion")
+@click.command("completion", cls=Command, example="fred completion bash")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @as_json_option
 @click.pass_context

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.parts import parts_of
+from fred_cli.command import Command
 from fred_cli.loggops import check_loggops, estimate_schedule
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -31,7 +32,9 @@ from perfmodel.training.options import OPTIONS
 __all__ = ["command"]
 
 
-@click.command("estimate")
+@click.command(
+    "estimate", cls=Command, example="fred estimate --topology fred-d --workload transformer-17b"
+)
 @optional_topology_option
 @optional_workload_option
 @click.option(

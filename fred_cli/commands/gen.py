@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.options import (
     ListingOption,
     OutputPath,
@@ -31,7 +32,7 @@ def _files() -> str:
     return f"Folder to write to: {', '.join(always)}; of some levels also {', '.join(some)}."
 
 
-@click.command("gen")
+@click.command("gen", cls=Command, example="fred gen small-4 -o build/small-4")
 @spec_argument
 @set_option
 @click.option(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.libra import COLUMNS
+from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameChoice, as_json_option, csv_option
 from fred_cli.output import say_json
@@ -17,7 +18,7 @@ __all__ = ["command"]
 _objectives = NameChoice(names_in("perfmodel.libra.problem", "OBJECTIVES"))
 
 
-@click.command("libra")
+@click.command("libra", cls=Command, example="fred libra examples/bandwidth-design.yaml")
 @click.argument("design", required=False, type=InputPath())
 @click.option(
     "--workload",

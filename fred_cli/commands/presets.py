@@ -2,13 +2,14 @@
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.options import as_json_option
 from fred_cli.output import say_json, table
 
 __all__ = ["command"]
 
 
-@click.command("presets")
+@click.command("presets", cls=Command, example="fred presets")
 @as_json_option
 def command(as_json: bool) -> None:
     """List the specifications that come with the package."""

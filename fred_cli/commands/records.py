@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fred_cli.command import Group
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.names import Named, names_in
 from fred_cli.options import as_json_option
@@ -18,7 +19,7 @@ from fred_hw.progress import track
 __all__ = ["command"]
 
 
-@click.group("records", no_args_is_help=False)
+@click.group("records", cls=Group, no_args_is_help=False)
 def command() -> None:
     """List, check and measure the records that come with the package.
 
@@ -35,7 +36,7 @@ names_argument = click.argument(
 )
 
 
-@command.command("list")
+@command.command("list", example="fred records list")
 @as_json_option
 def list_records(as_json: bool) -> None:
     """List the records: what each measures, and the processor minutes that it takes."""
@@ -56,7 +57,7 @@ def list_records(as_json: bool) -> None:
     table("Records", ("record", "measures", "minutes", "by", "date", "revision"), rows)
 
 
-@command.command("check")
+@command.command("check", example="fred records check endpoint")
 @names_argument
 @as_json_option
 def check_records(names: tuple[str, ...], as_json: bool) -> None:
@@ -87,7 +88,7 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
     sys.exit(int(any(one.state == STALE for one in states)))
 
 
-@command.command("update")
+@command.command("update", example="fred records update endpoint")
 @names_argument
 @click.option("--stale", is_flag=True, help="All that are stale.")
 @as_json_option

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.cosimulation import tests_begun_last
 from fred_cli.names import option_value
 from fred_cli.options import (
@@ -28,7 +29,12 @@ from fred_hw.optional import needed
 __all__ = ["command"]
 
 
-@click.command("report")
+@click.command(
+    "report",
+    cls=Command,
+    example="fred report --topology examples/fred-16.yaml --workload transformer-17b "
+    "--strategy MP4-DP4-PP1 -o build/report",
+)
 @click.option(
     "-o",
     "--output",

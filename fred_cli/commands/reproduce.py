@@ -8,6 +8,7 @@ import click
 
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import READINGS, columns_of, readings_of
+from fred_cli.command import Command
 from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -34,7 +35,7 @@ def _sections() -> str:
     return f"{', '.join(SECTIONS)}; all if none."
 
 
-@click.command("reproduce")
+@click.command("reproduce", cls=Command, example="fred reproduce --section table-5")
 @click.option(
     "--section",
     "sections",

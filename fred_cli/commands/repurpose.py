@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.repurpose import BASELINES, LATENCIES, LAYERS
+from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
@@ -28,7 +29,12 @@ __all__ = ["command"]
 _MOST_WORKERS = 4096
 
 
-@click.command("repurpose")
+@click.command(
+    "repurpose",
+    cls=Command,
+    example="fred repurpose examples/repurpose/hidden-blocks.npz --workers 4 --calibration "
+    "examples/repurpose/samples.npz",
+)
 @click.argument("model", type=InputPath())
 @click.option("--workers", type=int, required=True, help="Workers that share the network.")
 @click.option(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Group
 from fred_cli.options import InputPath, OutputPath, as_json_option
 from fred_cli.output import option_names, say_json, table, write_text
 from fred_hw.errors import InputError
@@ -16,7 +17,7 @@ _FORMATS = (".txt", ".yaml")
 _MAX_GPUS = 4096
 
 
-@click.group("roce", no_args_is_help=False)
+@click.group("roce", cls=Group, no_args_is_help=False)
 def command() -> None:
     """Make and convert networks of RDMA over Ethernet, for network model roce.
 
@@ -24,7 +25,7 @@ def command() -> None:
     """
 
 
-@command.group("topology", no_args_is_help=False)
+@command.group("topology", cls=Group, no_args_is_help=False)
 def topology() -> None:
     """Write a topology: ns-3 text (.txt) or an InfraGraph description (.yaml)."""
 
@@ -59,7 +60,11 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     return tuple(found)
 
 
-@topology.command("clos")
+@topology.command(
+    "clos",
+    example="fred roce topology clos --levels 2 --gpus-per-leaf 4 --pods 2 --widths 2 "
+    "--output build/clos.yaml",
+)
 @click.option(
     "--levels",
     type=click.IntRange(1, 4),
@@ -144,7 +149,9 @@ def clos(
     _write(file, output, as_json)
 
 
-@topology.command("convert")
+@topology.command(
+    "convert", example="fred roce topology convert build/clos.yaml --output build/clos.txt"
+)
 @click.argument("source", type=InputPath())
 @_output
 @as_json_option

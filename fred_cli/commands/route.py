@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.fabric_program import route_fabric
 from fred_cli.names import names_in
 from fred_cli.options import (
@@ -32,7 +33,7 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 """Old names of algorithms on a mesh."""
 
 
-@click.command("route")
+@click.command("route", cls=Command, example="fred route demo-8 --strategy MP2-DP2-PP2")
 @spec_argument
 @click.argument("flows_file", metavar="[FLOWS]", required=False, type=InputPath())
 @set_option

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import NameChoice, OutputPath, as_json_option
 from fred_cli.output import say_json, table, write_json
@@ -11,7 +12,7 @@ from fred_cli.output import say_json, table, write_json
 __all__ = ["command"]
 
 
-@click.command("schema")
+@click.command("schema", cls=Command, example="fred schema topology")
 @click.argument(
     "kind", required=False, type=NameChoice(names_in("fred_cli.schemas.file_kind", "FILES"))
 )

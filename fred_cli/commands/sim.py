@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.cosimulation import check_tests, load_testbench, simulating, tests_begun
 from fred_cli.names import test_name
 from fred_cli.options import (
@@ -34,7 +35,7 @@ def _waves() -> str:
     return f"Record waves: {', '.join(sorted(formats))}."
 
 
-@click.command("sim")
+@click.command("sim", cls=Command, example="fred sim small-4 --sim icarus --seed 1")
 @spec_argument
 @set_option
 @simulator_option

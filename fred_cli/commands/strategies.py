@@ -8,6 +8,7 @@ import click
 
 from fred_cli.columns.parts import rare_columns
 from fred_cli.columns.strategies import COLUMNS
+from fred_cli.command import Command
 from fred_cli.options import (
     EQUAL_TERMS,
     TRAINING_OPTIONS,
@@ -30,7 +31,11 @@ from fred_cli.progress import progress
 __all__ = ["command"]
 
 
-@click.command("strategies")
+@click.command(
+    "strategies",
+    cls=Command,
+    example="fred strategies --topology fred-d --workload transformer-17b",
+)
 @workload_option
 @click.option(
     "--topology",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Group
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
 from fred_cli.output import as_csv, plain, say_json, table, write_given
 from fred_cli.progress import progress
@@ -20,7 +21,7 @@ _SHOWN = 50
 _EVERY_S = 1.0
 
 
-@click.group("study", no_args_is_help=False)
+@click.group("study", cls=Group, no_args_is_help=False)
 def command() -> None:
     """Run studies, and query their results; every command here takes --json.
 
@@ -31,7 +32,7 @@ def command() -> None:
 store_argument = click.argument("store", metavar="STORE", type=InputPath())
 
 
-@command.command("run")
+@command.command("run", example="fred study run examples/study.yaml -o build/study")
 @click.argument("file", type=InputPath())
 @click.option(
     "--output",
@@ -96,7 +97,7 @@ def run(
         print(f"least {name}: {said}")
 
 
-@command.command("query")
+@command.command("query", example='fred study query build/study "select count(*) from points"')
 @store_argument
 @click.argument("sql", metavar="SQL")
 @csv_option
@@ -118,7 +119,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
         print(f"the first {_SHOWN} of {found.num_rows:,} rows; --csv and --json have all")
 
 
-@command.command("export")
+@command.command("export", example="fred study export build/study build/study.csv")
 @store_argument
 @click.argument("file", type=OutputPath())
 @as_json_option
@@ -137,7 +138,7 @@ def export(store: Path, file: Path, as_json: bool) -> None:
     print(f"{file}: {found.num_rows:,} rows of {found.num_columns} columns")
 
 
-@command.command("migrate")
+@command.command("migrate", example="fred study migrate build/study")
 @store_argument
 @as_json_option
 def migrate(store: Path, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from fred_cli.columns.sweep import COLUMNS, shown, title
 from fred_cli.columns.trace_sweep import COLUMNS as TRACE_COLUMNS
+from fred_cli.command import Command
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
 from fred_cli.output import say_above_peak, say_json, write_given
 from fred_cli.progress import progress
@@ -19,7 +20,7 @@ from fred_hw.reading import read_data
 __all__ = ["command"]
 
 
-@click.command("sweep")
+@click.command("sweep", cls=Command, example="fred sweep examples/sweep.yaml --csv build/sweep.csv")
 @click.argument("file", type=InputPath())
 @csv_option
 @click.option(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
+from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
@@ -29,7 +30,7 @@ _UNITS = 12
 _ENDINGS = ("_mapped.v", "_synth.json")
 
 
-@click.command("synth")
+@click.command("synth", cls=Command, example="fred synth small-4 --liberty nangate45")
 @click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
 @level_option(names_in("gen.level", "unit_levels"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.names import join_name
 from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
 from fred_cli.output import option_names, say_json, say_provenance, table
@@ -13,7 +14,7 @@ from fred_cli.values import parse_size
 __all__ = ["command"]
 
 
-@click.command("wafers")
+@click.command("wafers", cls=Command, example="fred wafers --topology fred-d --wafers 16")
 @topology_option
 @click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
 @click.option(

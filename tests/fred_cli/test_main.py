@@ -130,12 +130,11 @@ def test_missing_part_of_the_installation_is_named(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "fred: Missing command."),
         (("bogus",), "fred: no such command 'bogus'; 'fred --help' lists the commands"),
         (("estimat",), "fred: no such command 'estimat'; did you mean 'estimate'?"),
         (("--bogus",), "fred: No such option '--bogus'."),
     ],
-    ids=["none", "command", "close command", "option"],
+    ids=["command", "close command", "option"],
 )
 def test_what_is_no_command_is_refused(
     refused: Callable[..., str], arguments: tuple[str, ...], line: str
@@ -179,3 +178,11 @@ def test_installed_command_works_and_refuses(place: Path) -> None:
 def test_version_is_that_of_the_package(fred: Fred) -> None:
     out = fred.out("--version")
     assert out.startswith("fred, version ")
+
+
+def test_fred_alone_shows_commands_to_begin_with(fred: Fred) -> None:
+    status, out, err = fred()
+    assert (status, err) == (0, "")
+    begun = re.findall(r"^  fred (\w+)", out, re.MULTILINE)
+    assert begun == ["examples", "gen", "sim", "collective", "compare"]
+    assert "fred --help" in out
