@@ -191,6 +191,8 @@ def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
             otherwise="or a path ending in .yaml",
             listed_by="fred estimate --help",
         )
+        if name_or_path.endswith(".txt"):
+            message += "; 'fred chakra convert' makes traces of a text workload, for --network"
         raise InputError("workload", "", message)
     data = read_data(path)
     kind = KINDS[read_kind(data, KINDS, str(path), WORKLOAD)]

@@ -253,6 +253,10 @@ REFUSED = {
     "estimate --topology fred-d --workload gpt-3 --compute guessed": (
         rf"--compute: must be one of {', '.join(COMPUTE_MODELS)}, not 'guessed'"
     ),
+    "estimate --topology fred-d --workload layers.txt": (
+        r"--workload: must be one of .* or a path ending in .yaml, not 'layers.txt'; "
+        r"'fred chakra convert' makes traces of a text workload, for --network"
+    ),
     "estimate --topology fred-d --workload gpt-3 --rtl small-4": (
         r"small-4: must be a wafer specification, not the preset of a switch"
     ),
