@@ -28,12 +28,6 @@ fred --help lists all commands."""
 class _Commands(click.Group):
     """The commands in the folder of that name, each imported when it is asked for."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args:
-            click.echo(_START)
-            ctx.exit()
-        return super().parse_args(ctx, args)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in iter_modules(commands.__path__))
 
@@ -55,8 +49,11 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,
+    invoke_without_command=True,
 )
 @click.version_option(package_name="fred-hw")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """FRED switches: from a description to Verilog, co-simulation and wafer-level estimates."""
+    if context.invoked_subcommand is None:
+        click.echo(_START)

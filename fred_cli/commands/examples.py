@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from fred_cli.command import Group
+from fred_cli.names import Named
 from fred_cli.options import OutputPath, as_json_option
 from fred_cli.output import say_json, table
 from fred_hw.choices import did_you_mean
@@ -28,7 +29,7 @@ def command() -> None:
 @as_json_option
 def list_(as_json: bool) -> None:
     """List the files, each with its first line of comment."""
-    rows = [(str(path.relative_to(FOLDER)), _summary(path)) for path in _files()]
+    rows = [(name, _summary(path)) for name, path in _files().items()]
     if as_json:
         say_json({"examples": [{"file": file, "for": summary} for file, summary in rows]})
         return
@@ -36,7 +37,7 @@ def list_(as_json: bool) -> None:
 
 
 @command.command("copy", example="fred examples copy -o examples")
-@click.argument("names", nargs=-1, metavar="[FILE]...")
+@click.argument("names", nargs=-1, metavar="[FILE]...", type=Named(lambda _: _files()))
 @click.option(
     "-o",
     "--output",
@@ -51,7 +52,7 @@ def copy(names: tuple[str, ...], folder: Path, as_json: bool) -> None:
     """Copy FILEs, or all of them; files that are there already are refused."""
     from gen.write import check_folder, write_outputs
 
-    known = {str(path.relative_to(FOLDER)): path for path in _files()}
+    known = _files()
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
@@ -69,9 +70,10 @@ def copy(names: tuple[str, ...], folder: Path, as_json: bool) -> None:
     print(f"{len(chosen)} files in {folder}")
 
 
-def _files() -> list[Path]:
-    """Return all files, sorted."""
-    return sorted(path for path in FOLDER.rglob("*") if path.is_file() and "__" not in str(path))
+def _files() -> dict[str, Path]:
+    """Return all files by name, sorted."""
+    found = sorted(path for path in FOLDER.rglob("*") if path.is_file())
+    return {str(path.relative_to(FOLDER)): path for path in found if path.suffix != ".pyc"}
 
 
 def _summary(path: Path) -> str:

@@ -113,10 +113,8 @@ def place_layer(
 
     Parameters
     ----------
-    energy : array
-        What each dropped weight costs, as row x input.
-    owner : array
-        Worker of each input.
+    energy, owner : array
+        Cost of each dropped weight, as row x input, and worker of each input.
     unit_of_row : array
         Unit that each row belongs to; all rows of a unit are on the same worker.
     capacities : sequence of int

@@ -39,9 +39,9 @@ def test_some_files_are_copied(fred: Fred, tmp_path: Path) -> None:
 def test_unknown_and_existing_files_are_refused(
     refused: Callable[..., str], tmp_path: Path
 ) -> None:
-    said = refused("examples", "copy", "fred_16.yaml", "-o", str(tmp_path))
+    said = refused("examples", "copy", "fred-61.yaml", "-o", str(tmp_path))
     assert said == (
-        "error: FILE: must be a file that 'fred examples list' lists, not 'fred_16.yaml'; "
+        "error: FILE: must be a file that 'fred examples list' lists, not 'fred-61.yaml'; "
         "did you mean 'fred-16.yaml'?"
     )
     folder = tmp_path / "mine"
