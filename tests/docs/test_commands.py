@@ -27,6 +27,7 @@ ELSEWHERE = {
     "section": "test_reproduce.py::test_reproduce_says_how_far_the_protocol_moved_its_rows",
     "synth": "test_synth.py::test_a_library_is_known_by_its_name",
     "hardware": "test_estimate.py::test_estimate_puts_hardware_beside_itself",
+    "examples": "test_examples.py::test_files_are_copied_byte_by_byte",
 }
 """Commands that are only read here, and the test that runs one; `section` is reproduce with a
 section, `hardware` an iteration in RTL, of which that test has all but the simulation itself."""
