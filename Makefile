@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs site golden records adders lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs site golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,9 +74,6 @@ golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal prot
 
 records: $(STAMP) ## measure again each record whose design or inputs have changed (hours if all have)
 	$(BIN)/fred records update --stale
-
-adders: $(STAMP) ## map adders of all formats and depths with nangate45, and rewrite their record (10 minutes)
-	$(BIN)/python tests/bench/measure_adders.py
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock

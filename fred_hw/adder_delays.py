@@ -8,32 +8,12 @@ from pydantic import Field
 
 from .files import FileModel, load_model
 
-__all__ = ["LIBRARY", "RECORD", "REFERENCE_NS", "AdderDelays", "adder_delays"]
-
-RECORD = Path(__file__).parent / "adder_delays.json"
+__all__ = ["REFERENCE_NS", "AdderDelays", "adder_delays"]
 
 REFERENCE_NS = 0.853
 """Clock of the fabric in a 45 nm library [ns], to which all others are held."""
 
-LIBRARY = "nangate45"
-"""The library that delays are measured in, which synth.installed has."""
-
 _Delays = dict[str, dict[str, list[Annotated[float, Field(gt=0)]]]]
-
-
-class Library(FileModel):
-    """A file of a cell library: its name and hash."""
-
-    library: str
-    sha256: str
-
-
-class MeasuredDesign(FileModel):
-    """What a delay is of: an interconnect of so many ports and lanes, and how it was mapped."""
-
-    ports: int
-    lanes: int
-    effort: str
 
 
 class AdderDelays(FileModel):
@@ -42,28 +22,37 @@ class AdderDelays(FileModel):
     Parameters
     ----------
     schema : str
-        ``fred-adders/2``; the field is called ``schema_name`` in Python.
-    git_commit, tools : str, dict of str to str
-        Who measured: the commit of the generator, and versions.
-    measured : MeasuredDesign
-        The interconnects that were mapped.
-    verilog_sha256 : dict of str to str
-        Hash of the Verilog of each, by name.
+        ``fred-adders/3``; the field is called ``schema_name`` in Python.
+    ports, lanes : int
+        Of the interconnects that were mapped.
     library : str
         Name of the cell library.
-    files : list of Library
-        Its files.
+    libraries, tools : dict of str to str
+        Hash of each file of the library, and versions of the tools.
+    effort, target_clock_ns : str, float
+        How they were mapped, and the clock that was asked for [ns].
+    git_commit : str or None
+        Revision of the sources.
+    date, minutes : str, float
+        Day of the synthesis, and its processor time [min]; None if unknown.
+    verilog_sha256 : dict of str to str
+        Canonical hash of the Verilog of each interconnect, by name.
     delays_ns : dict of str to dict of str to list of float
         By operation and format, the shortest clock with 0, 1, 2 and more registers [ns].
     """
 
-    schema_name: Annotated[Literal["fred-adders/2"], Field(alias="schema")]
-    git_commit: str | None
-    tools: dict[str, str]
-    measured: MeasuredDesign
-    verilog_sha256: dict[str, str]
+    schema_name: Annotated[Literal["fred-adders/3"], Field(alias="schema")]
+    ports: int
+    lanes: int
     library: str
-    files: list[Library]
+    libraries: dict[str, str]
+    tools: dict[str, str]
+    effort: str
+    target_clock_ns: Annotated[float, Field(gt=0)]
+    git_commit: str | None
+    date: str | None = None
+    minutes: Annotated[float, Field(ge=0)] | None = None
+    verilog_sha256: dict[str, str]
     delays_ns: _Delays
 
     def clocks_ns(self, operation: str, format: str) -> list[float]:
@@ -77,4 +66,4 @@ class AdderDelays(FileModel):
 @cache
 def adder_delays() -> AdderDelays:
     """Return the record that comes with the package."""
-    return load_model(AdderDelays, RECORD)
+    return load_model(AdderDelays, Path(__file__).with_suffix(".json"))

@@ -16,6 +16,8 @@ __all__ = [
     "CRC_REFLECTED",
     "DATA_CIRCUITS",
     "DATA_COUNT",
+    "FULL_GENERATIONS",
+    "FULL_GENERATION_BITS",
     "GENERATIONS",
     "GENERATION_BITS",
     "HEADER_BITS",
@@ -61,10 +63,19 @@ PASSES = 3
 one that could not go."""
 
 GENERATION_BITS = 3
-"""Bits of the generation of a phase's entry, which tells its packets from those of before."""
+"""Bits of a phase's generation in packets and entries, which tell its packets from older ones."""
 
 GENERATIONS = 1 << GENERATION_BITS
-"""Generations; the one behind the last is 0 again."""
+"""Generations of packets and entries; the one behind the last is 0 again."""
+
+FULL_GENERATION_BITS = 16
+"""Bits of a phase's generation in software and in endpoints' descriptors, which never repeats.
+
+Packets and entries carry the lowest ``GENERATION_BITS`` of it.
+"""
+
+FULL_GENERATIONS = 1 << FULL_GENERATION_BITS
+"""How often a phase can be written before all endpoints of the fabric have to forget it."""
 
 
 class Kind(IntEnum):

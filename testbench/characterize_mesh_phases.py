@@ -26,7 +26,7 @@ class MeshPhasesMeasurement(PhasesMeasurement[MeshSpec]):
     """Phases of strategies on a mesh with an endpoint at each router.
 
     All-reduces and likewise by the algorithm that the compiler chooses and, where that is another
-    one, as one ring. Simulated by Verilator: the harness of Icarus has no lines between routers.
+    one, as one ring. The harness of Icarus has the same cycles, and takes longer.
     """
 
     SCHEMA = "fred-mesh-cycles/1"

@@ -37,8 +37,11 @@ names_argument = click.argument(
 
 
 @command.command("list", example="fred records list")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="The command that measures each, and what makes it stale."
+)
 @as_json_option
-def list_records(as_json: bool) -> None:
+def list_records(verbose: bool, as_json: bool) -> None:
     """List the records: what each measures, and the processor minutes that it takes."""
     from fred_cli.records.registry import ENTRIES
     from fred_cli.records.state import summary
@@ -46,6 +49,10 @@ def list_records(as_json: bool) -> None:
     found = [summary(name, entry) for name, entry in ENTRIES.items()]
     if as_json:
         say_json({"records": found})
+        return
+    if verbose:
+        rows = [(one.record, one.command, ", ".join(one.stale_with)) for one in found]
+        table("Records", ("record", "measured by", "stale if one of these changes"), rows)
         return
     rows = [
         (
@@ -107,14 +114,14 @@ def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
             states = [check(name, entry) for name, entry in ENTRIES.items()]
         asked = [one.name for one in states if one.state == STALE]
     for name in asked:
-        check_file(record_path(name))
+        check_file(record_path(name, ENTRIES[name]))
     for name in asked:
         work = Path("build") / "records" / name
         minutes = summary(name, ENTRIES[name]).minutes
         with simulating(), progress(f"measuring {name}, about {minutes:g} processor minutes"):
             remeasure(name, ENTRIES[name], work, _say)
         if not as_json:
-            print(f"{name}: {record_path(name)}")
+            print(f"{name}: {record_path(name, ENTRIES[name])}")
     if as_json:
         say_json({"updated": asked})
 

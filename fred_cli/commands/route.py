@@ -44,7 +44,7 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 @click.option(
     "--effort", type=int, hidden=True, deprecated="use --max-conflicts", help="Old spelling."
 )
-@click.option("--generation", type=int, help="Generation of the entries, 0 to 7; by default 0.")
+@click.option("--generation", type=int, help="Generation of the phases, 0 to 65535; by default 0.")
 @click.option(
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )
@@ -88,10 +88,10 @@ def command(
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
     With --json also the entries of the whole switch's configuration memory, one per circuit, for
-    which --generation is one more than that of the entry before, modulo 8. Exit status 3 if they
-    conflict, 4 if the search reached --max-conflicts before that was known. Of a wafer, whose YAML
-    file has switches, all that is written to the registers of switches and endpoints of a plane; of
-    a mesh, which has a width, to those of endpoints.
+    which --generation is one more than that of the entry before. Exit status 3 if they conflict, 4
+    if the search reached --max-conflicts before that was known. Of a wafer, whose YAML file has
+    switches, all that is written to the registers of switches and endpoints of a plane; of a mesh,
+    which has a width, to those of endpoints.
     """
     from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.mesh.load import is_mesh
@@ -169,10 +169,10 @@ def _route(
 def _generation(given: int | None) -> int:
     """Return the generation of entries, the first by default, or refuse what is none."""
     from fred_hw.checks import check_int
-    from fred_hw.protocol import GENERATIONS
+    from fred_hw.protocol import FULL_GENERATIONS
 
     with option_names("generation"), checked(""):
-        return check_int("generation", given or 0, minimum=0, maximum=GENERATIONS - 1)
+        return check_int("generation", given or 0, minimum=0, maximum=FULL_GENERATIONS - 1)
 
 
 def _say(reports: dict[str, dict[str, Any]]) -> None:

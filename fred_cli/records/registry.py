@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ENTRIES", "Entry"]
+__all__ = ["ENTRIES", "Entry", "Kind"]
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout, whose ``examples`` some are measured of; an installation has none."""
@@ -24,6 +24,28 @@ _SAMPLED = {
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A kind of records.
+
+    Parameters
+    ----------
+    by : str
+        Simulator, or what else measures them.
+    of : str
+        Hardware whose Verilog is measured.
+    inputs : tuple of str
+        Other inputs that make a record stale, by the names that ``fred records check`` reports.
+    reader : str
+        Model of their files: module and class.
+    """
+
+    by: str
+    of: str
+    inputs: tuple[str, ...]
+    reader: str
+
+
+@dataclass(frozen=True)
 class Entry:
     """A record that comes with the package.
 
@@ -33,24 +55,24 @@ class Entry:
         What it measures.
     minutes : float
         Processor time that it takes with no build kept, about [min].
-    by : str
-        Simulator, or what else measures it.
-    reader : str
-        Model of its file: module and class.
+    kind : Kind
+        Its kind.
     measure : callable
         Returns the measurement, importing what it needs.
+    path : Path, optional
+        Its file, by default among the records of the performance model.
     """
 
     what: str
     minutes: float
-    by: str
-    reader: str
+    kind: Kind
     measure: Callable[[], Any]
+    path: Path | None = None
 
     @property
     def model(self) -> Any:
         """Model of its file."""
-        module, _, name = self.reader.partition(":")
+        module, _, name = self.kind.reader.partition(":")
         return getattr(import_module(module), name)
 
 
@@ -126,35 +148,72 @@ def _areas() -> Any:
     return AreasMeasurement(root=ROOT)
 
 
-_SWITCH_READER = "perfmodel.switch_timing.record:TimingRecord"
-_PLANE_READER = "perfmodel.studies.rtl_plane:PlaneRecord"
-_ITERATION_READER = "perfmodel.studies.rtl_iteration:IterationRecord"
+def _adders() -> Any:
+    from fred_cli.records.adders import AddersMeasurement
+
+    return AddersMeasurement()
+
+
+_SPEC = ("spec", "measured_spec", "seed")
+_PHASES = (*_SPEC, "strategy", "flits")
+_CELLS = ("lanes", "library", "libraries", "effort", "target_clock_ns")
+
+_SWITCH = Kind(
+    "icarus", "interconnect and switch", _SPEC, "perfmodel.switch_timing.record:TimingRecord"
+)
+_ROUTER = Kind("icarus", "router", _SPEC, "perfmodel.switch_timing.router:RouterRecord")
+_ENDPOINT = Kind("icarus", "endpoint", _SPEC, "perfmodel.switch_timing.endpoint:EndpointRecord")
+_OF_PLANE = Kind(
+    "verilator",
+    "plane",
+    (*_PHASES, "collectives", "phase"),
+    "perfmodel.studies.rtl_plane:PlaneRecord",
+)
+_OF_MESH = Kind("verilator", "mesh and endpoint", _PHASES, "perfmodel.studies.rtl_mesh:MeshRecord")
+_OF_ITERATION = Kind(
+    "verilator",
+    "plane, or mesh and endpoint",
+    (
+        *("name", "fabric", "hardware", "changes", "topology", "workload", "strategy"),
+        *("placement", "algorithm", "compute", "seed"),
+        *("tasks_sha256", "link_cycles", "memory_cycles"),
+    ),
+    "perfmodel.studies.rtl_iteration:IterationRecord",
+)
+_OF_LOADS = Kind(
+    "verilator",
+    "routers",
+    ("seed", "warm_cycles", "measured_cycles", "curve"),
+    "perfmodel.studies.saturation:SaturationRecord",
+)
+_OF_AREAS = Kind(
+    "yosys",
+    "switches, router and endpoint",
+    ("format", *_CELLS),
+    "perfmodel.switch_timing.areas:AreaRecord",
+)
+_OF_ADDERS = Kind("yosys", "interconnects", ("ports", *_CELLS), "fred_hw.adder_delays:AdderDelays")
 
 ENTRIES = {
     "l1-12": Entry(
         "switch of 12 ports: interconnect and whole switch",
         5,
-        "icarus",
-        _SWITCH_READER,
+        _SWITCH,
         _switch("l1-12"),
     ),
-    "l1-11": Entry("the same with 11 ports", 4, "icarus", _SWITCH_READER, _switch("l1-11")),
-    "l2-10": Entry("the same with 10 ports", 4, "icarus", _SWITCH_READER, _switch("l2-10")),
-    "mesh-5x4": Entry(
-        "router of a mesh", 0.2, "icarus", "perfmodel.switch_timing.router:RouterRecord", _router
-    ),
+    "l1-11": Entry("the same with 11 ports", 4, _SWITCH, _switch("l1-11")),
+    "l2-10": Entry("the same with 10 ports", 4, _SWITCH, _switch("l2-10")),
+    "mesh-5x4": Entry("router of a mesh", 0.2, _ROUTER, _router),
     "endpoint": Entry(
         "collective endpoint",
         0.6,
-        "icarus",
-        "perfmodel.switch_timing.endpoint:EndpointRecord",
+        _ENDPOINT,
         _endpoint,
     ),
     "wafer-20": Entry(
         "phases of seven strategies on a plane of FRED-D, collectives by switches and by endpoints",
         60,
-        "verilator",
-        _PLANE_READER,
+        _OF_PLANE,
         _plane(
             "wafer-20", "MP4-DP5-PP1-SP", "MP3-DP3-PP2-SP", "MP2-DP10-PP1-EP2", "MP4-DP4-PP1-EP4"
         ),
@@ -162,15 +221,13 @@ ENTRIES = {
     "wafer-20-sampled": Entry(
         "phases of ten strategies drawn at random on a plane of FRED-C and D",
         6,
-        "verilator",
-        _PLANE_READER,
+        _OF_PLANE,
         _plane("wafer-20", **_SAMPLED),
     ),
     "wafer-20-controllers": Entry(
         "loads and stores of a plane with endpoints at I/O controllers",
         30,
-        "verilator",
-        _PLANE_READER,
+        _OF_PLANE,
         _plane(
             "wafer-20-controllers",
             "MP1-DP20-PP1",
@@ -181,51 +238,51 @@ ENTRIES = {
     "wafer-20-a": Entry(
         "phases on a plane of FRED-A, collectives by endpoints",
         30,
-        "verilator",
-        _PLANE_READER,
+        _OF_PLANE,
         _plane("wafer-20-narrow", collectives=("ring",)),
     ),
     "wafer-20-b": Entry(
         "phases on a plane of FRED-B, collectives by switches",
         30,
-        "verilator",
-        _PLANE_READER,
+        _OF_PLANE,
         _plane("wafer-20-narrow", collectives=("in-network",)),
     ),
     "mesh-5x4-phases": Entry(
         "phases of seven strategies on a mesh with endpoints",
         30,
-        "verilator",
-        "perfmodel.studies.rtl_mesh:MeshRecord",
+        _OF_MESH,
         _mesh_phases,
     ),
     "iteration-wafer-20": Entry(
         "an iteration on a plane of FRED-D",
         6,
-        "verilator",
-        _ITERATION_READER,
+        _OF_ITERATION,
         _iteration("wafer-20", "fred-d-endpoints"),
     ),
     "iteration-mesh-5x4": Entry(
         "an iteration on a mesh with endpoints",
         4,
-        "verilator",
-        _ITERATION_READER,
+        _OF_ITERATION,
         _iteration("mesh-5x4", "mesh-5x4-endpoints", algorithm="bidirectional_ring"),
     ),
     "mesh-8x8-saturation": Entry(
         "latency against load of 8 x 8 routers",
         10,
-        "verilator",
-        "perfmodel.studies.saturation:SaturationRecord",
+        _OF_LOADS,
         _saturation,
     ),
     "areas-int8x1": Entry(
         "area and clock of switches, router and endpoint, by synthesis",
         60,
-        "yosys",
-        "perfmodel.switch_timing.areas:AreaRecord",
+        _OF_AREAS,
         _areas,
+    ),
+    "adders": Entry(
+        "clock of adders by operation, format and depth, which clock_ns follows",
+        10,
+        _OF_ADDERS,
+        _adders,
+        ROOT / "fred_hw/adder_delays.json",
     ),
 }
 """Records by name, which is that of their files."""

@@ -1,6 +1,6 @@
 """Check whether records match today's design and inputs, and measuring one again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,10 @@ class Summary:
         Simulators or tools, with versions.
     date, git_commit : str or None
         Day and revision of the measurement; None if unknown.
+    command : str
+        Command that measures it again.
+    stale_with : tuple of str
+        What makes it stale if it changes: Verilog, and inputs by the names that ``check`` reports.
     """
 
     record: str
@@ -66,27 +70,40 @@ class Summary:
     by: str
     date: str | None = None
     git_commit: str | None = None
+    command: str = ""
+    stale_with: tuple[str, ...] = ()
 
 
-def record_path(name: str) -> Path:
+def record_path(name: str, entry: Entry) -> Path:
     """Return the file of a record that comes with the package."""
-    from perfmodel.switch_timing.record import RECORDS
+    from perfmodel.switch_timing import record
 
-    return RECORDS / f"{name}.json"
+    return entry.path or record.RECORDS / f"{name}.json"
 
 
 def summary(name: str, entry: Entry) -> Summary:
     """Return the summary of a record; of a damaged one, that of its entry."""
+    known = Summary(
+        name,
+        entry.what,
+        entry.minutes,
+        entry.kind.by,
+        command=f"fred records update {name}",
+        stale_with=(f"Verilog of {entry.kind.of}", *entry.kind.inputs),
+    )
     try:
-        record = load_model(entry.model, record_path(name))
+        record = load_model(entry.model, record_path(name, entry))
     except InputError:
-        return Summary(name, entry.what, entry.minutes, entry.by)
+        return known
     tools = {one.name: one.version for one in getattr(record, "simulators", ())}
     tools = tools or getattr(record, "tools", {})
-    by = ", ".join(f"{tool} {version}" for tool, version in tools.items())
-    minutes = entry.minutes if record.minutes is None else record.minutes
-    commit = getattr(record, "source", record).git_commit
-    return Summary(name, entry.what, minutes, by, record.date, commit)
+    return replace(
+        known,
+        minutes=entry.minutes if record.minutes is None else record.minutes,
+        by=", ".join(f"{tool} {version}" for tool, version in tools.items()),
+        date=record.date,
+        git_commit=getattr(record, "source", record).git_commit,
+    )
 
 
 def check(name: str, entry: Entry) -> State:
@@ -96,7 +113,7 @@ def check(name: str, entry: Entry) -> State:
     measure again.
     """
     try:
-        record = load_model(entry.model, record_path(name))
+        record = load_model(entry.model, record_path(name, entry))
     except InputError as error:
         return State(name, STALE, (f"damaged: {error}",))
     try:
@@ -145,7 +162,7 @@ def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
     from fred_cli.output import write_text
     from gen.write import check_file
 
-    path = record_path(name)
+    path = record_path(name, entry)
     check_file(path)
     record = entry.measure().record(work, say)
     validate(entry.model, record, name)

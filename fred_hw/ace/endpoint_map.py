@@ -14,7 +14,7 @@ from fred_hw.control.common_registers import (
 )
 from fred_hw.control.registers import WORD_BITS, Field, Register, RegisterMap
 from fred_hw.endpoint_spec import MOST_MEMBERS
-from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, GENERATION_BITS
+from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec
 
 from .operations import OPERATIONS
@@ -23,17 +23,18 @@ __all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "endpoint_map"]
 
 ID = int.from_bytes(b"FNPU", "big")
 
-VERSION = (2, 0)
+VERSION = (3, 0)
 """Major and minor version of the registers; what a minor one adds breaks no software.
 
 2.0 added FORGET, without which a descriptor names no phase in another generation than before.
+3.0 has generations of 16 bits, and a descriptor names each flow in which it sends or receives.
 """
 
 CAUSES = {
     "operation": "descriptor of no operation, or for no circuit",
     "alignment": "address or size of a descriptor that is no multiple of a flit",
     "flow": "descriptor with a phase that there is not, or in another generation than before "
-    "without FORGET, or in a flow that was never set",
+    "without FORGET, or that does not name a flow in which it sends or receives",
     "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
     "full": "descriptor for a circuit whose queue is full",
     "locked": "COMMAND written while a descriptor was prepared, or FORGET of a phase under way",
@@ -186,8 +187,8 @@ def _flow(name: str, address: int, text: str) -> Register:
     fields = (
         Field("number", 0, 7, "rw", "Phase, or address of the other end"),
         Field("kind", 8, 1, "rw", "What it is", names=FLOW_KINDS),
-        Field("generation", 12, GENERATION_BITS, "rw", "Generation of the phase, else 0"),
-        Field("keep", 16, 1, "rw", "Whether the flow stays as it is, and the rest does not matter"),
+        Field("keep", 9, 1, "rw", "Whether the flow stays as it is, and the rest does not matter"),
+        Field("generation", 12, FULL_GENERATION_BITS, "rw", "Generation of the phase, else 0"),
     )
     return Register(name, address, text, fields)
 

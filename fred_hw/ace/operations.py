@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from fred_hw.checks import check_choice, check_int
 from fred_hw.endpoint_spec import MOST_MEMBERS
-from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, FULL_GENERATIONS
 
 __all__ = [
     "OPERATIONS",
@@ -43,7 +43,7 @@ class FlowId:
     unicast : bool
         Whether it is an address.
     generation : int
-        Of the phase's entry, 0 to 7.
+        Of the phase, 0 to 65,535: how often software has written it before.
     """
 
     number: int
@@ -52,7 +52,7 @@ class FlowId:
 
     def __post_init__(self) -> None:
         check_int("number of a flow", self.number, minimum=0, maximum=ADDRESSES - 1)
-        check_int("generation of a flow", self.generation, minimum=0, maximum=GENERATIONS - 1)
+        check_int("generation of a flow", self.generation, minimum=0, maximum=FULL_GENERATIONS - 1)
 
     @property
     def word(self) -> int:
@@ -116,7 +116,7 @@ class Descriptor:
         What is sent or reduced, and where results go. All-gathers are in place: this one's block
         is read from ``source`` and not written, so both are usually the same.
     send, receive : FlowId, optional
-        Flows; one that is None stays as it is.
+        Flows; one that is None stays as it is, and nothing is sent or received in it.
     ring : Ring, optional
         Of a ring, whose blocks are as large as ``source`` divided by its members, rounded up.
     """
@@ -166,7 +166,7 @@ class Descriptor:
         return [*words, ("COMMAND", 0, command)]
 
 
-NO_FLOW = 1 << 16
+NO_FLOW = 1 << 9
 """What SEND_FLOW and RECEIVE_FLOW have for a flow that stays as it is."""
 
 

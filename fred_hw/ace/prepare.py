@@ -11,7 +11,7 @@ from fred_hw.control.entry_port import number_bits
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import selected
-from fred_hw.protocol import DATA_COUNT, GENERATION_BITS
+from fred_hw.protocol import DATA_COUNT, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -34,7 +34,9 @@ REASONS = ("operation", "alignment", "flow", "size", "full")
 
 def descriptor_layout() -> data.StructLayout:
     """Return a descriptor as registers hold it."""
-    flow = data.StructLayout({"number": 7, "kind": 1, "generation": 3, "keep": 1})
+    flow = data.StructLayout(
+        {"number": 7, "kind": 1, "keep": 1, "generation": FULL_GENERATION_BITS}
+    )
     words = dict.fromkeys(("bytes", "receive_bytes", "block_bytes", "message_bytes"), 32)
     fields = {
         "source": 64,
@@ -97,7 +99,7 @@ class AcePrepare(Unit):
         members more.
     Throughput : one at a time.
     Paths : ``ready`` to ``valid`` and ``refused``.
-    Reset : forgets it, which flows have been set, and generations.
+    Reset : forgets it, and generations.
     """
 
     operation: Signal
@@ -139,7 +141,7 @@ class AcePrepare(Unit):
         fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
         m.d.sync += asked.is_ring.eq(asked.operation >= OPERATIONS.index("all_reduce"))
-        self._look(m, fsm, asked, bad, self._unset(m, asked), self._other_generation(m, asked))
+        self._look(m, fsm, asked, bad, self._other_generation(m, asked))
         wrong, own = self._blocks(m, fsm, asked)
         self._count(m, fsm, asked.operation, own)
         full = Signal()
@@ -173,31 +175,15 @@ class AcePrepare(Unit):
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(DATA_COUNT))
 
-    def _unset(self, m: Module, asked: _Asked) -> tuple[Signal, Signal]:
-        """Return, a cycle later, whether a flow out, and one in, stays that was never set.
-
-        Only where it is used: what is sent in no flow would be sent again forever.
-        """
-        rest, is_exchange = asked.rest, asked.operation == OPERATIONS.index("exchange")
-        sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))
-        unset = Signal(name="send_unset"), Signal(name="receive_unset")
-        for flow, used, never in zip(
-            (rest.send, rest.receive), (sends, comes | ~is_exchange), unset, strict=True
-        ):
-            were_set = Signal(DATA_COUNT, name=never.name.replace("unset", "set"))
-            m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(asked.circuit)).any())
-            with m.If(~flow.keep):
-                m.d.sync += were_set.eq(were_set | self.valid)
-        return unset
-
     def _other_generation(self, m: Module, asked: _Asked) -> Value:
         """Return, a cycle later, whether a phase is named in another generation than before.
 
         The phase was written anew then, and this end still has numbers of the old entry, as nobody
-        has told it to forget them.
+        has told it to forget them. Packets carry the lowest bits of a generation only. So the whole
+        of it is compared here, before anything is sent or received in the phase.
         """
         phases, bits = self.spec.protocol.phases, number_bits(self.spec)
-        memory = Memory(shape=GENERATION_BITS, depth=1 << bits, init=[])
+        memory = Memory(shape=FULL_GENERATION_BITS, depth=1 << bits, init=[])
         m.submodules.generations = memory
         write, named = memory.write_port(), Signal(phases, name="phases_named")
         flows = asked.rest.send, asked.rest.receive
@@ -225,24 +211,18 @@ class AcePrepare(Unit):
         return others[0] | others[1] | clash
 
     def _look(
-        self,
-        m: Module,
-        fsm: Fsm,
-        asked: _Asked,
-        bad: Signal,
-        unset: tuple[Signal, Signal],
-        other_generation: Value,
+        self, m: Module, fsm: Fsm, asked: _Asked, bad: Signal, other_generation: Value
     ) -> None:
         """Compare each field with what it may be, and convert it."""
         operation, circuit, rest, is_ring = asked
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
         of_rings = (rest.block_bytes, rest.message_bytes)
-        odd, odd_ring, odd_receive, too_large, large_receive, no_flow, ring = (
+        odd, odd_ring, odd_receive, too_large, large_receive, no_flow, unnamed, ring = (
             Signal(name=name)
             for name in (
                 *("odd", "odd_ring", "odd_receive", "too_large", "large_receive"),
-                *("no_flow", "ring_wrong"),
+                *("no_flow", "unnamed", "ring_wrong"),
             )
         )
         # Fields that an operation has no use for hold what was written for another one.
@@ -257,9 +237,12 @@ class AcePrepare(Unit):
         wrong_flows = [
             ~one.keep & ~one.kind & (one.number >= phases) for one in (rest.send, rest.receive)
         ]
+        # A flow that is used is named, so that its generation is compared.
+        sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))
+        exchanges = operation == OPERATIONS.index("exchange")
         m.d.sync += [
             moves.eq(operation != OPERATIONS.index("set_flows")),
-            is_exchange.eq(operation == OPERATIONS.index("exchange")),
+            is_exchange.eq(exchanges),
             odd.eq(_any_below(shift, rest.source, rest.destination, rest.bytes)),
             odd_ring.eq(_any_below(shift, *of_rings)),
             odd_receive.eq(_any_below(shift, rest.receive_bytes)),
@@ -269,6 +252,7 @@ class AcePrepare(Unit):
             ),
             large_receive.eq(Value.cast(rest.receive_bytes)[shift + count :].any()),
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
+            unnamed.eq((rest.send.keep & sends) | (rest.receive.keep & (comes | ~exchanges))),
             ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
         ]
         large_any = too_large | (is_exchange & large_receive) | self._behind(m, asked)
@@ -277,7 +261,7 @@ class AcePrepare(Unit):
                 Cat(
                     (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
-                    no_flow | other_generation | (moves & (unset[0] | unset[1])),
+                    no_flow | other_generation | (moves & unnamed),
                     moves & (large_any | (is_ring & ring)),
                 )
             )

@@ -7,7 +7,7 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
-from fred_hw.protocol import DATA_COUNT, GENERATION_BITS, GENERATIONS
+from fred_hw.protocol import DATA_COUNT, FULL_GENERATIONS, GENERATION_BITS, GENERATIONS
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
 
@@ -63,7 +63,7 @@ def entry_word(
     circuit : int
         0 MP, 1 PP, 2 DP.
     generation : int
-        One more than that of the entry before, modulo ``GENERATIONS``.
+        One more than that of the entry before, 0 to 65,535. The entry has its lowest bits.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def entry_word(
     """
     if not 0 <= circuit < DATA_COUNT:
         raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")
-    check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
+    check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
     if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
         raise ValueError(
             f"configuration must be of ports and middle ({spec.ports}, {spec.middle}), "
@@ -89,7 +89,7 @@ def entry_word(
         "outputs": sum(number << width * port for port, number in enumerate(outputs)),
         "circuit": circuit,
         "used": 1,
-        "generation": generation,
+        "generation": generation % GENERATIONS,
     }
     word = offset = 0
     for name, bits in phase_fields(spec).items():

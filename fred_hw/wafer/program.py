@@ -16,7 +16,7 @@ from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS, WORD_BYTES
 from fred_hw.control.switch_map import switch_map
 from fred_hw.errors import FieldError
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import DATA_CIRCUITS, FULL_GENERATIONS
 from fred_hw.spec import SwitchSpec
 
 from .flows import PhaseWays
@@ -54,7 +54,7 @@ class WaferProgram(EndpointProgram):
     size : int
         Bytes that an NPU sends in a phase, in this plane.
     generation : int
-        Of all entries.
+        Of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
     routes : mapping
@@ -303,7 +303,7 @@ def compile_strategy(
     size : int
         Bytes that an NPU sends in a phase in this plane, whole flits.
     generation : int
-        Of all entries.
+        Of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
 
@@ -316,7 +316,7 @@ def compile_strategy(
         Rings cannot do a phase, or what controllers with endpoints store; or the size is not of
         whole flits.
     """
-    check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
+    check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
     check_choice("collectives", collectives, COLLECTIVES)
     flit = wafer.link.data_width // 8
     if check_int("size", size, minimum=1) % flit:

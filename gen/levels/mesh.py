@@ -3,12 +3,12 @@
 from typing import Any
 
 from fred_hw.mesh.load import load_mesh
-from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
+from fred_hw.mesh.router import ERRORS, HOP_CYCLES
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level
 from gen.manifest_parts import streams
-from gen.mesh_top import mesh_ports, mesh_top, router_kinds
+from gen.mesh_top import mesh_ports, mesh_top, routers_of
 from gen.replay import longest_in_mesh, replay_on_way
 
 __all__ = ["MeshLevel", "OfMesh"]
@@ -49,7 +49,7 @@ class MeshLevel(OfMesh):
         }
 
     def build(self, spec: MeshSpec, emitter: VerilogEmitter) -> Built:
-        routers = {kind: MeshRouter(mesh=spec, directions=kind) for kind in router_kinds(spec)}
+        routers = routers_of(spec)
         names = {kind: router.unit_name for kind, router in routers.items()}
         for router in routers.values():
             emitter.add(router)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.compiler.flows import Flow
@@ -171,9 +172,11 @@ class MeshFabric:
         Of the fabric.
     width, height : int
         Routers.
+    more
+        Other keys of the mesh.
     """
 
-    def __init__(self, name: str, width: int, height: int) -> None:
+    def __init__(self, name: str, width: int, height: int, **more: Any) -> None:
         self.name = name
         protocol = ProtocolSpec(
             packet_flits=4,
@@ -188,10 +191,10 @@ class MeshFabric:
         self.mesh = MeshSpec(
             width=width,
             height=height,
-            controllers=False,
             lanes=1,
             protocol=protocol,
             endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+            **more,
         )
 
     @cached_property
@@ -208,8 +211,16 @@ class MeshFabric:
 
 
 WAFER = WaferFabric()
-FABRICS = {one.name: one for one in (WAFER, MeshFabric("row", 6, 1), MeshFabric("mesh", 3, 2))}
-"""Fabrics by their names."""
+FABRICS = {
+    one.name: one
+    for one in (
+        WAFER,
+        MeshFabric("row", 6, 1, controllers=False),
+        MeshFabric("mesh", 3, 2),
+        MeshFabric("adaptive", 3, 2, routing="odd_even_adaptive"),
+    )
+}
+"""Fabrics by their names. Routers of the row have two or three ports, all others five."""
 
 
 def campaign(fabric: str, seed: int) -> Campaign:

@@ -14,13 +14,14 @@ import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
+from fred_hw.control.access import Access
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import Finished
 from testbench.collectives.joined import run_joined
-from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
+from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, WRITE, Code, PlaneRun, codes
 from testbench.models.golden import words_of
 from testbench.sim.tools import SimulatorError
 
@@ -91,7 +92,7 @@ def random_loads(seed: int) -> Loads:
         if rng.random() < often / 2:
             members = sorted(rng.sample(range(WAFER.npus), rng.randint(2, WAFER.npus)))
             phases += WAFER.phase(_NUMBERS, "dp", WAFER.joined(rng, members))
-        now = {one.number: (last.get(one.number, -1) + 1) % GENERATIONS for one in phases}
+        now = {one.number: last.get(one.number, -1) + 1 for one in phases}
         last |= now
         generations.append(now)
         making = Making(
@@ -159,10 +160,19 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
     """Return what the driver of a switch does behind the first load."""
     chiplet = WAFER.plane.chiplets[number]
     registers = switch_map(chiplet.spec)
-    clock, queued = registers.register("CYCLES").address, registers.register("QUEUED").address
+    clock, queued, status = (
+        registers.register(name).address for name in ("CYCLES", "QUEUED", "COMMAND_STATUS")
+    )
     steps: list[Code] = []
+    access = Access(
+        registers, lambda _: 0, lambda address, value: steps.append((WRITE, address, value, 0))
+    )
     for place, one in enumerate(given.loads[1:], 1):
         steps.append((LEAST, clock, place * given.cycles + _FORGET, _ANY))
+        for phase, generation in given.generations[place].items():
+            if generation % GENERATIONS == 0:
+                access.erase_phase(phase)
+                steps.append((UNTIL, status, 0, 3))  # neither busy nor refused
         steps.append((UNTIL, queued, 0, (1 << _NUMBERS + 1) - 1))
         for phase, generation in given.generations[place].items():
             steps += codes(_of_phase(one.program, phase, generation).switch_steps(number))

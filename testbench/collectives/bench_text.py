@@ -23,6 +23,10 @@ __all__ = [
     "bench_end",
     "driver",
     "endpoint",
+    "known",
+    "known_link",
+    "known_memory",
+    "known_slave",
     "link_line",
     "link_pins",
     "memory",
@@ -169,6 +173,33 @@ def memory(spec: SwitchSpec, k: int, rst: str, *, depth: int, cycles: int) -> li
         ),
         f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
     ]
+
+
+def known(rst: str, streams: Mapping[str, tuple[str, int]]) -> list[str]:
+    """Return what watches streams that leave a unit: payload and its bits, by the wire of valid."""
+    return [
+        f"  known #(.WIDTH({bits})) {valid}_known (.clk(clk), .rst({rst}), .valid({valid}), "
+        f".payload({payload}));"
+        for valid, (payload, bits) in streams.items()
+    ]
+
+
+def known_link(name: str, bits: int) -> dict[str, tuple[str, int]]:
+    """Return the flits of a unit that go on a ``link_line``."""
+    return {f"{name}_v": (f"{name}_f", bits + USER_BITS)}
+
+
+def known_memory(spec: SwitchSpec, k: int) -> dict[str, tuple[str, int]]:
+    """Return the reads and writes of the memory of an endpoint."""
+    streams = {f"rv{k}": (f"ra{k}", 40), f"wv{k}": (f"{{wa{k}, wd{k}}}", 40 + spec.data_width)}
+    return streams | ({f"ov{k}": (f"oa{k}", 40)} if spec.endpoint.read_ports == 2 else {})
+
+
+def known_slave(name: str) -> dict[str, tuple[str, int]]:
+    """Return the answers of a slave of AXI4-Lite."""
+    widths = _axil_widths(1)
+    read = f"{{{name}_rresp, {name}_rdata}}", widths["rresp"] + widths["rdata"]
+    return {f"{name}_bvalid": (f"{name}_bresp", widths["bresp"]), f"{name}_rvalid": read}
 
 
 def memory_pins(spec: SwitchSpec, k: int, prefix: str = "") -> str:

@@ -8,11 +8,11 @@ It does what ``plane.py`` and ``mesh.py`` do in Icarus, for fabrics that are too
 from pathlib import Path
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
-from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, OPPOSITE, MeshSpec
+from fred_hw.mesh.spec import OPPOSITE, MeshSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
+from gen.mesh_top import routers_of
 
 from .fabric import Sizes
 from .joined import Instance, Joint, Netlist, build_joined
@@ -46,25 +46,28 @@ def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
 def build_compiled_mesh(mesh: MeshSpec, size: Sizes) -> Path:
     """Return the program of a mesh with an endpoint at each router; I/O controllers are not there.
 
-    All routers have five ports, so there is one module of them.
-
     Raises
     ------
     SimulatorError
         Verilator is not installed or could not build.
     """
     endpoint = NpuEndpoint(spec=mesh.link)
-    router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
+    routers = routers_of(mesh)
     x_bits = max(1, (mesh.width - 1).bit_length())
-    npus, local = mesh.places[: mesh.routers], DIRECTIONS.index("local")
+    npus = mesh.places[: mesh.routers]
     instances = [Instance(endpoint) for _ in npus]
-    instances += [Instance(router, {"position": one.x | one.y << x_bits}) for one in npus]
+    instances += [
+        Instance(routers[mesh.directions(x, y)], {"position": x | y << x_bits}) for x, y, _ in npus
+    ]
     joints = []
-    for npu, one in enumerate(npus):
-        own = mesh.routers + npu
+    for npu, (x, y, _) in enumerate(npus):
+        own, ports = mesh.routers + npu, mesh.directions(x, y)
+        local = ports.index("local")
         joints += [Joint(npu, 0, own, local), Joint(own, local, npu, 0)]
-        for port, direction in enumerate(DIRECTIONS[:local]):
-            if beside := mesh.neighbour(one.x, one.y, direction):
-                other = mesh.routers + beside[0] + mesh.width * beside[1]
-                joints.append(Joint(own, port, other, DIRECTIONS.index(OPPOSITE[direction])))
+        for port, direction in enumerate(ports[:local]):
+            if other := mesh.neighbour(x, y, direction):
+                entry = mesh.directions(*other).index(OPPOSITE[direction])
+                joints.append(
+                    Joint(own, port, mesh.routers + other[0] + mesh.width * other[1], entry)
+                )
     return build_joined(Netlist("mesh_with_ends", instances, joints), size)

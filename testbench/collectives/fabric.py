@@ -29,6 +29,10 @@ from .bench_text import (
     bench_end,
     driver,
     endpoint,
+    known,
+    known_link,
+    known_memory,
+    known_slave,
     link_line,
     link_pins,
     memory,
@@ -258,6 +262,7 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
     for place, side in enumerate(("up", "down"), 1):
         seed = f"seed{k} + {place}"
         lines += link_line(f"{side}{k}", bits, size.link_cycles, faults="faults", seed=seed)
+    lines += known(rst, known_link(f"up{k}", bits) | known_memory(spec, k) | known_slave(f"n{k}"))
     return [*lines, endpoint(top, spec, k, (f"down{k}", f"up{k}"), rst, f"inc{k}")]
 
 
@@ -265,12 +270,14 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     """Return the module around it all."""
     nodes, bits = spec.ports, spec.data_width
     lines = [
-        *bench_begin(nodes + 1, {"faults": 0, "stalls": 0, "limit": 0}),
-        "  wire rst_switch = now < 8;",
+        *bench_begin(nodes + 1, {"faults": 0, "stalls": 0, "limit": 0, "start": 8}),
+        "  wire rst_switch = now < start;",
         *driver("sw", nodes, "rst_switch", "0", switch_map(spec).address_bits),
     ]
     for k in range(nodes):
         lines += _node(spec, size, k, tops[1])
+        lines += known("rst_switch", known_link(f"down{k}", bits))
+    lines += known("rst_switch", known_slave("sw"))
     pins = ", ".join(link_pins(str(k), f"up{k}", f"down{k}", bits) for k in range(nodes))
     switch = f"{tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq()"
     lines += [f"  {switch}, {pins}, {axil_pins('sw')});"]
@@ -301,6 +308,8 @@ def compiled(name: str, text: str) -> Path:
 
 def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
     """Return a compiled switch with an endpoint at each port, from the cache if it is there.
+
+    A run fails if anything that leaves a unit out of reset is undefined.
 
     Raises
     ------

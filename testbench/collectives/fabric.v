@@ -19,6 +19,15 @@ module line #(parameter WIDTH = 1, CYCLES = 1) (
   end
 endmodule
 
+// Watches a stream that leaves a unit, whose registers and memories begin undefined: out of reset
+// valid is known, and with it the payload.
+module known #(parameter WIDTH = 1) (input clk, input rst, input valid, input [WIDTH-1:0] payload);
+  always @(posedge clk) if (!rst && (^valid === 1'bx || (valid && ^payload === 1'bx))) begin
+    $display("{\"failed\": \"%m is undefined\"}");
+    $finish;
+  end
+endmodule
+
 // A port to read a memory that has the word of a place at once: answers after so many cycles.
 module read_port #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
   input clk, input rst, input calm, output [39:0] place, input [BITS-1:0] word,

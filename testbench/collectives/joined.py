@@ -10,7 +10,6 @@ from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.control.axi_lite import PREFIX
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from gen.design import generate
@@ -22,6 +21,7 @@ from testbench.volume.program import program_sources, run_program
 from .bench_text import AXIL_TIED, AXIL_WIRES
 from .fabric import Finished, Sizes, collected, write_memories
 from .plane import PlaneRun, options_of, write_programs
+from .units import router_verilog
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
 
@@ -192,8 +192,7 @@ def _header(netlist: Netlist, size: Sizes) -> str:
 def _verilog(unit: Unit) -> str:
     """Return the Verilog of a unit, which all fabrics that have it share."""
     if isinstance(unit, MeshRouter):
-        assert tuple(unit.directions) == DIRECTIONS, "the one that is generated alone has all ports"
-        return kept(generate, unit.mesh, level="router").verilog
+        return router_verilog(unit)
     assert isinstance(unit, Switch | NpuEndpoint)
     return kept(
         generate, unit.spec, level="switch" if isinstance(unit, Switch) else "endpoint"

@@ -6,7 +6,7 @@ from pathlib import Path
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.spec import MeshSpec
-from gen.mesh_top import mesh_ports
+from gen.mesh_top import mesh_ports, mesh_top, routers_of
 from gen.ports import SHARED, bit_range, module_ports
 
 from .fabric import Sizes, compiled
@@ -17,7 +17,10 @@ __all__ = ["build_mesh_with_ends"]
 
 
 def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
-    """Return a mesh with endpoints, named and wired as a plane; their links have lines in them."""
+    """Return a mesh with endpoints, named and wired as a plane; their links have lines in them.
+
+    Lines between routers have other numbers (``mesh_top``).
+    """
     own = [one for one in module_ports(endpoint) if one[0] not in SHARED]
     links = {f"{letter}_axis_{wire}" for letter in "sm" for wire in AXIS_WIRES}
     outside = [
@@ -71,17 +74,20 @@ def _end(mesh: MeshSpec, npu: int, endpoint: NpuEndpoint) -> Iterator[str]:
 
 
 def build_mesh_with_ends(mesh: MeshSpec, size: Sizes) -> Path:
-    """Return a compiled mesh: the generated one, and an endpoint at each router.
+    """Return a compiled mesh: the generated one, with lines of some cycles in its links.
 
-    Lines of some cycles are in the links of endpoints, none in those between routers.
+    An endpoint is at each router.
 
     Raises
     ------
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    text = (
-        mesh_and_endpoint(mesh) + _top(mesh, NpuEndpoint(spec=mesh.link)) + "\n" + line_text(size)
-    )
+    modules = {kind: one.unit_name for kind, one in routers_of(mesh).items()}
+    units = mesh_and_endpoint(mesh)
+    top = mesh_top(mesh, modules)
+    assert units.endswith(top)
+    text = units.removesuffix(top) + mesh_top(mesh, modules, "wafer_link")
+    text += _top(mesh, NpuEndpoint(spec=mesh.link)) + "\n" + line_text(size)
     ends = [f"npu{npu}" for npu in range(mesh.routers)]
     return compiled("mesh", text + bench("mesh_with_ends mesh (", mesh.link, ends, (), size))

@@ -1,6 +1,7 @@
-"""Verilog of a switch or a mesh with endpoints, each distinct module once."""
+"""Verilog of a switch or a mesh with endpoints, or of a router, each distinct module once."""
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
@@ -8,7 +9,7 @@ from gen.design import generate
 from gen.emitter import VerilogEmitter
 from testbench.sim.kept import Kept, kept
 
-__all__ = ["mesh_and_endpoint", "switch_and_endpoint"]
+__all__ = ["mesh_and_endpoint", "router_verilog", "switch_and_endpoint"]
 
 
 def switch_and_endpoint(spec: SwitchSpec) -> tuple[str, tuple[str, str]]:
@@ -28,6 +29,17 @@ def _switch_and_endpoint(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
 def mesh_and_endpoint(mesh: MeshSpec) -> str:
     """Return the text of a mesh and of the endpoint at its routers."""
     return kept(_mesh_and_endpoint, mesh).verilog
+
+
+def router_verilog(router: MeshRouter) -> str:
+    """Return the text of a router with the ports that it has in a mesh."""
+    return kept(_router, router.mesh, directions=router.directions).verilog
+
+
+def _router(mesh: MeshSpec, emitter: VerilogEmitter, directions: tuple[str, ...]) -> Kept:
+    router = MeshRouter(mesh=mesh, directions=directions)
+    emitter.add(router)
+    return Kept(router.unit_name, emitter.verilog())
 
 
 def _mesh_and_endpoint(mesh: MeshSpec, emitter: VerilogEmitter) -> Kept:

@@ -4,12 +4,21 @@ The model has what can wait for something else, and nothing more: queues of link
 the window of a source, the receive queue of an endpoint, and descriptors that are carried out in
 order. A packet is a flit. Acks and nacks come at once, as they need no credits; memory takes and
 gives a flit at any time. What begins late is a step that is taken late.
+
+What an endpoint accepts, ``judged``, is compared with ``AceChannel`` for queues of exchanges
+(tests/testbench/formal/test_acceptance_rtl.py). These parts of the model are not compared with RTL
+step by step; random campaigns of whole fabrics (``testbench.campaigns``) stand for them:
+
+* packets of one flit, and a flit that waits instead of credits that run out,
+* the time after which a held link makes the endpoint drop,
+* rings, whose messages get under way by state machines and slots,
+* virtual channels, of which there is one.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["RULES", "Descriptor", "Fabric", "exchange", "ring", "stuck_states"]
+__all__ = ["RULES", "Descriptor", "Fabric", "exchange", "judged", "ring", "stuck_states"]
 
 RULES = ("bounded", "endless")
 """What an endpoint does with a flit that the descriptor under way cannot take yet.
@@ -186,29 +195,66 @@ class _Search(NamedTuple):
             yield _with(gone, 1, 3 * flow + 1, (accepted,))
 
     def _judged(self, state: State, source: int, end: int) -> str:
-        """Return what an endpoint does with the next flit of a flow.
-
-        Room for one flit more than ``receive_depth`` is kept under ``bounded``: for the flit that
-        is dropped, or taken by a message under way.
-        """
+        """Return what an endpoint does with the next flit of a flow."""
         now, sent, taken = state[0][3 * end : 3 * end + 3]
-        queued, depth = self._queued(state, end), self.fabric.receive_depth
-        jobs = self.work[end][: now + 1]
-        flows = [job.source for job in jobs if job.source >= 0]
-        if flows[-1:] != [source]:
-            return "drop"
-        job = jobs[-1]
-        wanted = len(job.receives) - taken
-        following = self.work[end][now + 1 : now + 2]
-        if following and following[0].source == source:
-            wanted += len(following[0].receives)
-        if queued >= wanted:
-            return "drop"
-        # Flits of a message under way wait for memory alone, so the queue has room for them soon.
-        stored = sum(needs <= sent for needs in job.receives[taken:])
-        if self.rule == "bounded" and queued >= stored + depth:
-            return "drop"
-        return "accept" if queued < depth + (self.rule == "bounded") else "wait"
+        return judged(
+            self.work[end],
+            now,
+            source,
+            sent=sent,
+            taken=taken,
+            queued=self._queued(state, end),
+            depth=self.fabric.receive_depth,
+            rule=self.rule,
+        )
+
+
+def judged(
+    work: Sequence[Descriptor],
+    now: int,
+    source: int,
+    *,
+    sent: int,
+    taken: int,
+    queued: int,
+    depth: int,
+    rule: str = "bounded",
+) -> str:
+    """Return what an endpoint does with the next flit from a source: accept, drop or wait.
+
+    Room for one flit more than ``depth`` is kept under ``bounded``: for the flit that is dropped,
+    or taken by a message under way.
+
+    Parameters
+    ----------
+    work : sequence of Descriptor
+        Descriptors of the endpoint.
+    now : int
+        The one that is carried out; -1 before the first.
+    source : int
+        Where the flit comes from.
+    sent, taken : int
+        Flits that were handed to the source, and taken from the receive queue, of this descriptor.
+    queued, depth : int
+        Flits in the receive queue, and those that may wait there for a send.
+    rule : str
+        One of ``RULES``.
+    """
+    jobs = work[: now + 1]
+    if [job.source for job in jobs if job.source >= 0][-1:] != [source]:
+        return "drop"
+    job = jobs[-1]
+    wanted = len(job.receives) - taken
+    following = work[now + 1 : now + 2]
+    if following and following[0].source == source:
+        wanted += len(following[0].receives)
+    if queued >= wanted:
+        return "drop"
+    # Flits of a message under way wait for memory alone, so the queue has room for them soon.
+    stored = sum(needs <= sent for needs in job.receives[taken:])
+    if rule == "bounded" and queued >= stored + depth:
+        return "drop"
+    return "accept" if queued < depth + (rule == "bounded") else "wait"
 
 
 def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State:

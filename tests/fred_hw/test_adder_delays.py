@@ -1,12 +1,12 @@
 """Tests of fred_hw.adder_delays: the depth of adders that `clock_ns` takes from the record."""
 
 import re
-from hashlib import sha256
 from itertools import pairwise
 
 import pytest
 
-from fred_hw.adder_delays import LIBRARY, REFERENCE_NS, adder_delays
+from fred_cli.records.adders import AddersMeasurement
+from fred_hw.adder_delays import REFERENCE_NS, adder_delays
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.errors import InputError
 from fred_hw.files import validate
@@ -14,10 +14,6 @@ from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS, fitting
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_NS
-from gen.design import generate
-from synth.installed import library_path
-from synth.liberty import read_libraries
-from tests.bench.measure_adders import measured
 
 PAIRS = [
     (operation, form)
@@ -36,27 +32,14 @@ def spec_of(operation: str, form: str, clock_ns: float | None) -> SwitchSpec:
 
 
 def test_record_is_of_formats_and_operations_and_of_the_library_of_today() -> None:
-    record = adder_delays()
-    assert record.library == LIBRARY
+    """Whether it is of the Verilog of today, ``tests/fred_cli/commands/test_records.py`` tests."""
+    record, measurement = adder_delays(), AddersMeasurement()
     assert {(o, f) for o, its in record.delays_ns.items() for f in its} == set(PAIRS)
-    (cells,) = read_libraries([library_path(LIBRARY)]).files
-    assert [(one.library, one.sha256) for one in record.files] == [(cells.name, cells.sha256)]
-    assert re.fullmatch("[0-9a-f]{40}", record.git_commit or ""), "measured on what is no commit"
+    assert list(measurement.other_inputs(record)) == []
     assert pytest.approx(CLOCK_NS, abs=0.0005) == REFERENCE_NS
-    names = list(record.verilog_sha256)
-    assert names == [one.name for one in measured() if one.name in names]
+    assert list(record.verilog_sha256) == list(measurement.specs)
     depths = [len(its) for of in record.delays_ns.values() for its in of.values()]
-    assert sum(depths) == len(names)
-
-
-@pytest.mark.parametrize(
-    "name", [f"fred_m3_p4_{one}" for one in ("int8x1", "int16x1_max", "fp16x1")]
-)
-def test_record_is_of_the_verilog_of_today(name: str) -> None:
-    """`make adders` mends it."""
-    (spec,) = (one for one in measured() if one.name == name)
-    verilog = generate(spec).verilog
-    assert adder_delays().verilog_sha256[name] == sha256(verilog.encode()).hexdigest()
+    assert sum(depths) == len(measurement.specs)
 
 
 def test_what_nobody_measured_has_no_clocks() -> None:

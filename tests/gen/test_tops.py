@@ -7,7 +7,7 @@ They are too large to simulate as one module. Their units are compiled and joine
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +16,11 @@ import pytest
 from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
-from gen.mesh_top import mesh_ports, mesh_top, router_kinds
+from gen.mesh_top import mesh_ports, mesh_top, routers_of
 from gen.ports import Port, module_ports
 from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.collectives import compiled
@@ -31,6 +31,7 @@ from tests.gen.tools import lint
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER, NARROW = (load_wafer(str(EXAMPLES / f"wafer-20{one}.yaml")) for one in ("", "-narrow"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
+BARE = MESH.with_changes(controllers=False)
 SHARED = {"clk", "rst", "incarnation"}
 
 Pins = Mapping[str, str]
@@ -52,18 +53,18 @@ def wafer(spec: WaferSpec = WAFER) -> Top:
     return Top(spec.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
 
 
-@cache
-def mesh() -> Top:
-    routers = {kind: MeshRouter(mesh=MESH, directions=kind) for kind in router_kinds(MESH)}
+def mesh(spec: MeshSpec = MESH) -> Top:
+    routers = routers_of(spec)
     names = {kind: one.unit_name for kind, one in routers.items()}
     kinds = {one.unit_name: module_ports(one) for one in routers.values()}
-    return Top(MESH.name, mesh_top(MESH, names), mesh_ports(MESH), kinds)
+    return Top(spec.name, mesh_top(spec, names), mesh_ports(spec), kinds)
 
 
 TOPS = [
     pytest.param(wafer, id="wafer"),
     pytest.param(partial(wafer, NARROW), id="with spare ports"),
     pytest.param(mesh, id="mesh"),
+    pytest.param(partial(mesh, BARE), id="mesh without controllers"),
 ]
 
 
@@ -173,35 +174,43 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(
                 assert pins[pin] == wire
 
 
-def test_wires_of_the_mesh_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, netlist = instances(mesh()), joints_of(compiled.build_compiled_mesh, MESH, monkeypatch)
-    names = [f"router_{one.x}_{one.y}" for one in MESH.places[: MESH.routers]]
+@pytest.mark.parametrize(("spec", "kinds"), [(MESH, 1), (BARE, 9)])
+def test_routers_and_wires_of_the_mesh_are_those_that_are_simulated(
+    spec: MeshSpec, kinds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = instances(mesh(spec))
+    netlist = joints_of(compiled.build_compiled_mesh, spec, monkeypatch)
+    names = [f"router_{one.x}_{one.y}" for one in spec.places[: spec.routers]]
     assert sorted(found) == sorted(names)
-    ports = [str(port) for port in range(len(DIRECTIONS))]
-    units = [(found[name][1], ports) for name in names]
+    assert len({module for module, _ in found.values()}) == kinds
+    routers = [one.unit for one in netlist.instances[spec.routers :]]
+    ports = [list(map(str, one.numbers)) for one in routers if isinstance(one, MeshRouter)]
+    units = [(found[name][1], own) for name, own in zip(names, ports, strict=True)]
     between = [
-        Joint(one.unit - MESH.routers, one.port, one.other - MESH.routers, one.entry)
+        Joint(one.unit - spec.routers, one.port, one.other - spec.routers, one.entry)
         for one in netlist.joints
-        if min(one.unit, one.other) >= MESH.routers
+        if min(one.unit, one.other) >= spec.routers
     ]
     assert sorted(connections(units)) == sorted(between)
     assert len(between) == 2 * (4 * 4 + 5 * 3)
-    for name, simulated in zip(names, netlist.instances[MESH.routers :], strict=True):
+    for name, simulated in zip(names, netlist.instances[spec.routers :], strict=True):
         module, pins = found[name]
         assert module == simulated.unit.unit_name
         assert int(pins["position"].partition("'d")[2]) == simulated.pins["position"]
 
     # Ends are at the ports that no neighbour is at, by their addresses.
-    for address, place in enumerate(MESH.places):
+    for address, place in enumerate(spec.places):
         pins, port = found[f"router_{place.x}_{place.y}"][1], DIRECTIONS.index(place.direction)
         for letter in "sm":
             for pin, wire in zip(
                 stream(f"{letter}{port}_axis"), stream(f"{letter}{address}_axis"), strict=True
             ):
                 assert pins[pin] == wire
-    own = [one for one in netlist.joints if one.unit < MESH.routers]
-    local = DIRECTIONS.index("local")
-    assert own == [Joint(npu, 0, MESH.routers + npu, local) for npu in range(MESH.routers)]
+    own = [one for one in netlist.joints if one.unit < spec.routers]
+    local = str(DIRECTIONS.index("local"))
+    assert own == [
+        Joint(npu, 0, spec.routers + npu, its.index(local)) for npu, its in enumerate(ports)
+    ]
 
 
 @pytest.mark.sim

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fred_cli.records.registry import ENTRIES
-from fred_cli.records.state import CURRENT, STALE, check
-from fred_hw.files import validate
+from fred_cli.records.state import CURRENT, STALE, check, record_path
+from fred_hw.files import load_model, validate
 from perfmodel.switch_timing import record as timing
 from testbench.characterize_mesh import RouterMeasurement
 from testbench.measurement import Measurement
@@ -69,6 +69,16 @@ def test_records_are_listed_with_what_they_measure(fred: Fred) -> None:
     assert router["minutes"] > 0 and router["git_commit"] == of(ROUTER)["source"]["git_commit"]
     status, out, _ = fred("records", "list")
     assert status == 0 and all(name in out for name in ENTRIES)
+
+
+def test_records_are_listed_with_their_commands_and_what_makes_them_stale(fred: Fred) -> None:
+    said = {one["record"]: one for one in fred.json("records", "list", "--verbose")["records"]}
+    assert said[ROUTER]["command"] == f"fred records update {ROUTER}"
+    assert said[ROUTER]["stale_with"] == ["Verilog of router", "spec", "measured_spec", "seed"]
+    status, out, _ = fred("records", "list", "-v")
+    assert status == 0
+    for one in said.values():
+        assert one["command"] in out and one["stale_with"][0] in out
 
 
 def test_a_record_of_today_is_current(fred: Fred, records: Path) -> None:
@@ -133,7 +143,15 @@ def test_other_inputs_are_told_from_those_of_a_record(
     record = validate(ENTRIES[name].model, shipped(name), name)
     measurement = ENTRIES[name].measure()
     assert list(measurement.other_inputs(record)) == []
+    assert why.partition(":")[0] in ENTRIES[name].kind.inputs
     assert why in list(replace(measurement, **changes).other_inputs(record))
+
+
+@pytest.mark.parametrize("name", ["adders", "areas-int8x1"])
+def test_inputs_of_a_synthesis_are_all_that_a_record_says_of_it(name: str) -> None:
+    entry, measurement = ENTRIES[name], ENTRIES[name].measure()
+    assert list(measurement.other_inputs(load_model(entry.model, record_path(name, entry)))) == []
+    assert sorted({*measurement.head()} - {"tools"}) == sorted(entry.kind.inputs)
 
 
 def test_another_version_of_a_simulator_is_noted(fred: Fred, records: Path) -> None:

@@ -7,12 +7,14 @@ import pytest
 
 from fred_hw.ace.prepare import REASONS, AcePrepare, descriptor_layout
 from fred_hw.ace.work import work_layout
+from fred_hw.protocol import FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.simulation import trace
 
 from .works import SPEC, packed, ring_work
 
 KEEP = {"keep": 1}
+FLOWS: dict[str, Any] = {"send": {"number": 1}, "receive": {"number": 1}}
 RING: dict[str, Any] = {
     "bytes": 22,
     "block_bytes": 6,
@@ -20,44 +22,42 @@ RING: dict[str, Any] = {
     "members": 4,
     "rank": 2,
     "fsms": 2,
-    "send": KEEP,
-    "receive": KEEP,
+    **FLOWS,
 }
-FLOWS: dict[str, Any] = {"send": {"number": 1}, "receive": {"number": 1}}
-EXCHANGE: dict[str, Any] = {"bytes": 8, "receive_bytes": 6, "send": KEEP, "receive": KEEP}
+EXCHANGE: dict[str, Any] = {"bytes": 8, "receive_bytes": 6, **FLOWS}
 
 
-def prepared(
-    operation: int, circuit: int = 0, room: int = 7, before: int | None = None, **fields: Any
-) -> list[Any]:
-    """Return ``valid``, ``refused`` and ``o``, cycle by cycle, from the descriptor on.
-
-    The flows of the circuit, or of another one ``before``, are set first.
-    """
-    earlier = circuit % 3 if before is None else before
+def prepared(operation: int, circuit: int = 0, room: int = 7, **fields: Any) -> list[Any]:
+    """Return ``valid``, ``refused`` and ``o``, cycle by cycle, from the descriptor on."""
     given = packed(descriptor_layout(), **fields)
-    first = [{"operation": 1, "circuit": earlier}, *[{}] * 5]
-    then = {"operation": operation, "circuit": circuit, "descriptor": given}
-    seen = trace(
+    return trace(
         AcePrepare(spec=SPEC),
-        [*first, then, *[{}] * (80 if fields.get("members") == 65 else 14)],
+        [
+            {"operation": operation, "circuit": circuit, "descriptor": given},
+            *[{}] * (80 if fields.get("members") == 65 else 14),
+        ],
         ("valid", "refused", "o"),
         ready=room,
     )
-    return seen[len(first) :]
 
 
-def refusal(*arguments: int, before: int | None = None, **fields: Any) -> str | None:
+def refusal(*arguments: int, **fields: Any) -> str | None:
     """Return why a descriptor is refused."""
-    seen = [one[1] for one in prepared(*arguments, before=before, **fields) if one[1]]
+    seen = [one[1] for one in prepared(*arguments, **fields) if one[1]]
     return REASONS[seen[0].bit_length() - 1] if seen else None
+
+
+def ring(operation: str, rank: int) -> int:
+    """Return the work of a ring in the flows of ``FLOWS``."""
+    flow = {"phase": 1}
+    named = packed(work_layout(SPEC), send=flow, receive=flow, sets_send=1, sets_receive=1)
+    return ring_work(operation, rank=rank, total=11, message=2) | named
 
 
 def test_latency_of_a_ring_and_of_an_exchange() -> None:
     seen = prepared(3, 2, **RING)
     assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(11, 4)]
-    want = ring_work("all_reduce", rank=2, total=11, message=2)
-    assert seen[11][2] == want
+    assert seen[11][2] == ring("all_reduce", 2)
     seen = prepared(2, 1, **EXCHANGE)
     assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(4, 2)]
     work = work_layout(SPEC).from_bits(seen[4][2])
@@ -70,7 +70,7 @@ def test_rings_of_all_kinds(operation: str) -> None:
     number = ["all_reduce", "reduce_scatter", "all_gather"].index(operation) + 3
     for rank in range(4):
         seen = prepared(number, **(RING | {"rank": rank}))
-        assert seen[11][2] == ring_work(operation, rank=rank, total=11, message=2)
+        assert seen[11][2] == ring(operation, rank)
 
 
 @pytest.mark.parametrize(
@@ -121,41 +121,22 @@ def test_fields_that_an_operation_has_no_use_for_do_not_matter(
 
 
 @pytest.mark.parametrize(
-    ("reason", "operation", "fields"),
+    ("reason", "operation", "kept", "fields"),
     [
-        ("flow", 2, {"receive_bytes": 0}),
-        ("flow", 2, {"bytes": 0}),
-        ("flow", 2, {"send": {"number": 1}}),
-        ("flow", 2, {"receive": {"number": 1}}),
-        ("flow", 3, {"send": {"number": 1}}),
-        ("flow", 3, {"receive": {"number": 1}}),
-        (None, 2, {"send": {"number": 1}, "receive_bytes": 0}),
-        (None, 2, {"receive": {"number": 1}, "bytes": 0}),
-        (None, 3, {"send": {"number": 1}, "receive": {"number": 1}}),
-        (None, 1, {}),
+        ("flow", 2, ["send"], {}),
+        ("flow", 2, ["receive"], {}),
+        ("flow", 3, ["send"], {}),
+        ("flow", 3, ["receive"], {}),
+        (None, 2, ["send"], {"bytes": 0}),
+        (None, 2, ["receive"], {"receive_bytes": 0}),
+        (None, 1, ["send", "receive"], {}),
     ],
 )
-def test_flow_that_was_never_set_cannot_stay_where_it_is_used(
-    reason: str | None, operation: int, fields: dict[str, Any]
+def test_flow_that_is_used_cannot_stay_as_it_is(
+    reason: str | None, operation: int, kept: list[str], fields: dict[str, Any]
 ) -> None:
-    of_ring = {**RING, "receive_bytes": 6} | fields
-    assert refusal(operation, 2, before=0, **of_ring) == reason
-
-
-def test_flow_of_a_refused_descriptor_is_not_set_and_reset_forgets_flows() -> None:
-    keeps = packed(descriptor_layout(), **EXCHANGE)
-    sets = packed(descriptor_layout(), bytes=8, receive_bytes=6)
-    wrong = packed(descriptor_layout(), bytes=8, receive_bytes=6, source=1)
-    for first, reset, reason in ((sets, 0, 0), (wrong, 0, 4), (sets, 1, 4)):
-        given = [
-            {"operation": 2, "descriptor": first},
-            *[{}] * 5,
-            {"rst": reset},
-            {"operation": 2, "descriptor": keeps},
-            *[{}] * 8,
-        ]
-        seen = trace(AcePrepare(spec=SPEC), given, ["refused"], ready=7)
-        assert sum(seen[6:]) == reason
+    given = {**RING, "receive_bytes": 6, **dict.fromkeys(kept, KEEP)} | fields
+    assert refusal(operation, **given) == reason
 
 
 def flows(send: tuple[int, int] | None, receive: tuple[int, int] | None = None) -> int:
@@ -192,6 +173,25 @@ def test_a_phase_has_one_generation_until_it_is_forgotten(side: int) -> None:
     steps += [named(2, 6), named(2, 5), named(1, 2)]
     wrong = FLOW_REFUSED
     assert refusals(*steps) == [0, 0, 0, wrong, 0, wrong, 0, wrong]
+
+
+@pytest.mark.parametrize("bit", range(FULL_GENERATION_BITS))
+@pytest.mark.parametrize("side", ["send", "receive"])
+def test_generations_are_compared_whole(side: str, bit: int) -> None:
+    """Also where packets have the same lowest bits, as after eight writings of a phase."""
+    first, other = ({"number": 1, "generation": one} for one in (0x5A5A, 0x5A5A ^ 1 << bit))
+    keep = {"send": KEEP, "receive": KEEP}
+    sets = [packed(descriptor_layout(), **(keep | {side: one})) for one in (first, other)]
+    steps = [("set", sets[0]), ("set", sets[1]), ("forget", 0b10), ("set", sets[1])]
+    assert refusals(*steps) == [0, FLOW_REFUSED, 0]
+
+
+def test_packets_get_the_lowest_bits_of_a_generation() -> None:
+    flow = {"number": 1, "generation": 0x5A5D}
+    work = work_layout(SPEC).from_bits(
+        prepared(2, **(EXCHANGE | {"send": flow, "receive": flow}))[4][2]
+    )
+    assert (work.send.generation, work.receive.generation) == (5, 5)
 
 
 def test_both_flows_of_a_descriptor_are_compared_with_each_other_and_with_before() -> None:

@@ -46,11 +46,12 @@ def test_entry_holds_flows_circuit_and_configuration() -> None:
     assert [rest >> 12 + 3 * k & 7 for k in range(4)] == [2, 2, 1, 0]
     assert rest >> 24 == 0b110
     assert entry_word(SPEC, configuration, flows, 2, generation=5) >> width + 24 == 0b101_110
+    assert entry_word(SPEC, configuration, flows, 2, generation=8 + 5) >> width + 24 == 0b101_110
 
 
-@pytest.mark.parametrize("generation", [8, -1])
+@pytest.mark.parametrize("generation", [1 << 16, -1])
 def test_generation_that_does_not_exist_is_refused(generation: int) -> None:
-    with pytest.raises(ValueError, match=f"^generation must be 0 to 7, not {generation}$"):
+    with pytest.raises(ValueError, match=f"^generation must be 0 to 65535, not {generation}$"):
         entry_word(SPEC, routed(), [], 0, generation=generation)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from fred_hw.protocol import GENERATIONS
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.program import WaferProgram
 from testbench.campaigns.fabrics import FABRICS, WAFER, Campaign, campaign
 from testbench.campaigns.legal import is_legal
@@ -77,6 +77,14 @@ CROSSING = plan(
 """Two endpoints receive and send in one exchange, and their destinations are late."""
 
 
+SHORT = {
+    "wafer": (101, 102, 103, 105, 106, 108, 109, 114, 115, 119, 128, 135),
+    "row": (105, 108, 110, 114, 116, 118, 122, 131),
+    "mesh": (103, 108, 116, 118, 128, 135),
+    "adaptive": (101, 107, 111, 116, 118, 135),
+}
+"""Seeds of each fabric that run with the other tests; many more are marked ``long``."""
+
 LOADED = (2, 7, 100)
 """Seeds of loads; the first two have found generations that come round."""
 
@@ -86,6 +94,23 @@ def test_a_campaign_is_a_function_of_its_seed(fabric: str) -> None:
     first, again, other = (campaign(fabric, seed).plan for seed in (3, 3, 4))
     assert first == again
     assert first.operations != other.operations
+
+
+def test_short_campaigns_cover_all_fabrics() -> None:
+    assert [*SHORT] == [*FABRICS]
+    assert FABRICS["adaptive"].campaign(0).program.link.protocol.ways is not None
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_short_campaigns_cover_stalls_faults_and_operations(fabric: str) -> None:
+    plans = [campaign(fabric, seed).plan for seed in SHORT[fabric]]
+    assert {0, 95} <= {one.stalls for one in plans}
+    assert {0, 20_000} <= {one.faults for one in plans}
+    wanted = {"unicast", "all_reduce", "reduce_scatter", "all_gather"}
+    wanted |= {"copy", "reduce"} if fabric == "wafer" else set()
+    operations = [operation for one in plans for operation in one.operations]
+    assert {one.kind for one in operations} == wanted
+    assert {one.circuit for one in operations} == {*DATA_CIRCUITS}
 
 
 @pytest.mark.parametrize("one", [CUT, CROSSING], ids=["cut", "crossing"])
@@ -152,8 +177,9 @@ class TestSimulated:
         """Found generations that come round."""
         check(run_loads_seed(seed))
 
-    @pytest.mark.parametrize("fabric", ["wafer", "row"])
-    @pytest.mark.parametrize("seed", range(100, 115))
+    @pytest.mark.parametrize(
+        ("fabric", "seed"), [(fabric, seed) for fabric, seeds in SHORT.items() for seed in seeds]
+    )
     def test_random(self, fabric: str, seed: int) -> None:
         check(run_seed(fabric, seed, tries=30))
 

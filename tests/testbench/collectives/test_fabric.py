@@ -34,10 +34,12 @@ from testbench.collectives.fabric import (
     Program,
     Sizes,
     build_fabric,
+    finished,
     run_fabric,
 )
 from testbench.models.arithmetic import combine
 from testbench.models.golden import deliver
+from testbench.sim.tools import SimulatorError
 from tests.testbench.cases import ENGINE, SHORT
 
 SPEC = SwitchSpec(
@@ -385,3 +387,19 @@ def test_wrong_descriptors_are_refused_and_hold_up_nothing(tmp_path: Path) -> No
     assert found.reads[0]["ERROR"] == bits
     sums = out([numbers(one, 0, 20) for one in memories()])
     assert all((numbers(found.memories[k], 100, 20) == sums[k]).all() for k in EVERY)
+
+
+@pytest.mark.parametrize(
+    ("never", "what"), [({"start0": 0}, "up0_v"), ({"start": 0}, "down0_v")], ids=["npu", "switch"]
+)
+def test_registers_begin_undefined_and_a_unit_without_reset_is_found(
+    never: dict[str, int], what: str, tmp_path: Path
+) -> None:
+    """All other runs show that nothing undefined leaves an endpoint or a switch after a reset."""
+    made = programs()
+    for k, program in enumerate(made):
+        program.queue(ring("all_reduce", k, (0, 8), 50))
+        program.finish("dp")
+    run(tmp_path, made)
+    with pytest.raises(SimulatorError, match=f"{what}_known is undefined"):
+        finished(model(), SPEC, N, {"limit": 100, **never}, tmp_path)
