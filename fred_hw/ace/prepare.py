@@ -15,6 +15,7 @@ from fred_hw.protocol import DATA_COUNT, GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
+from .exchange_reduce import convert_exchange_reduce
 from .operations import OPERATIONS
 from .work import (
     ADDRESS_BITS,
@@ -86,6 +87,8 @@ class AcePrepare(Unit):
         One is prepared.
     valid, ready : Out(3), In(3)
         One bit for a cycle when one is ready, and queues that have room.
+    is_entry : In(1)
+        With a schedule table: the descriptor becomes an entry, and sets no flow yet.
     o : Out(work_layout(spec))
         What is queued.
     refused : Out(5)
@@ -104,6 +107,7 @@ class AcePrepare(Unit):
     circuit: Signal
     descriptor: data.View
     forget: Signal
+    is_entry: Signal
     busy: Signal
     valid: Signal
     ready: Signal
@@ -125,6 +129,8 @@ class AcePrepare(Unit):
             "o": Out(work_layout(spec)),
             "refused": Out(len(REASONS)),
         }
+        if spec.endpoint.schedule_entries:
+            members["is_entry"] = In(1)
         super().__init__(members)
 
     def build(self, m: Module) -> None:
@@ -138,7 +144,10 @@ class AcePrepare(Unit):
         bad = Signal(len(REASONS) - 1)
         fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
-        m.d.sync += asked.is_ring.eq(asked.operation >= OPERATIONS.index("all_reduce"))
+        rings = asked.operation >= OPERATIONS.index("all_reduce")
+        if self.spec.endpoint.schedule_entries:
+            rings &= asked.operation != len(OPERATIONS)
+        m.d.sync += asked.is_ring.eq(rings)
         self._look(m, fsm, asked, bad, self._unset(m, asked), self._other_generation(m, asked))
         wrong, own = self._blocks(m, fsm, asked)
         self._count(m, fsm, asked.operation, own)
@@ -163,12 +172,28 @@ class AcePrepare(Unit):
                 fsm.go("clip")
                 with m.If(wrong):
                     m.d.sync += bad[REASONS.index("size")].eq(1)
+        if self.spec.endpoint.schedule_entries:
+            applies = fsm.ongoing("sum") & (asked.operation == len(OPERATIONS))
+            with m.If(convert_exchange_reduce(m, self.spec, self.o, applies)):
+                m.d.sync += bad[REASONS.index("size")].eq(1)
         with fsm.state("give"):
             first = bad & -bad
             m.d.comb += self.refused.eq(Cat(first[: len(bad)], full & ~bad.any()))
             with m.If(~bad.any() & ~full):
                 m.d.comb += self.valid.eq(self._bit(asked.circuit))
             fsm.go("idle")
+
+    @property
+    def _operations(self) -> int:
+        """Operations that there are."""
+        return len(OPERATIONS) + bool(self.spec.endpoint.schedule_entries)
+
+    def _is_exchange(self, operation: Value) -> Value:
+        """Return whether an operation sends one buffer and receives another."""
+        found = operation == OPERATIONS.index("exchange")
+        return (
+            found | (operation == len(OPERATIONS)) if self._operations > len(OPERATIONS) else found
+        )
 
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(DATA_COUNT))
@@ -178,7 +203,7 @@ class AcePrepare(Unit):
 
         Only where it is used: what is sent in no flow would be sent again forever.
         """
-        rest, is_exchange = asked.rest, asked.operation == OPERATIONS.index("exchange")
+        rest, is_exchange = asked.rest, self._is_exchange(asked.operation)
         sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))
         unset = Signal(name="send_unset"), Signal(name="receive_unset")
         for flow, used, never in zip(
@@ -186,7 +211,10 @@ class AcePrepare(Unit):
         ):
             were_set = Signal(DATA_COUNT, name=never.name.replace("unset", "set"))
             m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(asked.circuit)).any())
-            with m.If(~flow.keep):
+            sets = ~flow.keep
+            if self.spec.endpoint.schedule_entries:
+                sets &= ~self.is_entry
+            with m.If(sets):
                 m.d.sync += were_set.eq(were_set | self.valid)
         return unset
 
@@ -259,7 +287,7 @@ class AcePrepare(Unit):
         ]
         m.d.sync += [
             moves.eq(operation != OPERATIONS.index("set_flows")),
-            is_exchange.eq(operation == OPERATIONS.index("exchange")),
+            is_exchange.eq(self._is_exchange(operation)),
             odd.eq(_any_below(shift, rest.source, rest.destination, rest.bytes)),
             odd_ring.eq(_any_below(shift, *of_rings)),
             odd_receive.eq(_any_below(shift, rest.receive_bytes)),
@@ -275,7 +303,7 @@ class AcePrepare(Unit):
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
-                    (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
+                    (operation >= self._operations) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow | other_generation | (moves & (unset[0] | unset[1])),
                     moves & (large_any | (is_ring & ring)),
@@ -289,9 +317,7 @@ class AcePrepare(Unit):
         rest = asked.rest
         ends = Signal(words + 1, name="source_end"), Signal(words + 1, name="destination_end")
         total = rest.bytes[shift:]
-        comes = Mux(
-            asked.operation == OPERATIONS.index("exchange"), rest.receive_bytes[shift:], total
-        )
+        comes = Mux(self._is_exchange(asked.operation), rest.receive_bytes[shift:], total)
         m.d.sync += [
             ends[0].eq(rest.source[shift:ADDRESS_BITS] + total),
             ends[1].eq(rest.destination[shift:ADDRESS_BITS] + comes),
@@ -331,7 +357,7 @@ class AcePrepare(Unit):
                 flow.peer.eq(Mux(said.kind, said.number, 0)),
                 flow.generation.eq(Mux(said.kind, 0, said.generation)),
             ]
-        with m.If(operation == OPERATIONS.index("exchange")):
+        with m.If(self._is_exchange(operation)):
             m.d.sync += [
                 o.direct.eq(rest.receive_bytes[shift:]),
                 o.expected.eq(rest.receive_bytes[shift:]),
