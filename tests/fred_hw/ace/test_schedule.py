@@ -36,7 +36,8 @@ class ScheduleBench:
 
     async def cycle(self, ctx: Any, **inputs: int) -> None:
         unit = self.dut
-        ended = sum(one for one, left in self.left.items() if left == 1)
+        ended = inputs.pop("ended", 0)
+        ended |= sum(one for one, left in self.left.items() if left == 1)
         busy = sum(one for one, left in self.left.items() if left > 1)
         held = dict.fromkeys(("begins", "is_entry", "given", "start", "clear"), 0)
         for name, value in {**held, **inputs, "done": ended, "busy": busy | self.held}.items():
@@ -73,7 +74,11 @@ class ScheduleBench:
         ctx.set(self.dut.step_cycles, step_cycles)
         self.now = 0
         await self.cycle(ctx, start=1)
-        for _ in range(cycles - 1):
+        await self.run_on(ctx, cycles - 1)
+
+    async def run_on(self, ctx: Any, cycles: int) -> None:
+        """Go on for so many cycles."""
+        for _ in range(cycles):
             await self.cycle(ctx)
 
     @property
@@ -116,6 +121,23 @@ def test_descriptor_that_still_runs_holds_up_the_entries_of_its_virtual_channel(
         await bench.cycle(ctx)
 
     assert play(run).places == [(3, 1), (30, 2)]
+
+
+def test_end_of_another_descriptor_sets_no_bits() -> None:
+    """The descriptor was queued before; the virtual channel has had an entry in an earlier run."""
+
+    async def run(bench: ScheduleBench, ctx: Any) -> None:
+        await bench.load(ctx, {"receive_sets": 1}, {"send_waits": 1, "on": PP})
+        await bench.run(ctx)
+        bench.held = MP
+        await bench.run(ctx, 10)
+        assert not bench.issued
+        bench.held = 0
+        await bench.cycle(ctx, ended=MP)
+        await bench.run_on(ctx, 30)
+
+    (first, _), (second, _) = play(run, work_cycles=10).places
+    assert second - first == 14
 
 
 def test_entry_waits_for_its_step() -> None:
