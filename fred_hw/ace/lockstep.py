@@ -18,6 +18,10 @@ class AceLockstep(Unit):
     has reached zero and all entries of the step have been issued. So no messages synchronize the
     endpoints, and an endpoint that was late does not send several steps at once.
 
+    Parameters
+    ----------
+    None.
+
     Members
     -------
     cycles : In(24)

@@ -88,7 +88,8 @@ class AcePrepare(Unit):
     valid, ready : Out(3), In(3)
         One bit for a cycle when one is ready, and queues that have room.
     is_entry : In(1)
-        With a schedule table: the descriptor becomes an entry, and sets no flow yet.
+        If ``endpoint.schedule_entries`` is 1 or more: the descriptor becomes an entry of the
+        schedule table, and sets no flow yet.
     o : Out(work_layout(spec))
         What is queued.
     refused : Out(5)

@@ -58,7 +58,7 @@ class AceSchedule(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; ``endpoint.schedule_entries`` is 1 or more.
+        Sizes; an endpoint whose ``schedule_entries`` are 0 has no such unit.
 
     Members
     -------
@@ -115,8 +115,6 @@ class AceSchedule(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceSchedule", spec)
-        if not spec.endpoint.schedule_entries:
-            raise ValueError("AceSchedule schedule_entries must be 1 or more, not 0")
         self.unit_name = sizes_name("ace_schedule", spec)
         members = {
             "begins": In(1),

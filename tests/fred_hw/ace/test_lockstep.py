@@ -8,7 +8,7 @@ def steps(inputs: list[dict[str, int]], cycles: int, issued: int = 1) -> list[in
     return trace(AceLockstep(), inputs, ["step"], cycles=cycles, issued=issued)
 
 
-def test_step_takes_its_estimated_time() -> None:
+def test_latency_of_a_step_is_its_estimated_time() -> None:
     assert steps([{"begins": 1}, *[{}] * 10], cycles=3) == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
 
 

@@ -9,7 +9,7 @@ from fred_hw.ace.schedule import AceSchedule, conditions_layout
 from fred_hw.ace.work import work_layout
 from tests.fred_hw.simulation import RST, known, simulate
 
-from .works import SPEC, TABLE, packed
+from .works import TABLE, packed
 
 UNICAST = {"phase": TABLE.protocol.online, "peer": 3}
 MP, PP, DP = 1, 2, 4
@@ -249,10 +249,3 @@ def test_reset_stops_the_schedule_and_forgets_its_entries() -> None:
         assert not bench.issued
 
     play(run)
-
-
-def test_endpoint_without_a_table_has_no_such_unit() -> None:
-    with pytest.raises(
-        ValueError, match=r"^AceSchedule schedule_entries must be 1 or more, not 0$"
-    ):
-        AceSchedule(spec=SPEC)
