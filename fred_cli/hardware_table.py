@@ -57,6 +57,7 @@ def hardware_rows() -> tuple[HardwareRow, ...]:
         *_clock(wafer, areas, router),
         *_latency(wafer, mesh, router),
         *_work(wafer, mesh),
+        *_all_reduces(router),
         _iteration(),
     )
 
@@ -149,6 +150,41 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
             for one, each_s in ((ways, unit_s), (others, router.latency_s))
         )
         yield HardwareRow("latency", f"from NPU to NPU, {what}", "ns", fred, rival, far)
+
+
+_HOW = {
+    "ring": "one ring on the mesh",
+    "hierarchical_2d_halves": "rows and columns on the mesh",
+    "multitree_one_port": "MultiTree's schedule tables on the mesh",
+}
+"""All-reduces of the records, by the algorithm on the mesh."""
+
+
+def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
+    """Yield how long an all-reduce of all NPUs takes in RTL, by switches and by each algorithm."""
+    from perfmodel.studies.rtl_mesh import (
+        SHIPPED_MESH_CYCLES,
+        SHIPPED_TREE_CYCLES,
+        load_mesh_cycles,
+    )
+    from perfmodel.studies.rtl_plane import load_plane_cycles
+    from perfmodel.switch_timing.record import SHIPPED, load_record
+
+    flits = 8192
+    hz, mesh_hz = load_record(SHIPPED[0]).record.clock.hz, router.record.clock.hz
+    (plane,) = (
+        row.cycles
+        for row in load_plane_cycles().rows
+        if (row.phase, row.flits, row.collectives) == ("mp_all_reduce", flits, "in-network")
+        and row.strategy == "MP20-DP1-PP1"
+    )
+    source = "records of phases on a plane and on the mesh, co-simulation"
+    for path in (SHIPPED_MESH_CYCLES, SHIPPED_TREE_CYCLES):
+        for row in load_mesh_cycles(path).rows:
+            if (row.strategy, row.phase, row.flits) == ("MP20-DP1-PP1", "mp_all_reduce", flits):
+                what = f"all-reduce of {flits:,} flits, {_HOW[row.algorithm]}"
+                times = plane / hz * 1e6, row.cycles / mesh_hz * 1e6
+                yield HardwareRow("time", what, "us", *times, source)
 
 
 def _iteration() -> HardwareRow:

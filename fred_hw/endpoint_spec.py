@@ -57,6 +57,9 @@ class EndpointSpec(FileModel, validate_default=True):
         Packets of each data circuit that are kept until they are acknowledged, 2, 4, 8, 16, 32 or
         64, at most ``window_packets`` of the protocol; 0 for as many. docs/reference/endpoint.md
         has the budget.
+    schedule_entries : int
+        Entries of the schedule table, 0 to 256: descriptors that are issued in lockstep. 0 leaves
+        out the table.
 
     Raises
     ------
@@ -75,13 +78,15 @@ class EndpointSpec(FileModel, validate_default=True):
         AfterValidator(_replays),
         WithJsonSchema({"type": "integer", "enum": _REPLAYS}),
     ] = 0
+    schedule_entries: Annotated[int, int_range(0, 256)] = 0
 
     @model_serializer(mode="wrap")
     def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out one port to read: files that were written before do not say it."""
+        """Leave out defaults of keys that files written before do not have."""
         said = handler(self)
-        if self.read_ports == 1:
-            said.pop("read_ports", None)
+        for name, default in (("read_ports", 1), ("schedule_entries", 0)):
+            if getattr(self, name) == default:
+                said.pop(name, None)
         return said
 
     @property
@@ -94,6 +99,7 @@ class EndpointSpec(FileModel, validate_default=True):
             "memory_reads": "r",
             "read_ports": "p",
             "replay_packets": "k",
+            "schedule_entries": "e",
         }
         default = EndpointSpec()
         parts = [

@@ -121,6 +121,28 @@ def _mesh_phases() -> Any:
     return MeshPhasesMeasurement(spec=mesh, strategies=strategies, flits=_FLITS)
 
 
+def _trees() -> Any:
+    from fred_hw.endpoint_spec import EndpointSpec
+    from fred_hw.mesh.load import load_mesh
+    from fred_hw.mesh.tree_program import TreeEdge
+    from perfmodel.collectives.link_graph import graph_of
+    from perfmodel.collectives.multitree import grow
+    from perfmodel.collectives.single_port import with_single_ports
+    from perfmodel.topology.parse import parse_topology
+    from testbench.characterize_trees import TreesMeasurement
+
+    mesh = load_mesh(str(ROOT / "examples/mesh-5x4.yaml"))
+    endpoint = EndpointSpec(read_ports=2, schedule_entries=96)
+    topology = parse_topology(f"mesh:{mesh.width}x{mesh.height}", "ideal")
+    graph = with_single_ports(graph_of(topology, range(mesh.routers)))
+    edges = [
+        TreeEdge(root, edge.child, edge.parent, edge.step)
+        for root, tree in grow(graph, full_slots=True).trees.items()
+        for edge in tree
+    ]
+    return TreesMeasurement(spec=mesh.with_changes(endpoint=endpoint), edges=edges, flits=_FLITS)
+
+
 def _iteration(rtl: str, topology: str, algorithm: str = "published") -> Callable[[], Any]:
     def measure() -> Any:
         from fred_cli.records.iteration import IterationMeasurement
@@ -252,6 +274,13 @@ ENTRIES = {
         30,
         _OF_MESH,
         _mesh_phases,
+    ),
+    "mesh-5x4-trees": Entry(
+        "all-reduces along the trees of MultiTree on a mesh, by schedule tables of endpoints",
+        3,
+        "verilator",
+        "perfmodel.studies.rtl_mesh:MeshRecord",
+        _trees,
     ),
     "iteration-wafer-20": Entry(
         "an iteration on a plane of FRED-D",

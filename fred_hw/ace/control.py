@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
@@ -12,8 +12,9 @@ from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .endpoint_map import CAUSES, COUNTERS, endpoint_map
+from .endpoint_map import COUNTERS, causes_of, endpoint_map
 from .prepare import REASONS, AcePrepare
+from .schedule import AceSchedule
 from .work import work_layout
 
 __all__ = ["AceControl"]
@@ -106,6 +107,7 @@ class AceControl(Unit):
         prepare = place(m, "prepare", AcePrepare(spec=self.spec))
         pass_axi_lite(m, self, registers)
         self._descriptors(m, registers, prepare)
+        entry_refused = self._queues(m, registers, prepare)
         m.d.comb += [
             registers.status_up.eq(self.up),
             registers.status_preparing.eq(prepare.busy),
@@ -117,7 +119,7 @@ class AceControl(Unit):
             self.receive_clear.eq(registers.clear_receive),
         ]
         refused = self._forget(m, registers, prepare)
-        raised = self._errors(m, registers, prepare, refused)
+        raised = self._errors(m, registers, prepare, refused, entry_refused)
         completed = []
         for k, name in enumerate(DATA_CIRCUITS):
             count = Signal(COUNT_BITS, name=f"completed_{name}")
@@ -136,7 +138,6 @@ class AceControl(Unit):
         m.d.comb += [
             prepare.operation.eq(registers.command_operation),
             prepare.circuit.eq(registers.command_circuit),
-            registers.lock.eq(prepare.busy),
             asked.source.eq(registers.source_value),
             asked.destination.eq(registers.destination_value),
             *(
@@ -147,15 +148,50 @@ class AceControl(Unit):
                 getattr(asked, name).eq(getattr(registers, f"ring_{name}"))
                 for name in ("members", "rank", "fsms")
             ),
-            self.valid.eq(prepare.valid),
-            prepare.ready.eq(self.ready),
-            self.work.eq(prepare.o),
         ]
         for name, flow in (("send", asked.send), ("receive", asked.receive)):
             m.d.comb += [
                 getattr(flow, field).eq(getattr(registers, f"{name}_flow_{field}"))
                 for field in ("number", "kind", "generation", "keep")
             ]
+
+    def _queues(self, m: Module, registers: Any, prepare: AcePrepare) -> Value:
+        """Give prepared descriptors to queues; return whether an entry of a schedule is refused."""
+        if not self.spec.endpoint.schedule_entries:
+            m.d.comb += [
+                registers.lock.eq(prepare.busy),
+                self.valid.eq(prepare.valid),
+                prepare.ready.eq(self.ready),
+                self.work.eq(prepare.o),
+            ]
+            return Const(0)
+        schedule = place(m, "schedule", AceSchedule(spec=self.spec))
+        dependencies = ("send_tree", "send_waits", "receive_tree", "receive_waits", "receive_sets")
+        m.d.comb += [
+            registers.lock.eq(prepare.busy | schedule.running),
+            schedule.begins.eq(registers.command_operation != 0),
+            schedule.is_entry.eq(registers.command_entry),
+            schedule.conditions.step.eq(registers.entry_step_value),
+            *(
+                schedule.conditions[name].eq(getattr(registers, f"entry_dependencies_{name}"))
+                for name in dependencies
+            ),
+            schedule.given.eq(prepare.valid),
+            schedule.i.eq(prepare.o),
+            prepare.ready.eq(schedule.taken),
+            self.valid.eq(schedule.valid),
+            self.work.eq(schedule.o),
+            schedule.room.eq(self.ready),
+            schedule.busy.eq(self.busy),
+            schedule.done.eq(self.done),
+            schedule.step_cycles.eq(registers.step_cycles_value),
+            schedule.start.eq(registers.schedule_start),
+            schedule.clear.eq(registers.schedule_clear),
+            registers.schedule_status_running.eq(schedule.running),
+            registers.schedule_status_step.eq(schedule.step),
+            registers.schedule_status_entries.eq(schedule.entries),
+        ]
+        return schedule.refused
 
     def _forget(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> Signal:
         """Forget phases, unless one of them is under way; return whether that is refused."""
@@ -171,7 +207,12 @@ class AceControl(Unit):
         return refused
 
     def _errors(
-        self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare, held: Signal
+        self,
+        m: Module,
+        registers: AxiLiteRegisters,
+        prepare: AcePrepare,
+        held: Signal,
+        entry_refused: Value,
     ) -> list[Any]:
         """Keep errors; return which of them interrupt."""
         events: dict[str, Any] = {
@@ -183,9 +224,10 @@ class AceControl(Unit):
             "strobe": registers.bad_strobe,
             "partner": self.partner,
             "link": self.link,
+            "schedule": entry_refused,
         }
         raised = []
-        for cause in CAUSES:
+        for cause in causes_of(self.spec):
             m.d.comb += getattr(registers, f"error_{cause}_set").eq(events[cause])
             enabled = getattr(registers, f"irq_enable_{cause}")
             raised.append(getattr(registers, f"error_{cause}") & enabled)

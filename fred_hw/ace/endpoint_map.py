@@ -17,9 +17,10 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec
 
-from .operations import OPERATIONS
+from .operations import EXCHANGE_REDUCE, OPERATIONS
+from .schedule_entry import CYCLE_BITS, DEPENDENCIES, TABLE_STEP_BITS
 
-__all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "endpoint_map"]
+__all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "causes_of", "endpoint_map"]
 
 ID = int.from_bytes(b"FNPU", "big")
 
@@ -44,6 +45,12 @@ CAUSES = {
     "link": "flit of a kind that there is not, too many in a packet, or beyond the credits",
 }
 """All errors; a place is a bit of ERROR, so a new one is the last."""
+
+_SCHEDULE_CAUSES = {
+    "schedule": "entry of the schedule table whose step is below the step before, that waits for a "
+    "dependency bit which no entry before sets, or that has a flow which is no unicast",
+}
+"""Errors of an endpoint with a schedule table, behind the others."""
 
 COUNTERS = {
     "cycles": CYCLES,
@@ -76,10 +83,11 @@ def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     registers = (
         *_identity(spec),
         *_state(),
-        *_errors(),
-        *_descriptor(),
+        *_errors(spec),
+        *_descriptor(spec),
         _forget(spec.protocol.phases),
         *_counters(spec),
+        *(_schedule(spec) if spec.endpoint.schedule_entries else ()),
     )
     name = f"endpoint_{spec.suffix(crosses=False)}_{spec.protocol.suffix}_{spec.endpoint.suffix}"
     description = (
@@ -158,9 +166,14 @@ def _state() -> tuple[Register, ...]:
     )
 
 
-def _errors() -> tuple[Register, ...]:
+def causes_of(spec: SwitchSpec) -> dict[str, str]:
+    """Return all errors of an endpoint."""
+    return CAUSES | (_SCHEDULE_CAUSES if spec.endpoint.schedule_entries else {})
+
+
+def _errors(spec: SwitchSpec) -> tuple[Register, ...]:
     return (
-        *cause_registers(0x20, CAUSES),
+        *cause_registers(0x20, causes_of(spec)),
         Register(
             "DONE",
             0x28,
@@ -193,7 +206,12 @@ def _flow(name: str, address: int, text: str) -> Register:
     return Register(name, address, text, fields)
 
 
-def _descriptor() -> tuple[Register, ...]:
+def _descriptor(spec: SwitchSpec) -> tuple[Register, ...]:
+    operations, more = OPERATIONS, ()
+    if spec.endpoint.schedule_entries:
+        operations = (*OPERATIONS, EXCHANGE_REDUCE)
+        what = "Whether the descriptor becomes an entry of the schedule table"
+        more = (Field("entry", 16, 1, "pulse", what),)
     return (
         word("SOURCE", 0x40, "rw", "Address of the buffer to send or reduce, low word first", 2),
         word("DESTINATION", 0x48, "rw", "Address of the buffer of results, low word first", 2),
@@ -218,8 +236,9 @@ def _descriptor() -> tuple[Register, ...]:
             0x6C,
             "Queue the descriptor that the registers before this one hold",
             (
-                Field("operation", 0, 3, "pulse", "What to do", names=OPERATIONS),
+                Field("operation", 0, 3, "pulse", "What to do", names=operations),
                 Field("circuit", 8, 2, "pulse", "Circuit that does it", names=DATA_CIRCUITS),
+                *more,
             ),
             lockable=True,
         ),
@@ -243,4 +262,59 @@ def _counters(spec: SwitchSpec) -> tuple[Register, ...]:
     return tuple(
         word(name.upper(), 0x80 + 4 * place, "ro", f"{text}, modulo 2^32")
         for place, (name, text) in enumerate(texts.items())
+    )
+
+
+def _schedule(spec: SwitchSpec) -> tuple[Register, ...]:
+    tree, waits = "Tree of the data that are {}", "Dependency bits of it that must be set before"
+    bits = spec.endpoint.schedule_entries.bit_length()
+    return (
+        Register(
+            "ENTRY_STEP",
+            0xC0,
+            "Step in which an entry of the schedule table is issued, or later; not below the step "
+            "of the entry before",
+            (Field("value", 0, TABLE_STEP_BITS, "rw", "Step, from 0 on"),),
+        ),
+        Register(
+            "ENTRY_DEPENDENCIES",
+            0xC4,
+            "What an entry waits for: each tree has a dependency bit for its parent, the lowest, "
+            "and for four children",
+            (
+                Field("send_tree", 0, 6, "rw", tree.format("sent")),
+                Field("send_waits", 6, DEPENDENCIES, "rw", waits),
+                Field("receive_tree", 16, 6, "rw", tree.format("received")),
+                Field("receive_waits", 22, DEPENDENCIES, "rw", waits),
+                Field("receive_sets", 27, DEPENDENCIES, "rw", "Bits of it that its end sets"),
+            ),
+        ),
+        Register(
+            "STEP_CYCLES",
+            0xC8,
+            "Estimated time of a step in cycles, which each step takes at least; constant while "
+            "the schedule runs",
+            (Field("value", 0, CYCLE_BITS, "rw", "Cycles"),),
+        ),
+        Register(
+            "SCHEDULE",
+            0xCC,
+            "Control of the schedule table; refused while the schedule runs or a descriptor is "
+            "prepared",
+            (
+                Field("start", 0, 1, "pulse", "Run the schedule from its first entry on"),
+                Field("clear", 1, 1, "pulse", "Forget all entries"),
+            ),
+            lockable=True,
+        ),
+        Register(
+            "SCHEDULE_STATUS",
+            0xD0,
+            "What the schedule table does",
+            (
+                Field("running", 0, 1, "ro", "Whether the schedule runs"),
+                Field("step", 4, TABLE_STEP_BITS, "ro", "The current step"),
+                Field("entries", 16, bits, "ro", "Entries that the table has"),
+            ),
+        ),
     )

@@ -13,6 +13,7 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, FULL_GENERATIONS
 
 __all__ = [
+    "EXCHANGE_REDUCE",
     "OPERATIONS",
     "Buffer",
     "Descriptor",
@@ -30,6 +31,12 @@ OPERATIONS = ("none", "set_flows", "exchange", "all_reduce", "reduce_scatter", "
 """What COMMAND takes; the place is the number. The last three are of rings."""
 
 RINGS = OPERATIONS[3:]
+
+EXCHANGE_REDUCE = "exchange_reduce"
+"""Exchange that adds what is received to DESTINATION; only endpoints with a schedule table take it.
+Its number is that behind the last of ``OPERATIONS``."""
+
+_ALL = (*OPERATIONS, EXCHANGE_REDUCE)
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class Descriptor:
     Parameters
     ----------
     operation, circuit : str
-        One of ``OPERATIONS`` but "none", and one of ``DATA_CIRCUITS``.
+        One of ``OPERATIONS`` but "none", or ``EXCHANGE_REDUCE``, and one of ``DATA_CIRCUITS``.
     source, destination : Buffer, optional
         What is sent or reduced, and where results go. All-gathers are in place: this one's block
         is read from ``source`` and not written, so both are usually the same.
@@ -130,7 +137,7 @@ class Descriptor:
     ring: Ring | None = None
 
     def __post_init__(self) -> None:
-        check_choice("operation of a descriptor", self.operation, OPERATIONS[1:])
+        check_choice("operation of a descriptor", self.operation, _ALL[1:])
         check_choice("circuit of a descriptor", self.circuit, DATA_CIRCUITS)
         if (self.ring is not None) != (self.operation in RINGS):
             raise ValueError(
@@ -162,7 +169,7 @@ class Descriptor:
             ]
         for name, flow in (("SEND_FLOW", self.send), ("RECEIVE_FLOW", self.receive)):
             words.append((name, 0, NO_FLOW if flow is None else flow.word))
-        command = OPERATIONS.index(self.operation) | DATA_CIRCUITS.index(self.circuit) << 8
+        command = _ALL.index(self.operation) | DATA_CIRCUITS.index(self.circuit) << 8
         return [*words, ("COMMAND", 0, command)]
 
 

@@ -15,6 +15,7 @@ from fred_hw.protocol import DATA_COUNT, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
+from .exchange_reduce import convert_exchange_reduce
 from .operations import OPERATIONS
 from .work import (
     ADDRESS_BITS,
@@ -140,7 +141,10 @@ class AcePrepare(Unit):
         bad = Signal(len(REASONS) - 1)
         fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
-        m.d.sync += asked.is_ring.eq(asked.operation >= OPERATIONS.index("all_reduce"))
+        rings = asked.operation >= OPERATIONS.index("all_reduce")
+        if self.spec.endpoint.schedule_entries:
+            rings &= asked.operation != len(OPERATIONS)
+        m.d.sync += asked.is_ring.eq(rings)
         self._look(m, fsm, asked, bad, self._other_generation(m, asked))
         wrong, own = self._blocks(m, fsm, asked)
         self._count(m, fsm, asked.operation, own)
@@ -165,12 +169,28 @@ class AcePrepare(Unit):
                 fsm.go("clip")
                 with m.If(wrong):
                     m.d.sync += bad[REASONS.index("size")].eq(1)
+        if self.spec.endpoint.schedule_entries:
+            applies = fsm.ongoing("sum") & (asked.operation == len(OPERATIONS))
+            with m.If(convert_exchange_reduce(m, self.spec, self.o, applies)):
+                m.d.sync += bad[REASONS.index("size")].eq(1)
         with fsm.state("give"):
             first = bad & -bad
             m.d.comb += self.refused.eq(Cat(first[: len(bad)], full & ~bad.any()))
             with m.If(~bad.any() & ~full):
                 m.d.comb += self.valid.eq(self._bit(asked.circuit))
             fsm.go("idle")
+
+    @property
+    def _operations(self) -> int:
+        """Operations that there are."""
+        return len(OPERATIONS) + bool(self.spec.endpoint.schedule_entries)
+
+    def _is_exchange(self, operation: Value) -> Value:
+        """Return whether an operation sends one buffer and receives another."""
+        found = operation == OPERATIONS.index("exchange")
+        return (
+            found | (operation == len(OPERATIONS)) if self._operations > len(OPERATIONS) else found
+        )
 
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(DATA_COUNT))
@@ -239,7 +259,7 @@ class AcePrepare(Unit):
         ]
         # A flow that is used is named, so that its generation is compared.
         sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))
-        exchanges = operation == OPERATIONS.index("exchange")
+        exchanges = self._is_exchange(operation)
         m.d.sync += [
             moves.eq(operation != OPERATIONS.index("set_flows")),
             is_exchange.eq(exchanges),
@@ -259,7 +279,7 @@ class AcePrepare(Unit):
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
-                    (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
+                    (operation >= self._operations) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow | other_generation | (moves & unnamed),
                     moves & (large_any | (is_ring & ring)),
@@ -273,9 +293,7 @@ class AcePrepare(Unit):
         rest = asked.rest
         ends = Signal(words + 1, name="source_end"), Signal(words + 1, name="destination_end")
         total = rest.bytes[shift:]
-        comes = Mux(
-            asked.operation == OPERATIONS.index("exchange"), rest.receive_bytes[shift:], total
-        )
+        comes = Mux(self._is_exchange(asked.operation), rest.receive_bytes[shift:], total)
         m.d.sync += [
             ends[0].eq(rest.source[shift:ADDRESS_BITS] + total),
             ends[1].eq(rest.destination[shift:ADDRESS_BITS] + comes),
@@ -315,7 +333,7 @@ class AcePrepare(Unit):
                 flow.peer.eq(Mux(said.kind, said.number, 0)),
                 flow.generation.eq(Mux(said.kind, 0, said.generation)),
             ]
-        with m.If(operation == OPERATIONS.index("exchange")):
+        with m.If(self._is_exchange(operation)):
             m.d.sync += [
                 o.direct.eq(rest.receive_bytes[shift:]),
                 o.expected.eq(rest.receive_bytes[shift:]),

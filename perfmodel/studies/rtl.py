@@ -27,6 +27,7 @@ __all__ = [
     "CyclesRow",
     "Groups",
     "RtlRow",
+    "Some",
     "Summary",
     "beside_rtl",
     "groups_of",
@@ -45,6 +46,7 @@ Groups = tuple[str, list[list[int]]]
 Fabric = TypeVar("Fabric", MeshSpec, WaferSpec)
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 Some = Annotated[int, Field(ge=1, lt=1 << 40)]
+"""Numbers of cycles or flits, that may be 0 and that may not."""
 
 
 def _strategy(value: str) -> str:

@@ -1,9 +1,11 @@
 """Comparison of the model with RTL: phases on a mesh of routers with endpoints."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from fred_hw.files import load_model, name_in
+from pydantic import model_validator
+
+from fred_hw.files import load_model, name_in, refused
 from fred_hw.mesh.algorithm import ALGORITHMS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
@@ -12,10 +14,12 @@ from perfmodel.switch_timing.record import RECORDS
 from perfmodel.switch_timing.router import RouterTiming, load_link_record
 from perfmodel.topology.mesh import MeshTopology
 
-from .rtl import CyclesRecord, CyclesRow, RtlRow, beside_rtl
+from .rtl import CyclesRecord, CyclesRow, RtlRow, Some, beside_rtl
 
 __all__ = [
     "SHIPPED_MESH_CYCLES",
+    "SHIPPED_TREE_CYCLES",
+    "TREES",
     "MeshRecord",
     "MeshRow",
     "load_mesh_cycles",
@@ -25,6 +29,12 @@ __all__ = [
 
 SHIPPED_MESH_CYCLES = RECORDS / "mesh-5x4-phases.json"
 """Cycles of phases on the published mesh."""
+
+SHIPPED_TREE_CYCLES = RECORDS / "mesh-5x4-trees.json"
+"""Cycles of all-reduces along trees, by schedule tables, on the same mesh."""
+
+TREES = "multitree_one_port"
+"""All-reduces along the trees of MultiTree, whose NPUs have one link each."""
 
 _UNICASTS = "unicasts"
 """What the compiler calls the algorithm that the model calls ``direct``."""
@@ -36,10 +46,27 @@ class MeshRow(CyclesRow):
     Parameters
     ----------
     algorithm : str
-        How: one of ``ALGORITHMS``, or ``unicasts``.
+        How: one of ``ALGORITHMS``, ``unicasts``, or ``multitree_one_port``.
+    steps, step_cycles : int, optional
+        Of ``multitree_one_port``: steps, and the estimated time of a step [cycles].
     """
 
-    algorithm: Annotated[str, name_in(ALGORITHMS, _UNICASTS)]
+    algorithm: Annotated[str, name_in(ALGORITHMS, _UNICASTS, TREES)]
+    steps: Some | None = None
+    step_cycles: Some | None = None
+
+    @model_validator(mode="after")
+    def _has_steps(self) -> Self:
+        """Refuse trees without steps, and steps of others."""
+        for name in ("steps", "step_cycles"):
+            if (getattr(self, name) is not None) != (self.algorithm == TREES):
+                raise refused(f"{name}: must be given with {TREES}, and only with it")
+        return self
+
+    @property
+    def lockstep_cycles(self) -> int | None:
+        """Cycles of all steps of a schedule by their estimate; None of other algorithms."""
+        return self.steps * self.step_cycles if self.steps and self.step_cycles else None
 
 
 class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow]):
@@ -78,11 +105,17 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
 
 
 def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
-    """Return the cycles of each phase of a record, and those of the model."""
+    """Return the cycles of each phase of a record, and those of the model.
+
+    Of a schedule in lockstep the model has the estimated time of all steps.
+    """
     topology = mesh_topology(record)
+    assert topology.endpoint is not None
+    hz = topology.endpoint.clock.hz
     return beside_rtl(
         record,
         lambda row: row.algorithm,
         lambda _: topology,
         lambda row, _: "direct" if row.algorithm == _UNICASTS else row.algorithm,
+        time_of=lambda row: row.lockstep_cycles and row.lockstep_cycles / hz,
     )

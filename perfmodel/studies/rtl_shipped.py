@@ -13,7 +13,13 @@ from fred_hw.reading import read_data
 from perfmodel.switch_timing.record import RECORDS
 
 from .rtl import CyclesRecord, RtlRow
-from .rtl_mesh import MeshRecord, load_mesh_cycles, mesh_beside_rtl
+from .rtl_mesh import (
+    SHIPPED_MESH_CYCLES,
+    SHIPPED_TREE_CYCLES,
+    MeshRecord,
+    load_mesh_cycles,
+    mesh_beside_rtl,
+)
 from .rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
 
 __all__ = ["SHIPPED_CYCLES", "SHIPPED_PLANES", "Beside", "record_beside_rtl", "shipped_beside_rtl"]
@@ -27,10 +33,14 @@ SHIPPED_PLANES = {
 }
 """Records of planes, and the first members of ``Beside`` for each."""
 
-_MESH = "mesh-5x4"
+SHIPPED_MESHES = {
+    "mesh-5x4": ("mesh_", "mesh", "", SHIPPED_MESH_CYCLES),
+    "mesh-5x4-trees": ("trees_", "mesh", "schedule tables of ", SHIPPED_TREE_CYCLES),
+}
+"""Records of meshes, the first members of ``Beside`` for each, and their files."""
 
-SHIPPED_CYCLES = (*SHIPPED_PLANES, _MESH)
-"""All records, that of the mesh last."""
+SHIPPED_CYCLES = (*SHIPPED_PLANES, *SHIPPED_MESHES)
+"""All records, those of meshes last."""
 
 
 _Compare = Callable[[Any], tuple[RtlRow, ...]]
@@ -60,9 +70,10 @@ class Beside(NamedTuple):
 @cache
 def shipped_beside_rtl(name: str) -> Beside:
     """Return one of ``SHIPPED_CYCLES``, which is simulated once: all 136 of the mesh take 45 s."""
-    if name == _MESH:
-        mesh = load_mesh_cycles()
-        return Beside("mesh_", "mesh", "", mesh, mesh_beside_rtl(mesh))
+    if name in SHIPPED_MESHES:
+        *words, path = SHIPPED_MESHES[name]
+        mesh = load_mesh_cycles(path)
+        return Beside(*words, mesh, mesh_beside_rtl(mesh))
     record = load_plane_cycles(RECORDS / f"{name}.json")
     return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))
 

@@ -54,7 +54,7 @@ OTHER = SwitchSpec(
     lanes=4,
     format="int8",
     protocol={"phases": 31, "buffer_packets": 10},
-    endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048, "read_ports": 2},
+    endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048, "read_ports": 2, "schedule_entries": 9},
 )
 """Sizes of units that are alike in ``LINK`` are not alike in it."""
 
@@ -112,13 +112,16 @@ def test_what_is_no_specification_is_refused(unit: str, nothing: Any) -> None:
 def told(thing: object, spec: SwitchSpec | None = None) -> dict[str, str]:
     """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one.
 
-    What is there "If ``endpoint.<key>`` is <number>" is left out for other specifications.
+    What is there "If ``endpoint.<key>`` is <number>", or "<number> or more", is left out for other
+    specifications.
     """
-    found, only = {}, r"(?:\n    If ``endpoint\.(\w+)`` is (\d+))?"
+    found, only = {}, r"(?:\n    If ``endpoint\.(\w+)`` is (\d+)( or more)?)?"
     lines = re.findall(rf"^([\w<].*?) : (.*){only}", section(thing, "Members"), re.MULTILINE)
-    for line, text, key, number in lines:
-        if spec and key and getattr(spec.endpoint, key) != int(number):
-            continue
+    for line, text, key, number, more in lines:
+        if spec and key:
+            size = getattr(spec.endpoint, key)
+            if size < int(number) or (size > int(number) and not more):
+                continue
         stream = re.match(r"[sm](<k>)?_axis_", line)
         first, *others = line.split(", ")
         names = [first, *((stream[0] if stream else "") + name for name in others)]
@@ -158,7 +161,7 @@ def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
     protocol = spec.protocol
     sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
     sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
-    sizes |= {"read_ports": spec.endpoint.read_ports}
+    sizes |= {name: getattr(spec.endpoint, name) for name in ("read_ports", "schedule_entries")}
     sizes |= {"P": own.get("ports", spec.ports), "m": own.get("middle", spec.middle)}
     sizes |= protocol.fields | {"address": protocol.fields["destination"]}
     names = vars(import_module(module))

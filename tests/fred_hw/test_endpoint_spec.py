@@ -27,9 +27,20 @@ def test_one_port_to_read_is_not_said_and_two_are() -> None:
         assert EndpointSpec.model_validate(each.model_dump()) == each
 
 
+def test_endpoint_without_a_schedule_table_does_not_say_so() -> None:
+    without, table = (EndpointSpec(fsms=2, schedule_entries=entries) for entries in (0, 64))
+    assert "schedule_entries" not in without.model_dump() and without.suffix == "ace_m2"
+    assert table.model_dump()["schedule_entries"] == 64 and table.suffix == "ace_m2_e64"
+    assert EndpointSpec.model_validate(table.model_dump()) == table
+
+
 @pytest.mark.parametrize(
     ("endpoint", "message"),
     [
+        (
+            {"schedule_entries": 257},
+            "endpoint.schedule_entries: must be an integer from 0 to 256, not 257",
+        ),
         ({"fsms": 0}, "endpoint.fsms: must be an integer from 1 to 16, not 0"),
         ({"fsms": 9}, "endpoint.slots: must be 9 or more, as each of fsms owns one, not 8"),
         ({"chunk_flits": 1}, "endpoint.chunk_flits: must be an integer from 2 to 4096, not 1"),

@@ -8,12 +8,15 @@ import pytest
 
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES
 from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.files import validate
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, file_names, generate
 from gen.write import write_files
+from testbench.designs import endpoint_design
 from testbench.sim.kept import kept
 from tests.gen.tools import icarus, lint
+from tests.records import shipped
 
 SPECS = {
     "bytes": SwitchSpec(
@@ -36,6 +39,15 @@ SPECS = {
         format="int8",
         protocol=ProtocolSpec(phases=1),
         endpoint=EndpointSpec(fsms=2, slots=3, chunk_flits=4, memory_reads=3, read_ports=2),
+    ),
+    "schedule table": SwitchSpec(
+        ports=2,
+        lanes=1,
+        format="int8",
+        protocol=ProtocolSpec(phases=1),
+        endpoint=EndpointSpec(
+            fsms=1, slots=2, chunk_flits=4, memory_reads=3, read_ports=2, schedule_entries=5
+        ),
     ),
 }
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("endpoints")]  # each is generated once
@@ -63,6 +75,17 @@ def test_icarus_accepts_it_as_verilog_2005(name: str, tmp_path: Path) -> None:
     write_files(design.files(), tmp_path)
     status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
     assert status == 0, said
+
+
+def test_endpoint_without_a_schedule_table_is_the_one_that_was_measured() -> None:
+    """The record is of the Verilog before there were tables; a key of 0 entries changes nothing."""
+    record = shipped("endpoint")
+    spec = validate(SwitchSpec, record["measured_spec"], "endpoint")
+    without = spec.with_changes(endpoint={**dict(spec.endpoint), "schedule_entries": 0})
+    assert without == spec
+    assert endpoint_design(without).sha256 == record["source"]["verilog_sha256"]
+    with_table = {**dict(spec.endpoint), "schedule_entries": 2}
+    assert spec.with_changes(endpoint=with_table).endpoint.suffix.endswith("_e2")
 
 
 def test_files_are_those_that_are_foretold() -> None:

@@ -11,7 +11,7 @@ from fred_hw.protocol import FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.simulation import trace
 
-from .works import SPEC, packed, ring_work
+from .works import SPEC, TABLE, packed, ring_work
 
 KEEP = {"keep": 1}
 FLOWS: dict[str, Any] = {"send": {"number": 1}, "receive": {"number": 1}}
@@ -222,3 +222,64 @@ def test_flits_that_memory_cannot_address_are_refused() -> None:
     message = "lanes must give an endpoint flits of 1, 2, 4, ... bytes, not 6"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AcePrepare(spec=spec)
+
+
+def reduced(sent: int, received: int, size: int, comes: int) -> Any:
+    """Return the work of an ``exchange_reduce``, or why it is refused; all in flits."""
+    given = packed(
+        descriptor_layout(),
+        source=2 * sent,
+        destination=2 * received,
+        bytes=2 * size,
+        receive_bytes=2 * comes,
+        send={"number": 1, "kind": 1},
+        receive={"number": 2, "kind": 1},
+    )
+    first = {"operation": 6, "circuit": 1, "descriptor": given}
+    seen = trace(AcePrepare(spec=TABLE), [first, *[{}] * 8], ("valid", "refused", "o"), ready=7)
+    if refused := [one[1] for one in seen if one[1]]:
+        return REASONS[refused[0].bit_length() - 1]
+    (found,) = [one for one in seen if one[0]]
+    assert (seen.index(found), found[0]) == (4, 2)
+    return work_layout(TABLE).from_bits(found[2])
+
+
+@pytest.mark.parametrize(("sent", "received"), [(100, 130), (130, 100), (100, 105), (105, 100)])
+def test_exchange_that_reduces_is_a_reduce_scatter_of_two_blocks_anywhere(
+    sent: int, received: int
+) -> None:
+    work = reduced(sent, received, 5, 5)
+    assert work.source + work.first_offset == sent
+    assert work.source + work.last_offset == work.destination + work.last_offset == received
+    assert work.total == abs(sent - received) + 5
+    assert (work.block, work.message, work.last_place, work.first_place) == (5, 4, 4, 0)
+    assert (work.parts, work.steps, work.receives, work.reduces, work.stores) == (2, 1, 1, 1, 0)
+    assert (work.direct, work.expected) == (0, 5)
+
+
+def test_exchange_that_reduces_may_send_or_receive_alone() -> None:
+    work = reduced(100, 200, 5, 0)
+    assert (work.source + work.first_offset, work.total, work.block) == (100, 5, 5)
+    assert (work.parts, work.steps, work.receives, work.direct, work.expected) == (1, 1, 0, 0, 0)
+    work = reduced(100, 200, 0, 5)
+    assert work.source + work.last_offset == work.destination + work.last_offset == 200
+    # The first part of a chunk, which would be sent, is beyond the buffer and has no flits.
+    assert (work.total, work.first_offset, work.last_offset) == (5, 5, 0)
+    assert (work.parts, work.steps, work.receives, work.reduces, work.expected) == (2, 0, 1, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields"),
+    [
+        ("size", (100, 200, 5, 4)),
+        ("size", (100, 104, 5, 5)),
+        ("size", (104, 100, 5, 5)),
+        ("size", (100, 100, 5, 5)),
+        ("size", (0, (1 << 24) - 4, 5, 5)),
+        ("size", ((1 << 30), 0, 5, 5)),
+    ],
+)
+def test_blocks_that_no_exchange_reduces(reason: str, fields: tuple[int, int, int, int]) -> None:
+    assert reduced(*fields) == reason
+    near = reduced(0, (1 << 24) - 6, 5, 5)
+    assert near.total == (1 << 24) - 1

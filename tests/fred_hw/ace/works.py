@@ -12,7 +12,7 @@ from fred_hw.unit import Unit
 from tests.fred_hw.simulation import RST, known
 from tests.fred_hw.specs import LINK
 
-__all__ = ["SPEC", "TWO", "MemoryBench", "packed", "ring_work"]
+__all__ = ["SPEC", "TABLE", "TWO", "MemoryBench", "packed", "ring_work"]
 
 SPEC: SwitchSpec = LINK.with_changes(
     endpoint=EndpointSpec(fsms=2, slots=2, chunk_flits=8, memory_reads=4)
@@ -21,6 +21,11 @@ SPEC: SwitchSpec = LINK.with_changes(
 
 TWO: SwitchSpec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"read_ports": 2}))
 """The same with two ports to read memory."""
+
+TABLE: SwitchSpec = SPEC.with_changes(
+    endpoint=SPEC.endpoint.model_copy(update={"schedule_entries": 6})
+)
+"""The same as ``SPEC`` with a schedule table."""
 
 
 def packed(layout: Any, **fields: Any) -> int:

@@ -1,0 +1,107 @@
+"""Cycles of an all-reduce along trees on a mesh, with results checked bit for bit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.operations import Buffer
+from fred_hw.ace.steps import Step
+from fred_hw.mesh.tree_program import TreeProgram
+from testbench.models.golden import reduction_of
+from testbench.models.golden_phase import numbers_of
+from testbench.models.golden_trees import all_reduce_along_trees
+from testbench.sim.tools import SimulatorError
+
+from .fabric import Finished
+from .phase_cycles import random_memories
+from .plane import SHOW, Code, PlaneRun, codes
+
+__all__ = ["TreeRun", "tree_cycles"]
+
+
+@dataclass(frozen=True)
+class TreeRun:
+    """What came out of an all-reduce along trees.
+
+    Parameters
+    ----------
+    cycles : int
+        From the first start of a schedule until software has read at the last endpoint that its
+        schedule has ended [cycles].
+    skew : int
+        From the first start of a schedule to the last [cycles].
+    flits : int
+        Flits of results that were compared with the golden model.
+    finished : Finished
+        Memories and faults.
+    """
+
+    cycles: int
+    skew: int
+    flits: int
+    finished: Finished
+
+
+def tree_cycles(
+    program: TreeProgram,
+    run: Callable[[PlaneRun], Finished],
+    *,
+    seed: int = 1,
+    faults: int = 0,
+    memory_stalls: int = 0,
+    limit: int | None = None,
+) -> TreeRun:
+    """Load the tables of all endpoints, run them together, and compare all results.
+
+    Parameters
+    ----------
+    program : TreeProgram
+        What is done.
+    run : Callable
+        Simulates the mesh: ``run_plane`` or ``run_joined`` with model and folder.
+    seed, faults, memory_stalls, limit : int
+        As of ``PlaneRun``.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well, an endpoint refused an entry, or a result is wrong.
+    """
+    before = random_memories(program, seed)
+    most = max(len(program.load_steps(npu)) for npu in range(program.npus))
+    steps = [_steps(program, npu, most) for npu in range(program.npus)]
+    flits = program.size // (program.link.data_width // 8)
+    done = run(
+        PlaneRun(
+            program=program,
+            steps=steps,
+            memories=before,
+            seed=seed,
+            faults=faults,
+            memory_stalls=memory_stalls,
+            limit=limit or 20_000 + 8 * most + 40 * flits + 1000 * program.steps,
+        )
+    )
+    if errors := [npu for npu, one in enumerate(done.reads) if any(one["ERROR"])]:
+        raise SimulatorError(f"NPU {errors[0]} has refused an entry")
+    buffer = Buffer(0, program.size)
+    want = all_reduce_along_trees(
+        program.edges,
+        [numbers_of(program, one, buffer) for one in before],
+        reduction_of(program.link),
+    )
+    for npu, memory in enumerate(done.memories):
+        if (numbers_of(program, memory, buffer) != want).any():
+            raise SimulatorError(f"what NPU {npu} has is wrong")
+    first, last = zip(*done.times, strict=True)
+    return TreeRun(max(last) - min(first), max(first) - min(first), flits * program.npus, done)
+
+
+def _steps(program: TreeProgram, npu: int, most: int) -> list[Code]:
+    """Return what the driver of an endpoint does; all of them load for the same time."""
+    registers = endpoint_map(program.link)
+    load = program.load_steps(npu)
+    idle = [load[0]] * (most - len(load))
+    show = (SHOW, registers.register("ERROR").address, 0, 0)
+    steps: list[Step] = [*program.begin_steps(npu), *idle, *load]
+    return [*codes(steps), show, *codes(program.run_steps()), show]

@@ -1,0 +1,34 @@
+"""Golden model of an all-reduce along trees, in the order of additions of its schedule."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.mesh.tree_program import TreeEdge
+
+__all__ = ["all_reduce_along_trees"]
+
+Words = NDArray[Any]
+
+
+def all_reduce_along_trees(
+    edges: Sequence[TreeEdge], vectors: Sequence[Words], reduce: Callable[[Words, Words], Words]
+) -> Words:
+    """Return the result, which all members have: block r is what the root of tree r has.
+
+    Parameters
+    ----------
+    edges : sequence of TreeEdge
+        All trees, with the steps of an all-gather. A reduce-scatter begins with the last step.
+    vectors : sequence of array
+        What each member has; the length is a multiple of the members.
+    reduce : Callable
+        Reduction of two, what comes in first.
+    """
+    blocks = [np.split(one, len(vectors)) for one in vectors]
+    for edge in sorted(edges, key=lambda one: one.step, reverse=True):
+        own = blocks[edge.parent]
+        own[edge.root] = reduce(blocks[edge.child][edge.root], own[edge.root])
+    return np.concatenate([blocks[root][root] for root in range(len(vectors))])

@@ -1,0 +1,46 @@
+"""Trees and meshes for all-reduces with schedule tables, shared by tests."""
+
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
+from perfmodel.collectives.link_graph import graph_of
+from perfmodel.collectives.multitree import grow
+from perfmodel.collectives.single_port import with_single_ports
+from perfmodel.topology.parse import parse_topology
+from tests.testbench.cases import ENGINE, SHORT
+
+__all__ = ["edges_of", "tree_program", "with_tables"]
+
+
+def edges_of(columns: int, rows: int) -> tuple[TreeEdge, ...]:
+    """Return the trees of MultiTree on a mesh whose endpoints have one link."""
+    topology = parse_topology(f"mesh:{columns}x{rows}", "ideal")
+    graph = with_single_ports(graph_of(topology, range(columns * rows)))
+    trees = grow(graph, full_slots=True).trees
+    return tuple(
+        TreeEdge(root, one.child, one.parent, one.step)
+        for root, own in trees.items()
+        for one in own
+    )
+
+
+def with_tables(columns: int, rows: int, entries: int = 64, read_ports: int = 2) -> MeshSpec:
+    """Return a small mesh of FP16 whose endpoints have schedule tables."""
+    sizes = {"schedule_entries": entries, "read_ports": read_ports}
+    return MeshSpec(
+        width=columns,
+        height=rows,
+        controllers=False,
+        lanes=1,
+        protocol=SHORT,
+        endpoint=ENGINE.model_copy(update=sizes),
+    )
+
+
+def tree_program(mesh: MeshSpec, block: int, step_cycles: int) -> TreeProgram:
+    """Return an all-reduce with blocks of so many flits."""
+    return TreeProgram(
+        mesh=mesh,
+        edges=edges_of(mesh.width, mesh.height),
+        size=mesh.routers * block * mesh.link.data_width // 8,
+        step_cycles=step_cycles,
+    )
