@@ -55,6 +55,12 @@ store_argument = click.argument("store", metavar="STORE", type=InputPath())
     help="Processes of this machine, or jobs of Slurm.  [default: one for each processor, or one]",
 )
 @click.option(
+    "--screen",
+    is_flag=True,
+    help="Estimate the points with the least lower bounds first, and skip those that can be "
+    "neither the best ones nor on the Pareto front.",
+)
+@click.option(
     "--json-progress", is_flag=True, help="Write progress to standard error as lines of JSON."
 )
 @as_json_option
@@ -63,6 +69,7 @@ def run(
     folder: Path,
     scheduler: str | None,
     workers: int | None,
+    screen: bool,
     json_progress: bool,
     as_json: bool,
 ) -> None:
@@ -77,23 +84,25 @@ def run(
         return open_engine(scheduler, workers)
 
     if json_progress:
-        summary = run_study(plan, folder, engine, _json_progress())
+        summary = run_study(plan, folder, engine, _json_progress(), screen=screen)
     else:
         with progress("estimating points"):
-            summary = run_study(plan, folder, engine)
+            summary = run_study(plan, folder, engine, screen=screen)
     if as_json:
         say_json({"store": folder, **vars(summary)})
         return
-    before = summary.points - summary.computed
+    before = summary.points - summary.computed - summary.screened
+    skipped = f"{summary.screened:,} skipped by their bounds, " if screen else ""
     print(
         f"{summary.points:,} points: {summary.computed:,} computed, {before:,} there before, "
-        f"{summary.failed:,} failed"
+        f"{skipped}{summary.failed:,} failed"
     )
     for text, removed in summary.excluded.items():
         print(f"  {removed:,} points do not satisfy {text}")
     for name, row in summary.best.items():
         said = f"{row[name]:.6g} with {_said(row, plan.varied)}" if row else "no point has it"
         print(f"least {name}: {said}")
+    _print_front(summary.front)
 
 
 @command.command("query")
@@ -149,6 +158,17 @@ def migrate(store: Path, as_json: bool) -> None:
         say_json({"store": store, "before": before, "after": after})
         return
     print(f"{store}: schema version {after}, {'as before' if before == after else f'was {before}'}")
+
+
+def _print_front(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the Pareto front of several objectives."""
+    if not rows:
+        return
+    columns = [name for name in rows[0] if name != "key"]
+    shown = [[_cell(row.get(name)) for name in columns] for row in rows[:_SHOWN]]
+    table(f"Pareto front: {len(rows):,} points", columns, shown)
+    if len(rows) > _SHOWN:
+        print(f"the first {_SHOWN} of {len(rows):,} points; the table 'front' of the store has all")
 
 
 def _said(row: dict[str, Any], names: Sequence[str]) -> str:
