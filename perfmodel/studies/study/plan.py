@@ -126,18 +126,26 @@ class Plan:
         excluded = dict.fromkeys(self.constraints, 0)
         found: dict[str, int] = {}
         for numbers in self._chunks():
-            sound = np.all([one.each(numbers) != _REFUSED for one in self._identities], axis=0)
-            left = numbers[sound]
-            for one in self.constraints:
-                held = self._held[one].each(left)
-                excluded[one] += len(left) - int(np.count_nonzero(held))
-                left = left[held]
-            left = np.sort(np.concatenate((left, numbers[~sound])))
+            left = self.left(numbers, excluded)
             for key, number in zip(self.keys(left), left.tolist(), strict=True):
                 found.setdefault(key, number)
         if not found:
             raise self._contradiction(excluded)
         return Work(found, {one.text: n for one, n in excluded.items()})
+
+    def left(self, numbers: Numbers, excluded: dict[Constraint, int] | None = None) -> Numbers:
+        """Return those of some points that satisfy the constraints, or cannot be resolved.
+
+        ``excluded`` counts the points that each constraint removes.
+        """
+        sound = np.all([one.each(numbers) != _REFUSED for one in self._identities], axis=0)
+        left = numbers[sound]
+        for one in self.constraints:
+            held = self._held[one].each(left)
+            if excluded is not None:
+                excluded[one] += len(left) - int(np.count_nonzero(held))
+            left = left[held]
+        return np.sort(np.concatenate((left, numbers[~sound])))
 
     def keys(self, numbers: Numbers) -> list[str]:
         """Return the keys of some points."""

@@ -19,7 +19,7 @@ from .engine import Engine, LostError, batches_done
 from .plan import Plan
 from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
 from .results import best_rows, front_rows
-from .screen import Screen, bounds, figures_of, write_screened
+from .screen import Bounds, Screen, figures_of, write_screened
 from .store import Store, check_store, create_store
 from .version import model_version
 
@@ -132,7 +132,7 @@ def run_study(
         meter = Meter(total, total - len(missing), listener, batch_s)
         if screen:
             numbers = np.array(missing, np.int64)
-            order = Screen(numbers, bounds(plan, numbers))
+            order = Screen(numbers, Bounds(plan).of(numbers))
             order.front.add(store.figures(plan.objectives, work.numbers).values())
 
             def seen(rows: Sequence[Row]) -> None:

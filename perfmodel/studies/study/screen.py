@@ -17,7 +17,7 @@ from .point import FAILURES, Row, rates_of, topology_of, workload_of
 from .shared import Numbers, Shared
 from .store import Store
 
-__all__ = ["Screen", "bounds", "figures_of", "write_screened"]
+__all__ = ["Bounds", "Screen", "figures_of", "write_screened"]
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -65,15 +65,6 @@ class Screen:
         return self._numbers[self._skipped], self._bounds[self._skipped]
 
 
-def bounds(plan: Plan, numbers: Numbers) -> Array:
-    """Return lower bounds of the objectives of points, a row for each; 0 where none is known."""
-    found = np.zeros((len(numbers), len(plan.objectives)))
-    features = _Features(plan)
-    for first in track(range(0, len(numbers), CHUNK), "points screened"):
-        features.fill(found[first : first + CHUNK], numbers[first : first + CHUNK])
-    return found
-
-
 def figures_of(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[float, ...]]:
     """Return some figures of the rows that have all of them."""
     return [
@@ -94,8 +85,14 @@ def write_screened(plan: Plan, store: Store, numbers: Numbers, bounds: Array) ->
     return len(numbers)
 
 
-class _Features:
-    """What bounds are computed from, found once for all points that share it."""
+class Bounds:
+    """Lower bounds of the objectives of points; what they follow from is found once.
+
+    Parameters
+    ----------
+    plan : Plan
+        The study.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -123,8 +120,14 @@ class _Features:
 
         return Shared(plan.space, roots, found)
 
-    def fill(self, rows: Array, numbers: Numbers) -> None:
-        """Write the bounds of some points."""
+    def of(self, numbers: Numbers) -> Array:
+        """Return lower bounds of the objectives of points, a row each; 0 where none is known."""
+        found = np.zeros((len(numbers), len(self._plan.objectives)))
+        for first in track(range(0, len(numbers), CHUNK), "points screened"):
+            self._fill(found[first : first + CHUNK], numbers[first : first + CHUNK])
+        return found
+
+    def _fill(self, rows: Array, numbers: Numbers) -> None:
         sizes, rates = self._sizes.each(numbers), self._rates.each(numbers)
         fabric, scale = self._fabric.each(numbers), self._scale.each(numbers)
         workloads, index = self._workloads.of(numbers)

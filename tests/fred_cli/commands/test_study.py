@@ -76,6 +76,18 @@ def test_a_screened_study_prints_what_it_skips_and_its_front(fred: Fred, place: 
 
 
 @pytest.mark.slow
+def test_a_study_is_searched(fred: Fred, place: Path) -> None:
+    pytest.importorskip("optuna")
+    run = ("study", "optimize", "study.yaml", "-o", "store", "--workers", "1", "--points", "5")
+    out = fred.out(*run)
+    assert re.match(r"(1|2) of 3 points taken: \d computed, 0 there before, 0 failed\n", out)
+    assert "least iteration_time_s: " in out
+    assert fred.json(*run)["computed"] == 0
+    minutes = (*run[:-2], "--minutes", "0.001")
+    assert fred.json(*minutes)["computed"] == 0
+
+
+@pytest.mark.slow
 def test_progress_is_lines_of_json(fred: Fred) -> None:
     run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1", "--json-progress")
     status, _, err = fred(*run)
@@ -120,6 +132,11 @@ def test_bad_studies_are_refused(
     ("words", "line"),
     [
         (("run", "study.yaml"), "Missing option '--output'"),
+        (("optimize", "study.yaml"), "Missing option '--output'"),
+        (
+            ("optimize", "study.yaml", "-o", "store", "--points", "0"),
+            "Invalid value for '--points'",
+        ),
         (("query", "none", "select 1"), "none: must be the store of a study, not without one"),
         (("export", "none", "x.csv"), "none: must be the store of a study, not without one"),
         (("export", "none", "x.txt"), "FILE: must end in .csv or .parquet, not 'x.txt'"),
