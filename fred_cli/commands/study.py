@@ -3,7 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,33 +34,53 @@ def command() -> None:
 store_argument = click.argument("store", metavar="STORE", type=InputPath())
 
 
+def _with_engine(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the arguments and options of commands that compute points."""
+    for option in reversed(
+        (
+            click.argument("file", type=InputPath()),
+            click.option(
+                "--output",
+                "-o",
+                "folder",
+                type=OutputPath(folder=True),
+                required=True,
+                metavar="STORE",
+                help="Folder of the results; points that it has are not computed again.",
+            ),
+            click.option(
+                "--scheduler",
+                metavar="ADDRESS",
+                help="Dask cluster: tcp://HOST:PORT of one that runs, or slurm:KEY=VALUE,... to "
+                "start one.  [default: processes of this machine]",
+            ),
+            click.option(
+                "--workers",
+                type=click.IntRange(1, 4096),
+                metavar="N",
+                help="Processes of this machine, or jobs of Slurm.  "
+                "[default: one for each processor, or one]",
+            ),
+            click.option(
+                "--json-progress",
+                is_flag=True,
+                help="Write progress to standard error as lines of JSON.",
+            ),
+            as_json_option,
+        )
+    ):
+        function = option(function)
+    return function
+
+
 @command.command("run", example="fred study run examples/study.yaml -o build/study")
-@click.argument("file", type=InputPath())
+@_with_engine
 @click.option(
-    "--output",
-    "-o",
-    "folder",
-    type=OutputPath(folder=True),
-    required=True,
-    metavar="STORE",
-    help="Folder of the results; points that it has are not computed again.",
+    "--screen",
+    is_flag=True,
+    help="Estimate the points with the least lower bounds first, and skip those that can be "
+    "neither the best ones nor on the Pareto front.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Dask cluster: tcp://HOST:PORT of one that runs, or slurm:KEY=VALUE,... to start one.  "
-    "[default: processes of this machine]",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="Processes of this machine, or jobs of Slurm.  [default: one for each processor, or one]",
-)
-@click.option(
-    "--json-progress", is_flag=True, help="Write progress to standard error as lines of JSON."
-)
-@as_json_option
 def run(
     file: Path,
     folder: Path,
@@ -66,6 +88,7 @@ def run(
     workers: int | None,
     json_progress: bool,
     as_json: bool,
+    screen: bool,
 ) -> None:
     """Estimate all points of the study in FILE that the store lacks."""
     from perfmodel.studies.study.engine import open_engine
@@ -73,28 +96,71 @@ def run(
     from perfmodel.studies.study.run import run_study
 
     plan = load_study(file)
+    with _listener(json_progress) as listener:
+        engine = partial(open_engine, scheduler, workers)
+        summary = run_study(plan, folder, engine, listener, screen=screen)
+    if as_json:
+        say_json({"store": folder, **vars(summary)})
+        return
+    before = summary.points - summary.computed - summary.screened
+    skipped = f"{summary.screened:,} skipped by their bounds, " if screen else ""
+    print(
+        f"{summary.points:,} points: {summary.computed:,} computed, {before:,} there before, "
+        f"{skipped}{summary.failed:,} failed"
+    )
+    for text, removed in summary.excluded.items():
+        print(f"  {removed:,} points do not satisfy {text}")
+    _print_best(summary, plan.varied)
 
-    def engine() -> Any:
-        return open_engine(scheduler, workers)
 
-    if json_progress:
-        summary = run_study(plan, folder, engine, _json_progress())
-    else:
-        with progress("estimating points"):
-            summary = run_study(plan, folder, engine)
+@command.command(
+    "optimize", example="fred study optimize examples/study.yaml -o build/study --points 100"
+)
+@_with_engine
+@click.option(
+    "--points",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Points to take in all, those of earlier searches of this study included.  "
+    "[default: 1,000 without --minutes]",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, 1e6, min_open=True),
+    metavar="M",
+    help="Time after which the search ends.",
+)
+def optimize(
+    file: Path,
+    folder: Path,
+    scheduler: str | None,
+    workers: int | None,
+    json_progress: bool,
+    as_json: bool,
+    points: int | None,
+    minutes: float | None,
+) -> None:
+    """Search the study in FILE for its best points and its Pareto front with Optuna."""
+    from perfmodel.studies.study.engine import open_engine
+    from perfmodel.studies.study.optimize import DEFAULT_POINTS, Budget, optimize_study
+    from perfmodel.studies.study.plan import load_study
+
+    plan = load_study(file)
+    if minutes is None:
+        points = points or DEFAULT_POINTS
+    budget = Budget(points, None if minutes is None else 60 * minutes)
+    with _listener(json_progress) as listener:
+        engine = partial(open_engine, scheduler, workers)
+        summary = optimize_study(plan, folder, budget, engine, listener)
     if as_json:
         say_json({"store": folder, **vars(summary)})
         return
     before = summary.points - summary.computed
     print(
-        f"{summary.points:,} points: {summary.computed:,} computed, {before:,} there before, "
-        f"{summary.failed:,} failed"
+        f"{summary.points:,} of {len(plan.space):,} points taken: {summary.computed:,} computed, "
+        f"{before:,} there before, {summary.failed:,} failed"
     )
-    for text, removed in summary.excluded.items():
-        print(f"  {removed:,} points do not satisfy {text}")
-    for name, row in summary.best.items():
-        said = f"{row[name]:.6g} with {_said(row, plan.varied)}" if row else "no point has it"
-        print(f"least {name}: {said}")
+    _print_best(summary, plan.varied)
 
 
 @command.command("query", example='fred study query build/study "select count(*) from points"')
@@ -152,8 +218,37 @@ def migrate(store: Path, as_json: bool) -> None:
     print(f"{store}: schema version {after}, {'as before' if before == after else f'was {before}'}")
 
 
+def _print_best(summary: Any, varied: Sequence[str]) -> None:
+    """Print the best point for each objective, and the front of several objectives."""
+    for name, row in summary.best.items():
+        said = f"{row[name]:.6g} with {_said(row, varied)}" if row else "no point has it"
+        print(f"least {name}: {said}")
+    _print_front(summary.front)
+
+
+def _print_front(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the Pareto front of several objectives."""
+    if not rows:
+        return
+    columns = [name for name in rows[0] if name != "key"]
+    shown = [[_cell(row.get(name)) for name in columns] for row in rows[:_SHOWN]]
+    table(f"Pareto front: {len(rows):,} points", columns, shown)
+    if len(rows) > _SHOWN:
+        print(f"the first {_SHOWN} of {len(rows):,} points; the table 'front' of the store has all")
+
+
 def _said(row: dict[str, Any], names: Sequence[str]) -> str:
     return ", ".join(f"{name} {_cell(row.get(name))}" for name in names)
+
+
+@contextmanager
+def _listener(as_json: bool) -> Generator[Callable[[Any], object]]:
+    """Return what is told the progress: it writes JSON, or there is a bar."""
+    if as_json:
+        yield _json_progress()
+        return
+    with progress("estimating points"):
+        yield lambda _: None
 
 
 def _json_progress() -> Callable[[Any], None]:

@@ -1,10 +1,22 @@
 """Lower bounds of collective times, by which ``auto`` skips slow algorithms."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 from perfmodel.topology.graph import Topology
 
-__all__ = ["any_s", "free", "latency_s", "scattered_s", "sent_s", "volume_s", "waits_s"]
+__all__ = [
+    "any_s",
+    "ends_s",
+    "free",
+    "latency_s",
+    "scattered_s",
+    "sent_s",
+    "volume_s",
+    "waits_s",
+]
 
 _FARTHEST = 4
 """Members of a group whose routes from the first one are examined."""
@@ -88,20 +100,46 @@ def any_s(
     sent, received = topology.sent_bytes_per_s, topology.received_bytes_per_s
     longest_s = latency_s(topology, pattern, groups)
     for group in groups:
-        one = 1 / len(group)
-        root, others = {
-            "all_reduce": ((1.0, 1.0), (1.0, 1.0)),
-            "reduce_scatter": ((1 - one, one), (1 - one, one)),
-            "all_gather": ((one, 1 - one), (one, 1 - one)),
-            "all_to_all": ((1 - one, 1 - one), (1 - one, 1 - one)),
-            "broadcast": ((1.0, 0.0), (0.0, 1.0)),
-            "reduce": ((0.0, 1.0), (1.0, 0.0)),
-        }[pattern]
+        root, others = _shares(pattern, 1 / len(group))
         for npu in group:
             leaves, comes = root if npu == group[0] else others
             own_s = max(leaves / sent[npu], comes / received[npu])
             longest_s = max(longest_s, own_s * size_bytes)
     return longest_s
+
+
+def ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
+    """Return the least time of many collectives at once, latency left out [s].
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    members, size_bytes : array
+        NPUs of the group of each, and its whole vector [B]; a group of one moves nothing.
+    sent, received : array
+        Bandwidth with which an NPU of each sends and receives at most [B/s].
+    """
+    times = [
+        np.maximum(leaves / sent, comes / received)
+        for leaves, comes in _shares(pattern, 1 / members)
+    ]
+    return np.where(members > 1, np.maximum(*times) * size_bytes, 0.0)
+
+
+def _shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return what leaves and what comes to the first and to each other member, of the vector.
+
+    ``one`` is the share of one member.
+    """
+    return {
+        "all_reduce": ((1.0, 1.0), (1.0, 1.0)),
+        "reduce_scatter": ((1 - one, one), (1 - one, one)),
+        "all_gather": ((one, 1 - one), (one, 1 - one)),
+        "all_to_all": ((1 - one, 1 - one), (1 - one, 1 - one)),
+        "broadcast": ((1.0, 0.0), (0.0, 1.0)),
+        "reduce": ((0.0, 1.0), (1.0, 0.0)),
+    }[pattern]
 
 
 def latency_s(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> float:

@@ -144,8 +144,8 @@ def _replicas(layers: Sequence[Layer], strategy: Strategy) -> float:
     An expert is on fewer NPUs than other parameters by EP.
     """
     replicas = strategy.dp * strategy.cp
-    if strategy.ep == 1:
-        return replicas
     every = sum(layer.parameters for layer in layers)
+    if strategy.ep == 1 or not every:
+        return replicas
     shared = sum(layer.shared_parameters for layer in layers)
     return every / ((every - shared) / replicas + shared / (replicas / strategy.ep))

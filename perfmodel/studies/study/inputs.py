@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,10 +24,33 @@ from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strateg
 from .axes import Value
 from .file import ROOTS
 
-__all__ = ["SIZES", "CombinationError", "Inputs", "Part", "Resolver", "column_of", "flat"]
+__all__ = [
+    "PARTS",
+    "SIZES",
+    "CombinationError",
+    "Inputs",
+    "Part",
+    "Resolver",
+    "column_of",
+    "flat",
+    "identity_of",
+    "key_of",
+]
 
 SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
 """Fields of a strategy."""
+
+PARTS: Mapping[str, Collection[str]] = {
+    "topology": ("topology",),
+    "workload": ("workload",),
+    "npu": ("npu",),
+    "memory": ("remote_memory",),
+    "strategy": ("strategy", "workload"),
+    "options": tuple(OPTIONS),
+}
+"""Fields of ``Inputs``, with the first parts of the names of fields of a study that set them."""
+
+_ROOTS = {"memory": "remote_memory"}
 
 NO_MEMORY = "none"
 """No remote memory: weights and input come from the I/O controllers."""
@@ -84,10 +107,7 @@ class Inputs:
 
     def key(self, version: str) -> str:
         """Return the hash of these inputs and a version of the model."""
-        parts = [
-            one and one.digest for one in (self.topology, self.workload, self.npu, self.memory)
-        ]
-        return _digest([version, *parts, str(self.strategy), sorted(self.options.items())])
+        return key_of(version, (identity_of(getattr(self, part)) for part in PARTS))
 
     def fields(self) -> dict[str, Any]:
         """Return all inputs by their dotted paths."""
@@ -128,23 +148,36 @@ class Resolver:
         InputError
             A field or a value is not allowed; names the study file and the field.
         """
-        of_root: dict[str, dict[str, Value]] = {root: {} for root in ROOTS}
-        for name, value in values.items():
+        for name in values:
             root, _, rest = name.partition(".")
-            if root not in of_root or (rest and root in OPTIONS):
+            if root not in ROOTS or (rest and root in OPTIONS):
                 hint = did_you_mean(root, ROOTS)
                 message = f"must begin with one of {', '.join(ROOTS)}, not {root!r}{hint}"
                 raise InputError(self._source, f"space.{name}", message)
-            if value is not None:
-                of_root[root][rest] = value
-        topology, workload, npu, memory = (
-            self._parts(root, *sorted((key, type(one), one) for key, one in of_root[root].items()))
-            for root in ("topology", "workload", "npu", "remote_memory")
+        return Inputs(**{part: self.part(part, values) for part in PARTS})
+
+    def part(self, part: str, values: Mapping[str, Value]) -> Any:
+        """Return a part of the inputs of a point, by its name in ``PARTS``.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`inputs`.
+        """
+        if part == "options":
+            chosen = (values.get(name) for name in OPTIONS)
+            known = zip(chosen, OPTIONS.values(), strict=True)
+            return self._options(tuple(str(one.default if v is None else v) for v, one in known))
+        given: dict[str, Value] = {}
+        for name, value in values.items():
+            root, _, rest = name.partition(".")
+            if root == _ROOTS.get(part, part) and value is not None:
+                given[rest] = value
+        if part == "strategy":
+            return self._strategy(given, self.part("workload", values))
+        return self._parts(
+            _ROOTS.get(part, part), *sorted((key, type(one), one) for key, one in given.items())
         )
-        assert topology and workload and npu
-        strategy = self._strategy(of_root["strategy"], workload)
-        options = tuple(str(of_root[name].get("", one.default)) for name, one in OPTIONS.items())
-        return Inputs(topology, workload, npu, memory, strategy, self._options(options))
 
     def _checked_options(self, values: tuple[str, ...]) -> dict[str, str]:
         try:
@@ -245,6 +278,18 @@ class Resolver:
 
     def _refused(self, field: str, message: str) -> InputError:
         return InputError(self._source, f"space.{field}", message)
+
+
+def key_of(version: str, identities: Iterable[str]) -> str:
+    """Return the key of a point: the hash of what distinguishes its parts, and of a version."""
+    return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
+
+
+def identity_of(part: Part | Strategy | Mapping[str, str] | None) -> str:
+    """Return what distinguishes a part of the inputs of a point."""
+    if part is None or isinstance(part, Strategy):
+        return str(part)
+    return part.digest if isinstance(part, Part) else json.dumps(part, sort_keys=True)
 
 
 def column_of(name: str) -> str:

@@ -1,22 +1,32 @@
 """The plan of a study: its points, and those of them that its constraints leave."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
+
+import numpy as np
 
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 
 from .axes import Value
 from .constraints import Constraint, parse_constraint
-from .file import load_study_file
-from .inputs import SIZES, CombinationError, Inputs, Resolver, column_of
+from .file import ROOTS, load_study_file
+from .inputs import PARTS, SIZES, CombinationError, Inputs, Resolver, column_of, identity_of, key_of
 from .point import Point
+from .shared import Numbers, Shared
 from .space import Space, read_space
 from .version import model_version
 
 __all__ = ["Plan", "Work", "load_study"]
+
+CHUNK = 1 << 16
+"""Points that are resolved at a time."""
+
+_REFUSED = "refused"
+"""Stands for a part of the inputs whose values do not go together."""
 
 _CHECKED = 1000
 """Values of a field that are checked before a study begins, at most."""
@@ -59,6 +69,8 @@ class Plan:
         Of all distributions.
     resolver : Resolver
         Finds the inputs of points.
+    digest : str
+        Hash of the contents of the study file, which distinguishes the study.
     """
 
     source: str
@@ -67,8 +79,9 @@ class Plan:
     objectives: tuple[str, ...]
     seed: int
     resolver: Resolver
+    digest: str
 
-    @property
+    @cached_property
     def varied(self) -> tuple[str, ...]:
         """Columns of the fields that have several values."""
         return tuple(
@@ -77,6 +90,18 @@ class Plan:
             for name in steps[0]
             if len({repr(step[name]) for step in steps}) > 1
         )
+
+    def varied_values(self, numbers: Numbers) -> dict[str, list[Value]]:
+        """Return the values of the fields that have several, for some points, by column."""
+        found: dict[str, list[Value]] = {}
+        stride = 1
+        for steps in reversed(self.space.groups):
+            digits = (numbers // stride % len(steps)).tolist()
+            for name in steps[0]:
+                if (column := column_of(name)) in self.varied:
+                    found[column] = [steps[digit][name] for digit in digits]
+            stride *= len(steps)
+        return {column: found[column] for column in self.varied}
 
     def point(self, number: int) -> Point:
         """Return a point by its number; ``problem`` is why its values do not go together."""
@@ -99,20 +124,65 @@ class Plan:
             The constraints leave no point, or one of them cannot be evaluated.
         """
         excluded = dict.fromkeys(self.constraints, 0)
-        numbers: dict[str, int] = {}
-        for number in track(range(len(self.space)), "points of the space"):
-            point = self.point(number)
-            unmet = point.inputs and self._unmet(point)
-            if unmet:
-                excluded[unmet] += 1
-            else:
-                numbers.setdefault(point.key, number)
-        if not numbers:
+        found: dict[str, int] = {}
+        for numbers in self._chunks():
+            left = self.left(numbers, excluded)
+            for key, number in zip(self.keys(left), left.tolist(), strict=True):
+                found.setdefault(key, number)
+        if not found:
             raise self._contradiction(excluded)
-        return Work(numbers, {one.text: n for one, n in excluded.items()})
+        return Work(found, {one.text: n for one, n in excluded.items()})
 
-    def _unmet(self, point: Point) -> Constraint | None:
-        return next((one for one in self.constraints if not one.holds(point.value_of)), None)
+    def left(self, numbers: Numbers, excluded: dict[Constraint, int] | None = None) -> Numbers:
+        """Return those of some points that satisfy the constraints, or cannot be resolved.
+
+        ``excluded`` counts the points that each constraint removes.
+        """
+        sound = np.all([one.each(numbers) != _REFUSED for one in self._identities], axis=0)
+        left = numbers[sound]
+        for one in self.constraints:
+            held = self._held[one].each(left)
+            if excluded is not None:
+                excluded[one] += len(left) - int(np.count_nonzero(held))
+            left = left[held]
+        return np.sort(np.concatenate((left, numbers[~sound])))
+
+    def keys(self, numbers: Numbers) -> list[str]:
+        """Return the keys of some points."""
+        version = model_version()
+        parts = zip(*(one.each(numbers).tolist() for one in self._identities), strict=True)
+        return [
+            self.point(number).key if _REFUSED in part else key_of(version, part)
+            for number, part in zip(numbers.tolist(), parts, strict=True)
+        ]
+
+    def _chunks(self) -> Iterator[Numbers]:
+        for first in track(range(0, len(self.space), CHUNK), "points of the space"):
+            yield np.arange(first, min(first + CHUNK, len(self.space)))
+
+    @cached_property
+    def _identities(self) -> "list[Shared[str]]":
+        """What distinguishes each part of the inputs of a point."""
+
+        def identity(part: str, number: int) -> str:
+            try:
+                return identity_of(self.resolver.part(part, self.space[number]))
+            except InputError:
+                return _REFUSED
+
+        return [Shared(self.space, roots, partial(identity, part)) for part, roots in PARTS.items()]
+
+    @cached_property
+    def _held(self) -> "dict[Constraint, Shared[bool]]":
+        """Whether points satisfy each constraint."""
+
+        def holds(constraint: Constraint, number: int) -> bool:
+            return constraint.holds(self.point(number).value_of)
+
+        return {
+            one: Shared(self.space, _roots_of(one.names), partial(holds, one))
+            for one in self.constraints
+        }
 
     def _contradiction(self, excluded: dict[Constraint, int]) -> InputError:
         """Return the error of constraints that leave no point: the one that removes the last."""
@@ -122,6 +192,22 @@ class Plan:
             f"{last.text}"
         )
         return InputError(self.source, last.field, message)
+
+
+def _roots_of(names: Collection[str]) -> set[str]:
+    """Return the first parts of the names of fields that constraints on some names depend on."""
+    found: set[str] = set()
+    for name in names:
+        root = name.partition(".")[0]
+        if column_of(name) in (*SIZES, "workers", "strategy"):
+            found |= {"strategy", "workload"}
+        elif name == "npus":
+            found |= {"topology"}
+        elif root == "npu":
+            found |= {"npu", "topology"}
+        else:
+            found |= {root} if root in ROOTS else {*ROOTS}
+    return found
 
 
 def load_study(path: Path) -> Plan:
@@ -142,7 +228,9 @@ def load_study(path: Path) -> Plan:
         parse_constraint(text, source, f"constraints.{n}")
         for n, text in enumerate(file.constraints)
     )
-    plan = Plan(source, space, constraints, tuple(file.objectives), file.seed, Resolver(path))
+    digest = sha256(file.model_dump_json().encode()).hexdigest()[:16]
+    objectives, resolver = tuple(file.objectives), Resolver(path)
+    plan = Plan(source, space, constraints, objectives, file.seed, resolver, digest)
     known: set[str] = set(_DERIVED)
     for inputs, values in _checked(plan):
         known.update(Point("", values, inputs, "", file.seed).derived)

@@ -23,12 +23,23 @@ from .axes import Value
 from .inputs import Inputs, Part, column_of
 from .version import model_version
 
-__all__ = ["OtherVersionError", "Point", "Row", "evaluate", "evaluate_batch", "lost_row"]
+__all__ = [
+    "FAILURES",
+    "OtherVersionError",
+    "Point",
+    "Row",
+    "evaluate",
+    "evaluate_batch",
+    "lost_row",
+    "rates_of",
+    "topology_of",
+    "workload_of",
+]
 
 Row = dict[str, Any]
 """Inputs, figures and provenance of a point by the name of their column."""
 
-_FAILURES = (
+FAILURES = (
     *(InputError, ArithmeticError, AssertionError, LookupError, MemoryError, OSError),
     *(RuntimeError, TypeError, ValueError),
 )
@@ -72,7 +83,7 @@ class Point:
             return self.derived[column]
         assert self.inputs
         if name == "npus":
-            return _topology(self.inputs.topology).npus
+            return topology_of(self.inputs.topology).npus
         if name == "fits_memory":
             try:
                 return memory_of(request_of(self.inputs)).fits
@@ -109,9 +120,9 @@ def evaluate(point: Point) -> Row:
         row |= point.derived
         if point.inputs:
             found = summarize(simulate(request_of(point.inputs), fitting=False))
-            row |= {"npus": _topology(point.inputs.topology).npus, **_figures(found)}
+            row |= {"npus": topology_of(point.inputs.topology).npus, **_figures(found)}
             row["records"] = "; ".join(found.provenance.said_records)
-    except _FAILURES as error:
+    except FAILURES as error:
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         row["error"] = one_line(said)
     return row | _provenance(point, time.perf_counter() - begun)
@@ -135,10 +146,10 @@ def request_of(inputs: Inputs) -> Request:
     if memory:
         memory.check(inputs.memory.name if inputs.memory else "")
     return Request.of(
-        _topology(inputs.topology),
-        _workload(inputs.workload),
+        topology_of(inputs.topology),
+        workload_of(inputs.workload),
         inputs.strategy,
-        npu=_npu(inputs.topology, inputs.npu),
+        npu=rates_of(inputs.topology, inputs.npu),
         memory=memory,
         **inputs.options,
     )
@@ -164,21 +175,24 @@ def _provenance(point: Point, duration_s: float) -> Row:
 
 
 @lru_cache(maxsize=16)  # with all that is known of its routes and collectives
-def _topology(part: Part) -> Topology:
+def topology_of(part: Part) -> Topology:
+    """Return the topology of a point."""
     return build_topology(part.data, part.name, Path(part.folder))
 
 
 @lru_cache(maxsize=256)
-def _workload(part: Part) -> Workload:
+def workload_of(part: Part) -> Workload:
+    """Return the workload of a point."""
     return build_workload(part.data, part.name)
 
 
 @lru_cache(maxsize=1024)
-def _npu(topology: Part, npu: Part) -> Npu:
+def rates_of(topology: Part, npu: Part) -> Npu:
+    """Return the NPU of a point."""
     rates = NpuEntry.model_validate(dict(npu.data)).rates
-    return npu_of(_topology(topology).with_npu(rates).npu_rates)
+    return npu_of(topology_of(topology).with_npu(rates).npu_rates)
 
 
 @lru_cache(maxsize=1024)
 def _npu_rates(topology: Part, npu: Part) -> dict[str, float]:
-    return {f"npu.{name}": rate for name, rate in _npu(topology, npu).rates.items()}
+    return {f"npu.{name}": rate for name, rate in rates_of(topology, npu).rates.items()}

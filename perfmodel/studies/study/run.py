@@ -10,24 +10,28 @@ from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from fred_hw.errors import InputError
 from fred_hw.progress import count
 
 from .engine import Engine, LostError, batches_done
 from .plan import Plan
 from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
+from .results import best_rows, front_rows
+from .screen import Bounds, Screen, figures_of, write_screened
 from .store import Store, check_store, create_store
 from .version import model_version
 
-__all__ = ["Progress", "Summary", "run_study"]
+__all__ = ["Meter", "Progress", "Summary", "compute", "locked_store", "run_study"]
 
 T = TypeVar("T")
 
 COMMIT_S, COMMIT_ROWS = 2.0, 10_000
 """Rows are committed after so long, or when there are so many: so much is lost by a crash."""
 
-_BATCH_S, _BATCH_POINTS = 0.5, 256
-"""What a batch should take, and its points at most."""
+BATCH_S, SCREENED_S, _BATCH_POINTS = 0.5, 0.05, 256
+"""What a batch should take, also where each result may exclude points, and its points at most."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,21 @@ class Summary:
         Rows that this run added, and those of them with an error.
     excluded : dict
         Points that each constraint removed.
+    screened : int
+        Points that were not computed, as their bounds exclude them.
     best : dict
         Row of the best point of the study for each objective; None if none has a figure.
+    front : list
+        Varied fields and objectives of the points on the Pareto front of several objectives.
     """
 
     points: int
     computed: int
     failed: int
     excluded: dict[str, int]
+    screened: int
     best: dict[str, Row | None]
+    front: list[Row]
 
 
 def run_study(
@@ -81,6 +91,8 @@ def run_study(
     folder: Path,
     engine: Callable[[], Engine],
     listener: Callable[[Progress], object] = lambda _: None,
+    *,
+    screen: bool = False,
 ) -> Summary:
     """Compute the points of a study that its store lacks.
 
@@ -97,6 +109,9 @@ def run_study(
         Returns the engine.
     listener : callable
         Called with the progress after each batch.
+    screen : bool
+        Whether to compute points in the order of their lower bounds, and to leave out those that
+        can be neither the best ones nor on the front.
 
     Raises
     ------
@@ -106,33 +121,54 @@ def run_study(
     """
     check_store(folder)
     with ExitStack() as stack:
-        store = stack.enter_context(_locked(folder)) if folder.exists() else None
+        store = stack.enter_context(locked_store(folder)) if folder.exists() else None
         work = plan.work()
         running = stack.enter_context(closing(engine()))
-        store = store or stack.enter_context(_locked(folder))
+        store = store or stack.enter_context(locked_store(folder))
         present = store.keys()
         missing = [number for key, number in work.numbers.items() if key not in present]
         total = len(work.numbers)
-        meter = _Meter(total, total - len(missing), listener)
-        _compute(map(plan.point, missing), store, running, meter)
-        best = {name: store.best(name, work.numbers) for name in plan.objectives}
-        return Summary(total, meter.computed, meter.failed, work.excluded, best)
+        batch_s = SCREENED_S if screen else BATCH_S
+        meter = Meter(total, total - len(missing), listener, batch_s)
+        if screen:
+            numbers = np.array(missing, np.int64)
+            order = Screen(numbers, Bounds(plan).of(numbers))
+            order.front.add(store.figures(plan.objectives, work.numbers).values())
+
+            def seen(rows: Sequence[Row]) -> None:
+                order.front.add(figures_of(rows, plan.objectives))
+
+            compute(map(plan.point, order), store, running, meter, seen)
+            meter.skip(write_screened(plan, store, *order.skipped))
+        else:
+            compute(map(plan.point, missing), store, running, meter)
+        best, front = best_rows(plan, store, work.numbers), front_rows(plan, store, work.numbers)
+        counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
+        return Summary(total, *counts, best, front)
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[Store]:
+def locked_store(folder: Path) -> Generator[Store]:
+    """Return a store, which is made if it is not there, that no other process writes."""
     store = create_store(folder)
     with store.locked():
         yield store
 
 
-class _Meter:
+class Meter:
     """Counts rows, and reports the progress of the run."""
 
-    def __init__(self, total: int, done: int, listener: Callable[[Progress], object]) -> None:
+    def __init__(
+        self,
+        total: int,
+        done: int,
+        listener: Callable[[Progress], object],
+        batch_s: float,
+    ) -> None:
         self._total, self._before, self._listener = total, done, listener
+        self._batch_s = batch_s
         self._begun = time.monotonic()
-        self.computed = self.failed = 0
+        self.computed = self.failed = self.skipped = 0
         self.duration_s = 0.0
 
     def add(self, rows: Sequence[Row]) -> None:
@@ -140,8 +176,16 @@ class _Meter:
         self.computed += len(rows)
         self.failed += sum(row["error"] is not None for row in rows)
         self.duration_s += sum(row["duration_s"] for row in rows)
-        done = self._before + self.computed
-        rate = self.computed / max(time.monotonic() - self._begun, 1e-9)
+        self._report()
+
+    def skip(self, points: int) -> None:
+        """Count points that are not computed as done."""
+        self.skipped += points
+        self._report()
+
+    def _report(self) -> None:
+        done = self._before + self.computed + self.skipped
+        rate = max(self.computed, 1) / max(time.monotonic() - self._begun, 1e-9)
         left = (self._total - done) / rate
         self._listener(Progress(done, self._total, self.failed, rate, left))
         count(f"points, {self.failed:,} failed" if self.failed else "points", done, self._total)
@@ -152,11 +196,35 @@ class _Meter:
         if not self.computed:
             return 1
         return round(
-            min(_BATCH_POINTS, max(1.0, _BATCH_S * self.computed / (self.duration_s or 1e-9)))
+            min(_BATCH_POINTS, max(1.0, self._batch_s * self.computed / (self.duration_s or 1e-9)))
         )
 
 
-def _compute(points: Iterator[Point], store: Store, engine: Engine, meter: _Meter) -> None:
+def compute(
+    points: Iterator[Point],
+    store: Store,
+    engine: Engine,
+    meter: Meter,
+    seen: Callable[[Sequence[Row]], object] = lambda _: None,
+) -> None:
+    """Compute points and commit their rows.
+
+    Parameters
+    ----------
+    points : iterator of Point
+        Taken one by one, a few batches ahead of their rows.
+    store, engine : Store, Engine
+        Where rows go, and where they are computed.
+    meter : Meter
+        Counts them.
+    seen : callable
+        Called with the rows of each batch.
+
+    Raises
+    ------
+    InputError
+        The store cannot be written, or a worker has another version of the model.
+    """
     ready: list[Row] = []
     committed = -inf  # so that a disk without room is found by the first batch
     batches = _batches(points, lambda: meter.batch_points)
@@ -166,6 +234,7 @@ def _compute(points: Iterator[Point], store: Store, engine: Engine, meter: _Mete
             if isinstance(found, LostError):
                 found = [lost_row(point, str(found)) for point in batch]
             ready += found
+            seen(found)
             meter.add(found)
             if len(ready) >= COMMIT_ROWS or time.monotonic() - committed > COMMIT_S:
                 rows, ready = ready, []

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
-from math import inf
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, cast
@@ -29,6 +28,9 @@ __all__ = [
 
 SCHEMA = 1
 """Version of the columns and of the layout of the folder."""
+
+TABLES = ("screened", "front")
+"""Tables of studies in a store: points that were left out, and Pareto fronts."""
 
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 """For each older version, what turns a ``pyarrow.Table`` of its rows into one of the next."""
@@ -95,18 +97,60 @@ class Store:
         except OSError as error:
             raise _not_written(self.path, error) from None
 
-    def best(self, figure: str, keys: Collection[str]) -> Row | None:
-        """Return the row with the least value of a figure among the points with some keys."""
-        least, where = inf, None
+    def figures(self, names: Sequence[str], keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
+        """Return some figures of the points with some keys, by key, where all of them are there."""
+        found: dict[str, tuple[Any, ...]] = {}
         for file in self.files:
-            if figure not in _parquet().read_schema(file).names:
+            if not set(names) <= set(_parquet().read_schema(file).names):
                 continue
-            table = _read(file, ["key", figure])
-            pairs = zip(table["key"].to_pylist(), table[figure].to_pylist(), strict=True)
-            for index, (key, value) in enumerate(pairs):
-                if value is not None and value < least and key in keys:
-                    least, where = value, (file, index)
-        return _read(where[0]).slice(where[1], 1).to_pylist()[0] if where else None
+            table = _read(file, ["key", *names]).to_pydict()
+            for key, *figures in zip(table["key"], *(table[name] for name in names), strict=True):
+                if key in keys and None not in figures:
+                    found[key] = tuple(figures)
+        return found
+
+    def rows(self, keys: Sequence[str], columns: Sequence[str] | None = None) -> list[Row]:
+        """Return the rows of the points with some keys, in their order; all columns if None."""
+        compute: Any = import_module("pyarrow.compute")
+        wanted, found = import_module("pyarrow").array(keys, "string"), dict[str, Row]()
+        for file in self.files:
+            inside = compute.is_in(_read(file, ["key"])["key"], wanted)
+            if not compute.any(inside).as_py():
+                continue
+            there = _parquet().read_schema(file).names
+            names = None if columns is None else ["key", *(one for one in columns if one in there)]
+            for row in _read(file, names).filter(inside).to_pylist():
+                found[row["key"]] = row
+        return [found[key] for key in keys if key in found]
+
+    def write_table(self, name: str, study: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Write a table of a study in place of the one that is there.
+
+        Parameters
+        ----------
+        name : str
+            One of ``TABLES``, by which queries know the table.
+        study : str
+            Distinguishes the study.
+        columns : mapping
+            Values by column.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`append`.
+        """
+        parquet, arrow = _parquet(), import_module("pyarrow")
+        table: Any = arrow.table({one: _array(arrow, values) for one, values in columns.items()})
+        folder = self.path / f"tables-{SCHEMA}"
+        try:
+            folder.mkdir(exist_ok=True)
+            _commit(
+                folder / f"{name}-{study}.parquet",
+                lambda path: parquet.write_table(table, path, compression="zstd"),
+            )
+        except OSError as error:
+            raise _not_written(self.path, error) from None
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -140,8 +184,8 @@ class Store:
         Parameters
         ----------
         sql : str
-            A ``select`` of DuckDB on the view ``points``. Columns with a point in their name are
-            quoted, as in ``"topology.l1_l2_bytes_per_s"``.
+            A ``select`` of DuckDB on the view ``points`` and on those of ``TABLES``. Columns with
+            a point in their name are quoted, as in ``"topology.l1_l2_bytes_per_s"``.
 
         Raises
         ------
@@ -154,14 +198,18 @@ class Store:
             raise InputError(str(self.path), "", "must have a point, not none")
         for file in self.files:
             _read(file, ["key"])
-        names = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        views = {"points": files}
+        for name in TABLES:
+            tables = sorted(self.path.glob(f"tables-{SCHEMA}/{name}-*.parquet"))
+            views |= {name: [str(file) for file in tables]} if tables else {}
+        lists = {name: ", ".join(map(_quoted, files)) for name, files in views.items()}
         connection = duckdb.connect(":memory:")
         try:
-            connection.execute(
-                f"create view points as select * from read_parquet([{names}], union_by_name=true)"
-            )
+            for name, one in lists.items():
+                rows = f"read_parquet([{one}], union_by_name=true)"
+                connection.execute(f"create view {name} as select * from {rows}")
             # A query reads the store, and nothing else.
-            connection.execute(f"set allowed_paths=[{names}]")
+            connection.execute(f"set allowed_paths=[{', '.join(lists.values())}]")
             connection.execute("set enable_external_access=false")
             connection.execute("set lock_configuration=true")
             statements = connection.extract_statements(sql)
@@ -310,6 +358,10 @@ def _schema_of(path: Path) -> int:
         message = f"must be at most {SCHEMA}, not {schema}, which a newer fred-hw wrote"
         raise InputError(str(head), "schema", message)
     return schema
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _rows_folder(path: Path, schema: int) -> Path:

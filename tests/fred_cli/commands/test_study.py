@@ -58,6 +58,36 @@ def test_a_study_is_run_queried_and_exported(fred: Fred, place: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_screened_study_prints_what_it_skips_and_its_front(fred: Fred, place: Path) -> None:
+    space = {**SPACE, "npu.peak_flops": [1e12, 1e15], "strategy.dp": [2, 4]}
+    objectives = ["iteration_time_s", "memory.total_bytes"]
+    study = {"space": space, "objectives": objectives}
+    (place / "study.yaml").write_text(yaml.safe_dump(study))
+    run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1", "--screen")
+    out = fred.out(*run)
+    assert re.match(r"4 points: \d computed, 0 there before, \d skipped by their bounds, 0 ", out)
+    assert re.search(r"Pareto front: (\d) points", out)
+    found = fred.json(*run)
+    assert found["computed"] == 0
+    assert 1 <= len(found["front"]) <= 4 - found["screened"]
+    assert {"npu.peak_flops", "dp", *objectives} < {*found["front"][0]}
+    sql = "select * from front order by iteration_time_s"
+    assert len(fred.json("study", "query", "store", sql)["rows"]) == len(found["front"])
+
+
+@pytest.mark.slow
+def test_a_study_is_searched(fred: Fred, place: Path) -> None:
+    pytest.importorskip("optuna")
+    run = ("study", "optimize", "study.yaml", "-o", "store", "--workers", "1", "--points", "5")
+    out = fred.out(*run)
+    assert re.match(r"(1|2) of 3 points taken: \d computed, 0 there before, 0 failed\n", out)
+    assert "least iteration_time_s: " in out
+    assert fred.json(*run)["computed"] == 0
+    minutes = (*run[:-2], "--minutes", "0.001")
+    assert fred.json(*minutes)["computed"] == 0
+
+
+@pytest.mark.slow
 def test_progress_is_lines_of_json(fred: Fred) -> None:
     run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1", "--json-progress")
     status, _, err = fred(*run)
@@ -102,6 +132,11 @@ def test_bad_studies_are_refused(
     ("words", "line"),
     [
         (("run", "study.yaml"), "Missing option '--output'"),
+        (("optimize", "study.yaml"), "Missing option '--output'"),
+        (
+            ("optimize", "study.yaml", "-o", "store", "--points", "0"),
+            "Invalid value for '--points'",
+        ),
         (("query", "none", "select 1"), "none: must be the store of a study, not without one"),
         (("export", "none", "x.csv"), "none: must be the store of a study, not without one"),
         (("export", "none", "x.txt"), "FILE: must end in .csv or .parquet, not 'x.txt'"),

@@ -138,3 +138,10 @@ def test_more_npus_never_need_more_each(mode: str, axis: str) -> None:
     ]
     for more, less in pairwise(needs):
         assert less.total_bytes <= more.total_bytes and less.least_bytes <= more.least_bytes
+
+
+def test_a_stage_without_parameters_needs_memory_for_activations_alone() -> None:
+    strategy = Strategy(1, 2, 1, ep=2)
+    found = memory(job(), strategy, [[layer(parameters=0)]], 1e9)
+    assert found.state_bytes == 0.0
+    assert found.total_bytes == found.activations_bytes > 0.0

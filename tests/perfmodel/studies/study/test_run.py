@@ -130,7 +130,7 @@ def test_a_worker_of_another_version_ends_the_run(
 def test_batches_grow_with_the_speed_of_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_BATCH_S", 60.0)  # however slow the machine
+    monkeypatch.setattr(runs, "BATCH_S", 60.0)  # however slow the machine
     engine = Inline()
     space = {**SPACE, "npu.peak_flops": {"range": [1e15, 2e15], "step": 2e13}}
     run_study(planned(tmp_path, space), tmp_path / "s", lambda: engine)

@@ -44,14 +44,34 @@ def test_tables_have_a_row_for_each_point(store: Store) -> None:
     assert sorted(store.to_polars()["key"]) == ["a", "b", "c"]
 
 
-def test_the_best_row_is_one_of_the_keys(tmp_path: Path) -> None:
+def test_figures_are_those_of_the_keys_that_have_all_of_them(tmp_path: Path) -> None:
     store = create_store(tmp_path / "s")
-    store.append([row("a", x=3.0), row("b", x=1.0), row("c", x=None)])
+    store.append([row("a", x=3.0, y=1.0), row("b", x=1.0, y=2.0), row("c", x=None, y=3.0)])
     store.append([row("d")])
-    best = store.best("x", {"a", "c", "d"})
-    assert best
-    assert (best["key"], best["x"]) == ("a", 3.0)
-    assert store.best("x", {"d"}) is None
+    assert store.figures(("x", "y"), {"a", "c", "d"}) == {"a": (3.0, 1.0)}
+    assert store.figures(("y",), {"a", "c", "d"}) == {"a": (1.0,), "c": (3.0,)}
+
+
+def test_rows_are_in_the_order_of_their_keys(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "s")
+    store.append([row("a", x=3.0), row("b", x=1.0)])
+    store.append([row("d", y=2.0)])
+    assert [one["key"] for one in store.rows(["d", "none", "a"])] == ["d", "a"]
+    assert store.rows(["d", "a"], ["x"]) == [{"key": "d"}, {"key": "a", "x": 3.0}]
+    assert store.rows([]) == []
+
+
+def test_a_table_of_a_study_is_written_in_place_of_the_one_before(store: Store) -> None:
+    for count in (3, 2):
+        store.write_table("front", "one", {"key": ["a"] * count, "x": [1.0] * count})
+    store.write_table("front", "other", {"key": ["b"], "y": ["text"]})
+    found = store.query("select key, x, y from front order by key").to_pylist()
+    assert [(one["key"], one["x"], one["y"]) for one in found] == [
+        ("a", 1.0, None),
+        ("a", 1.0, None),
+        ("b", None, "text"),
+    ]
+    assert store.keys() == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,295 @@
+"""Search of a study by Optuna: some points of a large space, chosen by the figures of others."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from itertools import islice
+from math import inf, isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fred_hw.errors import InputError
+from fred_hw.optional import needed
+
+from .engine import Engine
+from .front import Front
+from .plan import CHUNK, Plan
+from .point import Point, Row
+from .results import best_rows, front_rows
+from .run import SCREENED_S, Meter, Progress, Summary, compute, locked_store
+from .screen import Bounds, Screen
+from .space import Steps
+from .store import Store, check_store
+from .version import model_version
+
+__all__ = ["DEFAULT_POINTS", "Budget", "optimize_study"]
+
+DEFAULT_POINTS = 1000
+"""Points of a search without a budget."""
+
+_JOURNAL = "optuna.log"
+"""File of Optuna in the folder of the store."""
+
+_TRIES = 5000
+"""Points in succession that do not satisfy the constraints, at which a search ends."""
+
+_SCREENED = "screened"
+"""Attribute of a trial whose figures are the bounds of a point that was not computed."""
+
+_POPULATION = 50
+"""Points of a generation of NSGA-II, at most."""
+
+_WORST = 1e30
+"""Stands for the figures of a point that has none; Optuna's samplers do not take infinity."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Where a search ends.
+
+    Parameters
+    ----------
+    points : int or None
+        Points that satisfy the constraints, those of earlier runs of the search included.
+    seconds : float or None
+        Time of this run [s].
+    """
+
+    points: int | None = DEFAULT_POINTS
+    seconds: float | None = None
+
+
+def optimize_study(
+    plan: Plan,
+    folder: Path,
+    budget: Budget,
+    engine: Callable[[], Engine],
+    listener: Callable[[Progress], object] = lambda _: None,
+) -> Summary:
+    """Search the points of a study for the least objectives, and compute those that it takes.
+
+    One objective is searched with the tree-structured Parzen estimator (TPE), several with the
+    genetic algorithm NSGA-II. A point whose lower bounds exclude it from the front is not computed:
+    the search goes on with its bounds. Whatever ends a search, a later one goes on from its points.
+
+    Parameters
+    ----------
+    plan, folder, engine, listener
+        As for :func:`run.run_study`.
+    budget : Budget
+        Where the search ends, unless it has had all points before.
+
+    Raises
+    ------
+    InputError
+        As for :func:`run.run_study`, or no point was found that satisfies the constraints, or
+        Optuna is not installed.
+    """
+    with needed("optuna", "searches", "fred-hw[optimize]"):
+        import_module("optuna")
+    check_store(folder)
+    with ExitStack() as stack:
+        running = stack.enter_context(closing(engine()))
+        store = stack.enter_context(locked_store(folder))
+        search = _Search(plan, store, budget)
+        meter = Meter(budget.points or len(plan.space), len(search.keys), listener, SCREENED_S)
+        compute(search.points(), store, running, meter, search.told)
+        search.check()
+        best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
+        counts = (meter.computed, meter.failed, search.excluded, search.screened)
+        return Summary(len(search.keys), *counts, best, front)
+
+
+class _Search:
+    """Points that Optuna proposes.
+
+    Parameters
+    ----------
+    plan, store, budget : Plan, Store, Budget
+        As for :func:`optimize_study`.
+    """
+
+    def __init__(self, plan: Plan, store: Store, budget: Budget) -> None:
+        self._plan, self._budget = plan, budget
+        self._study = _optuna_study(plan, store.path / _JOURNAL)
+        self._space = [_parameter(number, steps) for number, steps in enumerate(plan.space.groups)]
+        self._begun = time.monotonic()
+        self._open: dict[str, Any] = {}
+        self._seen: set[int] = set()
+        self.keys: dict[str, int] = {}
+        self.screened = 0
+        self._bounds, self._front = Bounds(plan), Front(len(plan.objectives))
+        self.excluded = {one.text: 0 for one in plan.constraints}
+        optuna: Any = import_module("optuna")
+        finished, self._failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.state == finished:
+                self._resume(trial)
+            elif not trial.state.is_finished():
+                self._study.tell(trial.number, state=self._failed)
+        self._random = random.Random(f"{plan.seed} {len(self._study.get_trials(deepcopy=False))}")
+        if not self._seen:
+            self._begin()
+        self._present = store.keys()
+        self._stored = store.figures(plan.objectives, self._present)
+
+    def _begin(self) -> None:
+        """Have the points with the least bounds proposed first, of a sample of the space."""
+        count = len(self._plan.space)
+        sample = self._random.sample(range(count), min(count, CHUNK))
+        numbers = self._plan.left(np.sort(np.array(sample, np.int64)))
+        order = iter(Screen(numbers, self._bounds.of(numbers)))
+        for number in islice(order, _first(self._plan)):
+            self._propose(self._steps(number))
+
+    def _resume(self, trial: Any) -> None:
+        number = self._number(trial.params.values())
+        self._seen.add(number)
+        point = self._plan.point(number)
+        if self._unmet(point) is None and not trial.user_attrs.get(_SCREENED):
+            self.keys[point.key] = number
+            if not any(trial.constraints.values()):
+                self._front.add([trial.values])
+
+    def points(self) -> Iterator[Point]:
+        """Yield points to compute until the budget is spent."""
+        tries = 0
+        while tries < _TRIES and not self._spent:
+            trial = self._study.ask()
+            number = self._number(suggest(trial) for suggest in self._space)
+            if number in self._seen:
+                self._study.tell(trial, state=self._failed)
+                self._enqueue()
+                continue
+            self._seen.add(number)
+            point = self._plan.point(number)
+            unmet = self._unmet(point)
+            if unmet is not None:
+                tries += 1
+                self.excluded[unmet] += 1
+                self._tell(trial, None)
+                continue
+            bound = self._bounds.of(np.array([number]))
+            if self._front.reaches(bound)[0]:
+                tries += 1
+                self.screened += 1
+                trial.set_user_attr(_SCREENED, True)
+                self._tell(trial, bound[0].tolist())
+                continue
+            tries = 0
+            self.keys[point.key] = number
+            if point.key in self._present:
+                self._tell(trial, self._stored.get(point.key))
+                continue
+            self._open[point.key] = trial
+            yield point
+
+    def told(self, rows: Sequence[Row]) -> None:
+        """Take the figures of computed points."""
+        for row in rows:
+            figures = [row.get(name) for name in self._plan.objectives]
+            found = None if None in figures else figures
+            self._tell(self._open.pop(row["key"]), found)
+
+    def check(self) -> None:
+        """Refuse constraints that no point satisfies, of those that were tried.
+
+        Raises
+        ------
+        InputError
+            The constraints removed every point.
+        """
+        removed = [one for one in self._plan.constraints if self.excluded[one.text]]
+        if removed and not self.keys:
+            tried, last = sum(self.excluded.values()), removed[-1]
+            message = f"must leave a point, not remove all {tried:,} that were tried: {last.text}"
+            raise InputError(self._plan.source, last.field, message)
+
+    @property
+    def _spent(self) -> bool:
+        if len(self._seen) == len(self._plan.space):
+            return True
+        taken = time.monotonic() - self._begun
+        return len(self.keys) >= (self._budget.points or inf) or taken >= (
+            self._budget.seconds or inf
+        )
+
+    def _tell(self, trial: Any, figures: Sequence[Any] | None) -> None:
+        if figures and not trial.user_attrs.get(_SCREENED):
+            self._front.add([figures])
+        trial.set_constraint("figures", 1.0 if figures is None else 0.0)
+        self._study.tell(trial, figures or [_WORST] * len(self._plan.objectives))
+
+    def _enqueue(self) -> None:
+        """Have a random new point proposed next, as the sampler has come back to an old one."""
+        groups = self._plan.space.groups
+        for _ in range(_TRIES):
+            steps = [self._random.randrange(len(group)) for group in groups]
+            if self._number(steps) not in self._seen:
+                break
+        self._propose(steps)
+
+    def _propose(self, steps: Sequence[int]) -> None:
+        self._study.enqueue_trial({str(group): step for group, step in enumerate(steps)})
+
+    def _steps(self, number: int) -> list[int]:
+        found: list[int] = []
+        for group in reversed(self._plan.space.groups):
+            number, step = divmod(number, len(group))
+            found.append(step)
+        return found[::-1]
+
+    def _number(self, steps: Any) -> int:
+        number = 0
+        for step, group in zip(steps, self._plan.space.groups, strict=True):
+            number = number * len(group) + step
+        return number
+
+    def _unmet(self, point: Point) -> str | None:
+        """Return the first constraint that a point does not satisfy."""
+        if not point.inputs:
+            return None
+        unmet = (one for one in self._plan.constraints if not one.holds(point.value_of))
+        return next((one.text for one in unmet), None)
+
+
+def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:
+    """Return what has Optuna propose a step of a group: in order where the values are numbers."""
+    values = [[*step.values()] for step in steps]
+    numbers = all(
+        isinstance(one, int | float) and not isinstance(one, bool) for row in values for one in row
+    )
+    if numbers and values == sorted(values):
+        return lambda trial: trial.suggest_int(str(group), 0, len(steps) - 1)
+    return lambda trial: trial.suggest_categorical(str(group), range(len(steps)))
+
+
+def _first(plan: Plan) -> int:
+    """Return the points of a generation: of a small space few, so that others follow the first."""
+    return min(_POPULATION, max(4, isqrt(len(plan.space)) // 2))
+
+
+def _optuna_study(plan: Plan, journal: Path) -> Any:
+    """Return Optuna's study, with the trials of earlier runs with this model."""
+    optuna: Any = import_module("optuna")
+    journals: Any = import_module("optuna.storages.journal")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
+    study = optuna.create_study(
+        storage=storage,
+        study_name=sha256(f"{plan.digest} {model_version()}".encode()).hexdigest()[:16],
+        directions=["minimize"] * len(plan.objectives),
+        load_if_exists=True,
+    )
+    seed = (plan.seed + len(study.get_trials(deepcopy=False))) % 2**32
+    if len(plan.objectives) == 1:
+        study.sampler = optuna.samplers.TPESampler(seed=seed)
+    else:
+        study.sampler = optuna.samplers.NSGAIISampler(seed=seed, population_size=_first(plan))
+    return study

@@ -1,0 +1,121 @@
+"""Tests of perfmodel.studies.study.optimize."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.studies.study.optimize import Budget, optimize_study
+from perfmodel.studies.study.run import run_study
+from perfmodel.studies.study.store import create_store
+
+from .engines import Inline, StopError
+from .studies import planned
+
+pytest.importorskip("optuna")
+
+TWO = ["time_per_sample_s", "memory.total_bytes"]
+STRATEGIES = {
+    "topology": ["mesh:2x2", "mesh:4x1"],
+    "workload": "resnet-50",
+    "strategy.dp": [1, 2, 4],
+    "strategy.pp": [1, 2, 4],
+    "workload.samples_per_replica": [4, 8, 16],
+    "npu.peak_flops": [1e15, 2e15, 4e15],
+}
+BATCHES = {
+    "topology": "mesh:2x2",
+    "topology.link_bytes_per_s": {"log_range": [1e9, 1e12], "points": 4},
+    "workload": ["resnet-50", "gnmt"],
+    "workload.samples_per_replica": [8, 16, 32, 64],
+    "strategy": ["MP1-DP4-PP1", "MP1-DP2-PP2", "MP1-DP1-PP4"],
+}
+CASES = {
+    "strategies": (STRATEGIES, {"constraints": ["npus == mp * dp * pp"]}),
+    "batches": (BATCHES, {}),
+}
+
+
+def volume(front: list[dict[str, Any]], corner: tuple[float, float]) -> float:
+    """Return the area between a front of two objectives and a corner that it reaches."""
+    points = sorted(tuple(row[name] for name in TWO) for row in front)
+    found, edge = 0.0, corner[1]
+    for first, second in points:
+        found += (corner[0] - first) * max(edge - second, 0.0)
+        edge = min(edge, second)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_the_front_of_a_small_grid_is_found(tmp_path: Path, case: str) -> None:
+    space, keys = CASES[case]
+    plan = planned(tmp_path, space, objectives=TWO, **keys)
+    grid = run_study(plan, tmp_path / "grid", Inline)
+    volumes: list[float] = []
+    for points in (grid.points * 2 // 3, grid.points):
+        found = optimize_study(plan, tmp_path / "store", Budget(points), Inline)
+        rows = [*grid.front, *found.front]
+        first, second = (1.1 * max(row[name] for row in rows) for name in TWO)
+        volumes.append(volume(found.front, (first, second)) / volume(grid.front, (first, second)))
+    assert volumes[0] > 0.97
+    assert volumes[1] == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_the_best_point_of_a_small_grid_is_found_early(tmp_path: Path) -> None:
+    plan = planned(tmp_path, STRATEGIES, constraints=["npus == mp * dp * pp"])
+    grid = run_study(plan, tmp_path / "grid", Inline).best["time_per_sample_s"]
+    found = optimize_study(plan, tmp_path / "store", Budget(points=18), Inline)
+    best = found.best["time_per_sample_s"]
+    assert best and grid
+    assert found.points <= 18
+    assert best["time_per_sample_s"] == grid["time_per_sample_s"]
+
+
+SMALL = {**STRATEGIES, "npu.peak_flops": [1e15], "workload.samples_per_replica": [4]}
+
+
+def test_a_search_that_is_interrupted_goes_on(tmp_path: Path) -> None:
+    plan, store = planned(tmp_path, SMALL, objectives=TWO), create_store(tmp_path / "store")
+    engine = Inline(3)
+    with pytest.raises(StopError):
+        optimize_study(plan, store.path, Budget(points=10), lambda: engine)
+    before = len(store.keys())
+    assert before > 0
+    found = optimize_study(plan, store.path, Budget(points=10), Inline)
+    assert found.points + found.screened >= 10
+    assert len(store.keys()) == found.points > before
+    again = optimize_study(plan, store.path, Budget(points=10), Inline)
+    assert (again.points, again.computed) == (found.points, 0)
+    assert again.front == found.front
+
+
+def test_a_search_ends_when_it_has_had_all_points(tmp_path: Path) -> None:
+    plan = planned(tmp_path, SMALL, constraints=["dp * pp <= 8"])
+    found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert found.points + found.screened == 16
+    assert found.screened > 0
+    assert sum(found.excluded.values()) == 2
+
+
+def test_points_of_the_store_are_not_computed_again(tmp_path: Path) -> None:
+    plan = planned(tmp_path, SMALL)
+    run_study(plan, tmp_path / "store", Inline)
+    found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert found.computed == 0 < found.points
+
+
+def test_a_search_without_a_point_names_the_constraint(tmp_path: Path) -> None:
+    plan = planned(tmp_path, SMALL, constraints=["dp >= 1", "pp == 3"])
+    line = r"constraints\.1: must leave a point, not remove all 18 that were tried: pp == 3$"
+    with pytest.raises(InputError, match=line):
+        optimize_study(plan, tmp_path / "store", Budget(), Inline)
+
+
+def test_a_search_ends_after_its_time(tmp_path: Path) -> None:
+    found = optimize_study(
+        planned(tmp_path, STRATEGIES), tmp_path / "store", Budget(None, 1e-9), Inline
+    )
+    assert found.points == 0

@@ -1,0 +1,151 @@
+"""Tests of perfmodel.training.bound."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from perfmodel.topology.files import build_topology
+from perfmodel.topology.graph import Topology
+from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import Estimate, simulate, summarize
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import Workload, build_workload
+
+FRED = {
+    "kind": "fred",
+    "l1": [{"count": 2, "npus": 4, "io_controllers": 4, "record": "l1-12"}],
+    "l2_record": "l2-10",
+}
+MESH = {"kind": "mesh", "columns": 4, "rows": 2}
+TRANSFORMER = {
+    "kind": "transformer",
+    "layers": 5,
+    "hidden": 512,
+    "heads": 8,
+    "sequence": 256,
+    "vocabulary": 1000,
+    "strategy": "MP1-DP1-PP1",
+}
+EXPERTS = {**TRANSFORMER, "experts": 4, "experts_per_token": 2}
+GNMT = {
+    "kind": "gnmt",
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "units": 256,
+    "vocabulary": 1000,
+    "source_tokens": 16,
+    "target_tokens": 16,
+    "strategy": "MP1-DP1-PP1",
+}
+
+
+@cache
+def fabric(kind: str, protocol: str, log_rate: float) -> Topology:
+    changes: dict[str, Any] = {"protocol": protocol}
+    if kind == "mesh":
+        return build_topology({**MESH, "link_bytes_per_s": 10**log_rate, **changes}, kind)
+    rate = 10**log_rate
+    rates = {"npu_l1_bytes_per_s": rate, "l1_l2_bytes_per_s": 2 * rate}
+    return build_topology({**FRED, "in_network": kind == "fred", **rates, **changes}, kind)
+
+
+@cache
+def workload(
+    kind: str, mode: str, schedule: str, overlap: bool, batch: tuple[int, int]
+) -> Workload:
+    microbatches, samples = batch
+    given = {"transformer": TRANSFORMER, "experts": EXPERTS, "gnmt": GNMT}[kind]
+    keys = {"mode": mode, "schedule": schedule, "overlap": overlap}
+    numbers = {"microbatches": microbatches, "samples_per_replica": microbatches * samples}
+    return build_workload({**given, **keys, **numbers}, kind)
+
+
+def bounds(request: Request) -> dict[str, float]:
+    sizes = Sizes.of(np.array([Sizes.row(request.strategy)]))
+    npu = Rates.of(np.array([Rates.row(request.compute_npu)]))
+    rates = Fabric.row(request.topology, remote_memory=request.memory is not None)
+    scale = np.array([request.compute_scale])
+    found = bounds_of(request.workload, sizes, npu, Fabric.of(np.array([rates])), scale)
+    return {name: float(one[0]) for name, one in found.items()}
+
+
+def figures(found: Estimate) -> dict[str, float]:
+    names = ("iteration_time_s", "time_per_sample_s", "busy_s", "compute_s")
+    times = {name: getattr(found, name) for name in names}
+    memory = found.memory
+    return times | {
+        "memory.total_bytes": memory.total_bytes,
+        "memory.least_bytes": memory.least_bytes,
+    }
+
+
+sizes = st.sampled_from([1, 2, 4])
+strategies = st.builds(
+    dict, mp=sizes, dp=sizes, pp=st.sampled_from([1, 2, 3, 4]), cp=st.sampled_from([1, 2])
+)
+workloads = st.builds(
+    workload,
+    kind=st.sampled_from(["transformer", "experts", "gnmt"]),
+    mode=st.sampled_from(["stationary", "streaming"]),
+    schedule=st.sampled_from(["1f1b", "gpipe"]),
+    overlap=st.booleans(),
+    batch=st.tuples(st.sampled_from([1, 2, 3, 8, 100]), st.sampled_from([1, 4])),
+)
+fabrics = st.builds(
+    fabric,
+    kind=st.sampled_from(["mesh", "fred", "switches"]),
+    protocol=st.sampled_from(["measured", "ideal"]),
+    log_rate=st.sampled_from([10.0, 11.5, 13.0]),
+)
+options = st.fixed_dictionaries(
+    {
+        "compute": st.sampled_from(["first-principles", "peak:2", "weights", "scaled:0.5"]),
+        "algorithm": st.sampled_from(["published", "auto", "ring"]),
+        "placement": st.sampled_from(["auto", "linear"]),
+        "network_model": st.sampled_from(["fluid", "fluid", "packet"]),
+        "endpoint": st.sampled_from(["ideal", "core-driven", "ace"]),
+    }
+)
+npus = st.builds(
+    Npu,
+    peak_flops=st.sampled_from([1e12, 1e14, 1e16]),
+    hbm_bytes_per_s=st.sampled_from([1e11, 1e13]),
+    hbm_bytes=st.sampled_from([1e7, 1e9, 1e12]),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=120, deadline=None)
+@given(
+    topology=fabrics,
+    job=workloads,
+    size=strategies,
+    more=st.tuples(st.sampled_from([1, 2]), st.booleans()),
+    npu=npus,
+    given_options=options,
+)
+def test_no_figure_is_below_its_bound(
+    topology: Topology,
+    job: Workload,
+    size: dict[str, int],
+    more: tuple[int, bool],
+    npu: Npu,
+    given_options: dict[str, Any],
+) -> None:
+    experts, sequence = more
+    try:
+        strategy = Strategy(**size, ep=experts, sp=sequence)
+        request = Request.of(topology, job, strategy, npu=npu, **given_options)
+        found = figures(summarize(simulate(request, fitting=False)))
+    except (InputError, ValueError):  # does not go together
+        reject()
+    least = bounds(request)
+    assert {*least} == {*found}
+    assert {name: one for name, one in found.items() if one < least[name]} == {}
