@@ -22,9 +22,9 @@ __all__ = ["command"]
     show_default=True,
     help="Port of this machine; 0 for any that is free.",
 )
-@click.option("--browser/--no-browser", default=True, help="Open the page.  [default: browser]")
+@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @as_json_option
-def command(store: Path, port: int, browser: bool, as_json: bool) -> None:
+def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
     """Show the points of a study in the browser, until it is interrupted.
 
     STORE is the folder that `fred study run` writes. The page is served to this machine alone.
@@ -44,6 +44,6 @@ def command(store: Path, port: int, browser: bool, as_json: bool) -> None:
         else:
             print(f"{points:,} points at {address}; Ctrl-C ends")
         sys.stdout.flush()  # programs that start the server wait for the address
-        if browser:
+        if not no_browser:
             webbrowser.open(address)
         server.serve_forever()

@@ -125,6 +125,7 @@ def _figure(columns: tuple[str, ...], look: Look) -> dict[str, Any]:
     box = BoxSelectTool(renderers=[])
     plot.add_tools(box)
     plot.toolbar.active_drag = box
+    plot.subscribed_events = {"selectiongeometry"}
     plot.yaxis.visible = False
     plot.grid.visible = False
     plot.xaxis.ticker = list(range(count))

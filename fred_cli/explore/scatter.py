@@ -108,6 +108,7 @@ def _figure(
             said.append((label(group), name.replace("@", "@@")))
         plot.add_tools(HoverTool(renderers=[one], tooltips=[*said, ("points here", "@points")]))
     plot.toolbar.active_drag = box
+    plot.subscribed_events = {"selectiongeometry"}
     plot.add_layout(Legend(items=items, ncols=min(2 if look.narrow else 4, len(items))), "above")
     look.legend(plot)
     return look.item(plot)

@@ -97,6 +97,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--waves": (),
     "--sizing": (),
     "--no-sizing": (),
+    "--no-browser": (),
     "--help": (),
     "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
     "--communicator": (str(ROOT / "examples/libra/communicator.yml"), "net.yaml"),
@@ -276,7 +277,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "study export": ((), ()),
     "study migrate": ((), ()),
     # Without a store it is refused, so that no server is started.
-    "explore": ((), ("--port", "--browser", "--no-browser")),
+    "explore": ((), ("--port", "--no-browser")),
     "report": (
         ("--output", "--spec", "--results", "--topology", "--workload"),
         ("--strategy", "--compute", "--least-npus", "--npu-from", "--as-is"),

@@ -51,6 +51,7 @@ async function embed(name, item) {
   const former = drawn.get(name);
   drawn.set(name, { view, views, holder, root: item.root_id });
   if (former) remove(former);
+  view.canvas_view.events_el.tabIndex = -1; // a canvas does nothing with keys; the table does
   listen(name, view);
 }
 
@@ -75,9 +76,9 @@ function remove({ view, views, holder }) {
 function listen(name, view) {
   const on = view.model.document;
   if (name === "chart-scatter") {
-    on.on_event("selectiongeometry", ({ geometry, final }) => { if (final) selected(view, geometry); });
+    on.on_event("selectiongeometry", (_, { geometry, final }) => { if (final) selected(view, geometry); });
   } else if (name === "chart-parallel") {
-    on.on_event("selectiongeometry", ({ geometry, final }) => { if (final) along(geometry); });
+    on.on_event("selectiongeometry", (_, { geometry, final }) => { if (final) along(geometry); });
   }
 }
 
@@ -217,7 +218,7 @@ document.addEventListener("change", async ({ target }) => {
 form.addEventListener("submit", (event) => event.preventDefault());
 
 const clicks = {
-  async reset() { kept = new URLSearchParams(); await show("", { controls: true }); await points(); },
+  async reset() { kept = new URLSearchParams(); await show("", { controls: true, push: true }); await points(); },
   unselect() { kept.delete("brush"); show(current()); },
   narrow() {
     const [x0, x1, y0, y1] = kept.get("brush").split(",");
