@@ -23,7 +23,7 @@ __all__ = ["cells", "scatter", "scatter_data"]
 
 _HEIGHT = 420
 
-_ACROSS, _UP = 128, 64
+_ACROSS, _UP = 96, 48
 """Cells of the plot, each about as large as a marker."""
 
 

@@ -1,6 +1,5 @@
 // The page of the explorer: the form and the address hold the view, the server computes it.
 "use strict";
-Bokeh.set_log_level("warn");
 const byId = (name) => document.getElementById(name);
 const form = byId("controls");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -10,6 +9,8 @@ let kept = new URLSearchParams();
 let axes = []; // of the parallel coordinates
 let asked = 0;
 const drawn = new Map(); // place of a chart to its view
+// The view is asked for while the browser reads Bokeh's script.
+const loaded = new Promise((done) => { addEventListener("DOMContentLoaded", done); }).then(() => Bokeh.set_log_level("warn"));
 
 // The view as the form and the selection have it.
 function current() {
@@ -37,6 +38,7 @@ async function ask(path, query) {
 // Draws charts where they belong, and fills their sources by name. The server keeps a chart that has
 // been drawn, so that its root is the same one until axes, groups or colours change.
 async function draw(charts, data = {}) {
+  await loaded;
   await Promise.all(Object.entries(charts).map(async ([name, item]) => {
     if (drawn.get(name)?.root !== item.root_id) await embed(name, item);
     fill(drawn.get(name).view.model, data[name] ?? {});
