@@ -85,7 +85,10 @@ def detail_charts(shown: Mapping[str, Detail], look: Look) -> dict[str, Any]:
     look : Look
         Colours and width.
     """
-    estimates = {one.title: one.estimate for one in shown.values() if one.estimate}
+    names = {"pin": "first point", "point": "second point"} if len(shown) == 2 else {}
+    estimates = {
+        names.get(side, "iteration"): one.estimate for side, one in shown.items() if one.estimate
+    }
     found: dict[str, Any] = {}
     if estimates:
         found["chart-breakdown"] = breakdown_chart(estimates, look)

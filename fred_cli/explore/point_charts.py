@@ -18,7 +18,7 @@ def breakdown_chart(estimates: Mapping[str, Any], look: Look) -> dict[str, Any]:
     """Return bars of the parts of iterations, on one scale, as JSON for the page."""
     names = list(estimates)
     plot = look.figure(
-        90 + 44 * len(names) + (40 if look.narrow else 0),
+        90 + 40 * len(names) + (40 if look.narrow else 0),
         y_range=list(reversed(names)),
         x_axis_label="iteration [ms]",
         tools=[],
@@ -65,7 +65,7 @@ def timeline_chart(found: Mapping[str, Any], end_us: float, look: Look) -> dict[
         y_range=list(reversed(names)),
         x_range=Range1d(start=0, end=end_us / 1e3),
         x_axis_label="time in the iteration [ms]",
-        tools="xbox_zoom,reset",
+        tools="xbox_zoom",
         name="timeline",
     )
     bars = plot.hbar(
@@ -78,6 +78,7 @@ def timeline_chart(found: Mapping[str, Any], end_us: float, look: Look) -> dict[
         source=ColumnDataSource(columns),
     )
     plot.add_tools(HoverTool(renderers=[bars], tooltips="@said"))
+    plot.subscribed_events = {"doubletap"}
     plot.ygrid.visible = False
     return look.item(plot)
 

@@ -81,7 +81,7 @@ function listen(name, view) {
     on.on_event("selectiongeometry", (_, { geometry, final }) => { if (final) selected(view, geometry); });
   } else if (name === "chart-parallel") {
     on.on_event("selectiongeometry", (_, { geometry, final }) => { if (final) along(geometry); });
-  }
+  } else on.on_event("doubletap", () => view.reset());
 }
 
 // A click opens the point under it, a rectangle selects points.

@@ -72,6 +72,13 @@ def shown(page: Any) -> Iterator[None]:
     page.wait_for_selector(f"body[data-points]:not([data-points='{before}'])")
 
 
+def until(page: Any, condition: str) -> None:
+    """Wait until a condition holds in the page, whose policy forbids what playwright would do."""
+    page.evaluate(
+        f"async () => {{ while (!({condition})) await new Promise((go) => setTimeout(go, 10)); }}"
+    )
+
+
 def view_of(page: Any) -> dict[str, list[str]]:
     """Return the view that the address of the page holds."""
     return parse_qs(urlsplit(page.url).query)
@@ -214,6 +221,16 @@ def test_a_click_opens_a_point_and_two_are_compared(
         differ = [label(name) for name in table.varied if first.get(name) != second.get(name)]
         names = page.locator("#points details tbody td:first-child").all_inner_texts()
         assert names == differ != []
+        span = "() => drawn.get('chart-timeline-pin').view.model.x_range.end"
+        whole, frame = page.evaluate(span), plot_of(page, "chart-timeline-pin")
+        across, middle = frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2
+        page.mouse.move(frame["x"] + 5, middle)
+        page.mouse.down()
+        page.mouse.move(across, middle, steps=5)
+        page.mouse.up()
+        until(page, f"({span})() < {0.6 * whole}")
+        page.mouse.dblclick(across, middle)
+        until(page, f"({span})() === {whole}")
         for side, row in (("pin", first), ("point", second)):
             assert row["strategy"] in page.locator(f"#side-{side} .command").inner_text()
         with shown(page):

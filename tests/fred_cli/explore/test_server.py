@@ -134,6 +134,17 @@ def test_a_point_has_its_charts_and_its_command_line(address: str, table: Table)
     assert found["html"].count('<svg class="loads"') > 2
 
 
+def test_points_that_differ_in_their_npus_alone_have_a_bar_each(address: str, table: Table) -> None:
+    rows = [row for row in map(table.row, range(16)) if "error" not in row]
+    first, second = (
+        next(row for row in rows if row["npu.peak_flops"] == peak) for peak in (1e15, 4e15)
+    )
+    query = f"x=npu.peak_flops&point={first['key']}&pin={second['key']}"
+    found = json.loads(got(address, f"/points?{query}")[2])
+    bars = json.dumps(found["charts"]["chart-breakdown"])
+    assert "first point" in bars and "second point" in bars
+
+
 def test_a_failed_point_has_its_reason(address: str, table: Table) -> None:
     key = table.row(1)["key"]
     found = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])
