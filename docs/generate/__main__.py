@@ -13,6 +13,7 @@ from .idea import draw_idea
 from .names import names
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
+from .studies import RESULTS, STUDIES, draw_study
 from .waves import WAVES
 
 __all__ = ["DIAGRAMS", "FIGURES", "documents"]
@@ -31,6 +32,7 @@ def documents() -> dict[Path, str]:
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
     found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
     found[FIGURES / "idea.svg"] = draw_idea()
+    found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}
     pages = {
         MESH_PAGE: saturation_page(),
         DOCS / "reference/units.md": catalogue(DIAGRAMS),

@@ -9,8 +9,6 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from plotly.offline import get_plotlyjs
-
 from fred_hw.reading import SUFFIXES
 
 from .markup import escape, script_json
@@ -149,6 +147,8 @@ def asset(name: str) -> str:
 @cache
 def plotly_packed() -> str:
     """Return plotly.js compressed, as text: a third of it, unpacked when the page is shown."""
+    from plotly.offline import get_plotlyjs
+
     packed = gzip.compress(get_plotlyjs().encode(), 9, mtime=0)
     return base64.b64encode(packed).decode("ascii")
 

@@ -14,7 +14,7 @@ from perfmodel.training.placement.place import Placement, place
 
 from .study import Study
 
-__all__ = ["Map", "as_csv", "maps"]
+__all__ = ["MOST_NPUS", "Map", "as_csv", "maps", "maps_of"]
 
 MOST_NPUS = 128
 """NPUs of the largest wafer that is drawn."""
@@ -55,11 +55,12 @@ def maps(study: Study) -> tuple[Map, ...]:
         one
         for fabric, placed in zip(fabrics, placements, strict=True)
         if fabric.npus <= MOST_NPUS
-        for one in _maps(fabric, placed)
+        for one in maps_of(fabric, placed)
     )
 
 
-def _maps(fabric: Topology, placed: Placement) -> Iterable[Map]:
+def maps_of(fabric: Topology, placed: Placement) -> Iterable[Map]:
+    """Yield the phases of a placed strategy on a fabric, and the streams of its I/O controllers."""
     strategy, everyone = placed.strategy, [range(fabric.npus)]
     yield _map(fabric, "all-reduce of all NPUs", "all_reduce", everyone)
     for words, pattern, groups in _phases(placed):

@@ -150,7 +150,7 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
     InputError
         The strategy needs more NPUs than the topology has, or does not suit the layers; the
         placement needs a mesh; the compute is calibrated for another workload or another NPU; or
-        the model does not fit.
+        the model does not fit; or the iteration takes no time at all.
     """
     if fitting:  # before placements are compared
         _check_memory(request, memory_of(request))
@@ -164,7 +164,11 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         ]
         return min(found, key=lambda one: one.iteration.time_s)
 
-    return run(default_placement(request, lambda placed: run(placed).iteration.time_s))
+    found = run(default_placement(request, lambda placed: run(placed).iteration.time_s))
+    if not found.iteration.time_s:  # an all-reduce of one NPU, of which no rate could be given
+        message = f"must give the iteration work or communication, not {request.strategy}"
+        raise InputError("", "strategy", message)
+    return found
 
 
 def memory_of(request: Request) -> Memory:

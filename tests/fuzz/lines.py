@@ -35,6 +35,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
     "study export": (("store", "spec.yaml"), ("x.csv", "x.parquet", "x.txt")),
     "study migrate": (("store", "spec.yaml"),),
+    "explore": (("spec.yaml", "folder"),),
     "chakra show": (("trace.json",),),
     "chakra stats": (("trace.json",),),
     "chakra validate": (("trace.json",),),
@@ -55,6 +56,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--objective": ("time", "time_x_cost"),
     "--weight": ("1", "nan", "-2"),
     "--workers": ("2", "4", "33", "0"),
+    "--port": ("0", "8765", "70000", "x"),
     "--calibration": (f"{_BLOCKS}/samples.npz", "samples.npz", "folder"),
     "--architecture": ("layers.yaml", "net.yaml"),
     "--max-error": ("0.1", "0", "nan"),
@@ -95,6 +97,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--waves": (),
     "--sizing": (),
     "--no-sizing": (),
+    "--no-browser": (),
     "--help": (),
     "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
     "--communicator": (str(ROOT / "examples/libra/communicator.yml"), "net.yaml"),
@@ -273,6 +276,8 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "study query": ((), ("--csv",)),
     "study export": ((), ()),
     "study migrate": ((), ()),
+    # Without a store it is refused, so that no server is started.
+    "explore": ((), ("--port", "--no-browser")),
     "report": (
         ("--output", "--spec", "--results", "--topology", "--workload"),
         ("--strategy", "--compute", "--least-npus", "--npu-from", "--as-is"),

@@ -35,6 +35,7 @@ __all__ = [
     "flat",
     "identity_of",
     "key_of",
+    "part_of",
 ]
 
 SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
@@ -204,16 +205,13 @@ class Resolver:
         for key, value in changes.items():
             data = self._changed(root, data, key.split("."), value, key)
         try:
-            data = _validated(root, data)
+            return part_of(root, str(name or ""), data, folder)
         except InputError as error:
             at = error.field
             changed = next((key for key in changes if f"{at}.".startswith(f"{key}.")), None)
             if changed is None:
                 raise self._refused(root, f"{name}: {at}: {error.message}") from None
             raise self._refused(f"{root}.{changed}", error.message) from None
-        records = [_record_digest(folder, path) for path in _records(data)]
-        text = str(name or "")
-        return Part(_digest([root, text, data, records]), text, data, str(folder))
 
     def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
         """Return name, contents and folder of a topology, a workload or a remote memory."""
@@ -290,6 +288,30 @@ def identity_of(part: Part | Strategy | Mapping[str, str] | None) -> str:
     if part is None or isinstance(part, Strategy):
         return str(part)
     return part.digest if isinstance(part, Part) else json.dumps(part, sort_keys=True)
+
+
+def part_of(root: str, name: str, data: object, folder: Path) -> Part:
+    """Return the part of a point that file contents are, with defaults filled in.
+
+    Parameters
+    ----------
+    root : str
+        ``topology``, ``workload``, ``npu`` or ``remote_memory``.
+    name : str
+        As the study file names the file.
+    data : object
+        Contents of the file.
+    folder : Path
+        Where relative paths in ``data`` start.
+
+    Raises
+    ------
+    InputError
+        A field is unknown, missing or out of range.
+    """
+    checked = _validated(root, data)
+    records = [_record_digest(folder, path) for path in _records(checked)]
+    return Part(_digest([root, name, checked, records]), name, checked, str(folder))
 
 
 def column_of(name: str) -> str:

@@ -1,7 +1,6 @@
 """A report of small-4, made once, and what opens it in headless Chromium."""
 
 import json
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,12 +13,7 @@ from typing import Any
 import pytest
 
 from fred_cli.main import main
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-OPTIONS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
+from tests.chromium import launched
 
 
 @dataclass(frozen=True)
@@ -100,11 +94,5 @@ def _local(address: str) -> bool:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return headless Chromium with a profile of its own."""
-    if CHROMIUM is None:
-        pytest.skip("Debian's package chromium is not installed, which `make setup` tries to add")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
+    with launched() as opened:
         yield Browser(opened)
-        opened.close()

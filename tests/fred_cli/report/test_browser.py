@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fred_cli.report.hardware import gather_hardware
+from tests.chromium import FOCUS, STOPS
 
 from .conftest import Browser, Report, written
 
@@ -120,23 +121,6 @@ def test_first_paint_is_quick(report: Report, browser: Browser) -> None:
         with browser.page(report.page, 1280, drawn=False) as (page, _):
             times.append(page.wait_for_function(paint).json_value())
     assert min(times) < 1500, times
-
-
-FOCUS = """() => {
-  const one = document.activeElement;
-  if (one === document.body) return null;
-  const box = one.getBoundingClientRect();
-  const style = getComputedStyle(one);
-  return {
-    name: `${one.tagName} ${one.id || one.name || one.textContent.trim().slice(0, 30)}`,
-    seen: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
-    marked: style.outlineStyle !== "none" || one.tagName === "line",
-  };
-}"""
-STOPS = """() => {
-  const stops = "a[href], button, select, input, summary, [tabindex='0']";
-  return [...document.querySelectorAll(stops)].filter((one) => one.checkVisibility()).length;
-}"""
 
 
 def test_keyboard_walks_through_the_page(view: tuple[Any, list[str]]) -> None:

@@ -1,0 +1,49 @@
+"""`fred explore`."""
+
+import sys
+import webbrowser
+from pathlib import Path
+
+import click
+
+from fred_cli.options import InputPath, as_json_option
+from fred_cli.output import say_json
+from fred_hw.optional import needed
+
+__all__ = ["command"]
+
+
+@click.command("explore")
+@click.argument("store", metavar="STORE", type=InputPath())
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port of this machine; 0 for any that is free.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
+@as_json_option
+def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
+    """Show the points of a study in the browser, until it is interrupted.
+
+    STORE is the folder that `fred study run` writes. The page is served to this machine alone.
+    """
+    from perfmodel.studies.study.store import open_store
+
+    with needed("bokeh", "the explorer", "fred-hw[explore]"):
+        from fred_cli.explore.server import HOST, open_server
+    from fred_cli.explore.table import Source
+
+    source = Source(open_store(store))
+    points = len(source.table())
+    with open_server(source, store.resolve().name, port) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        if as_json:
+            say_json({"store": store, "points": points, "address": address})
+        else:
+            print(f"{points:,} points at {address}; Ctrl-C ends")
+        sys.stdout.flush()  # programs that start the server wait for the address
+        if not no_browser:
+            webbrowser.open(address)
+        server.serve_forever()

@@ -1,0 +1,1 @@
+"""The explorer: a local web page that shows the points of a study's store."""

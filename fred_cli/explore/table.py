@@ -1,0 +1,171 @@
+"""Rows of a store at one moment, column by column."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.studies.study.file import ROOTS
+from perfmodel.studies.study.inputs import SIZES
+from perfmodel.studies.study.store import Store
+
+__all__ = ["Floats", "Integers", "Source", "Table", "text"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_HIDDEN = ("key", "error", "records", "host", "duration_s", "rank", "seed")
+"""Columns that say how a row came about, and nothing of the point."""
+
+_FILES = ("topology.", "workload.", "npu.", "remote_memory.")
+_INPUTS = {*ROOTS, *SIZES, "npus", "workers", "mode"}
+"""Inputs that are not keys of files; all other columns are figures."""
+
+
+class Table:
+    """The rows that a store had when they were read.
+
+    Parameters
+    ----------
+    arrow : pyarrow.Table
+        All columns of all points.
+    """
+
+    def __init__(self, arrow: Any) -> None:
+        self._arrow = arrow
+        self._floats: dict[str, Floats] = {}
+        self._codes: dict[str, tuple[Integers, tuple[str, ...]]] = {}
+        self._distinct: dict[str, int] = {}
+        self._orders: dict[str, Integers] = {}
+
+    def __len__(self) -> int:
+        return self._arrow.num_rows
+
+    @cached_property
+    def varied(self) -> tuple[str, ...]:
+        """Columns with two or more values: inputs first, then figures."""
+        found = [
+            name
+            for name in self._arrow.column_names
+            if name not in _HIDDEN and self._has_several(name)
+        ]
+        inputs = [name for name in found if self.is_input(name)]
+        return (*inputs, *(name for name in found if name not in inputs))
+
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        """The place of each row by the key of its point."""
+        return {key: place for place, key in enumerate(self._arrow["key"].to_pylist())}
+
+    def is_input(self, name: str) -> bool:
+        """Whether a column is an input of points, and not a figure."""
+        return name in _INPUTS or name.startswith(_FILES)
+
+    def is_number(self, name: str) -> bool:
+        """Whether the values of a column are numbers."""
+        types: Any = import_module("pyarrow.types")
+        kind = self._arrow.schema.field(name).type
+        return types.is_integer(kind) or types.is_floating(kind)
+
+    def distinct(self, name: str) -> int:
+        """Return how many values a column has."""
+        if name not in self._distinct:
+            compute: Any = import_module("pyarrow.compute")
+            self._distinct[name] = compute.count_distinct(self._arrow[name], mode="all").as_py()
+        return self._distinct[name]
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of numbers; NaN where a point has none."""
+        if name not in self._floats:
+            column = self._arrow[name].cast("float64").combine_chunks()
+            self._floats[name] = column.to_numpy(zero_copy_only=False)
+        return self._floats[name]
+
+    def order(self, name: str) -> Integers:
+        """Return all rows in the order of a column; those without a value come last."""
+        if name not in self._orders:
+            values = self.numbers(name) if self.is_number(name) else self.codes(name)[0]
+            self._orders[name] = np.argsort(values, kind="stable")
+        return self._orders[name]
+
+    def codes(self, name: str) -> tuple[Integers, tuple[str, ...]]:
+        """Return a column as indices into its distinct values in order; "none" if missing."""
+        if name not in self._codes:
+            encoded = self._arrow[name].combine_chunks().dictionary_encode(null_encoding="encode")
+            values = encoded.dictionary.to_pylist()
+            order = sorted(range(len(values)), key=lambda place: _order(values[place]))
+            rank = np.empty(len(values), np.int64)
+            rank[order] = np.arange(len(values))
+            codes = rank[encoded.indices.to_numpy(zero_copy_only=False)]
+            self._codes[name] = codes, tuple(text(values[place]) for place in order)
+        return self._codes[name]
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Return one row, without columns that have no value."""
+        found = self._arrow.slice(place, 1).to_pylist()[0]
+        return {name: value for name, value in found.items() if value is not None}
+
+    def rows(self, places: Sequence[int], names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return some columns of some rows."""
+        return self._arrow.select(list(names)).take(list(places)).to_pylist()
+
+    def take(self, places: Sequence[int]) -> Any:
+        """Return some rows with all columns, as a ``pyarrow.Table``."""
+        return self._arrow.take(list(places))
+
+    def _has_several(self, name: str) -> bool:
+        compute: Any = import_module("pyarrow.compute")
+        if self.is_number(name):
+            ends = compute.min_max(self._arrow[name]).as_py()
+            return ends["min"] != ends["max"]
+        return compute.count_distinct(self._arrow[name]).as_py() > 1
+
+
+class Source:
+    """The rows of a store, read again when a run has added some.
+
+    Parameters
+    ----------
+    store : Store
+        The store; another process may write it meanwhile.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lock = Lock()
+        self._files: list[Any] = []
+        self._table: Table | None = None
+
+    def table(self) -> Table:
+        """Return the rows that the store has now.
+
+        Raises
+        ------
+        InputError
+            The store is empty or damaged.
+        """
+        with self._lock:
+            files = self.store.files
+            if self._table is None or files != self._files:
+                self._table = Table(self.store.query("select * from points"))
+                self._files = files
+            return self._table
+
+
+def text(value: object) -> str:
+    """Return a value as the page shows it."""
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _order(value: object) -> tuple[bool, bool, Any]:
+    """Return the key by which values are sorted: numbers, then texts, then no value."""
+    number = isinstance(value, int | float)
+    return value is None, not number, value if number else str(value)

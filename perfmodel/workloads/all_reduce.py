@@ -1,0 +1,34 @@
+"""A workload of one all-reduce: gradients of a given size, and no compute."""
+
+from typing import Annotated
+
+from fred_hw.files import int_range, one_of
+
+from .file import KINDS, WorkloadFile
+from .layers import Layer, Network, Operator
+
+__all__ = ["AllReduceFile"]
+
+
+class AllReduceFile(WorkloadFile):
+    """``kind: all_reduce``: one all-reduce along data parallelism, and no compute.
+
+    Studies vary its size and, with ``strategy.dp``, its group. The time of the all-reduce is
+    ``exposed_s.dp``.
+
+    Parameters
+    ----------
+    parameters : int
+        Trained numbers. Each NPU of the group adds two bytes of gradient for each of them.
+    """
+
+    kind: Annotated[str, one_of("all_reduce")]
+    parameters: Annotated[int, int_range(1, 1 << 40)]
+
+    def network(self, source: str) -> Network:
+        # Parameters that are looked up, and none of them is: nothing is read or computed.
+        gradients = Operator("gradients", "embedding", 0, self.parameters, 0, sparse=True)
+        return Network((Layer("gradients", (gradients,), 0, 0),), input_bytes=0)
+
+
+KINDS.add("all_reduce", AllReduceFile)

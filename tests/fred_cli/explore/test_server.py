@@ -1,0 +1,185 @@
+"""Tests of fred_cli.explore.server, by HTTP."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+import yaml
+
+from fred_cli.explore.server import open_server
+from fred_cli.explore.table import Source, Table
+from fred_hw.errors import InputError
+from perfmodel.studies.study.store import Store, create_store
+
+from .conftest import served
+from .stores import SPACE, evaluated
+
+LOCAL = "default-src 'none'; script-src 'self'; connect-src 'self';"
+
+
+def got(
+    address: str, path: str, headers: Mapping[str, str] = {}, method: str = "GET"
+) -> tuple[int, Mapping[str, str], bytes]:
+    """Return status, headers and body; the path is sent as it is."""
+    connection = HTTPConnection(urlsplit(address).netloc, timeout=60)
+    try:
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+    finally:
+        connection.close()
+
+
+def test_page_is_served_with_all_that_it_loads(address: str) -> None:
+    status, headers, body = got(address, "/")
+    assert status == 200 and headers["Content-Security-Policy"].startswith(LOCAL)
+    assert headers["Cache-Control"] == "no-store"
+    text = body.decode()
+    for path in ("/explore.css", "/explore.js"):
+        assert path in text and got(address, path)[0] == 200
+    script = "/bokeh-" + text.partition('"/bokeh-')[2].partition('"')[0]
+    assert len(got(address, script)[2]) > 1_000_000
+    assert "http" not in text.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "attacker.example"},
+        {"Host": "attacker.example:80"},
+        {"Host": "127.0.0.1"},
+        {"Host": ""},
+        {"Origin": "http://attacker.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1"},
+    ],
+    ids=lambda headers: "-".join(*headers.items()),
+)
+@pytest.mark.parametrize("path", ["/", "/view", "/points.csv", "/nothing"])
+def test_other_hosts_and_origins_are_refused(
+    address: str, path: str, headers: Mapping[str, str]
+) -> None:
+    status, _, body = got(address, path, headers)
+    assert (status, body) == (403, b"forbidden\n")
+
+
+def test_own_names_are_accepted(address: str) -> None:
+    port = urlsplit(address).port
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        assert got(address, "/", {"Host": host, "Origin": f"http://{host}"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/store.json", "/rows-1/00000001.parquet", "/../store.json", "/..%2fstore.json"),
+        *("//etc/passwd", "/etc/passwd", "/point/../topology.yaml", "/point/0/../../x.yaml"),
+        *("/point/0/store.json", "/point/zz/topology.yaml", "/explore.js/..", "/bokeh.js"),
+    ],
+)
+def test_no_path_leads_to_a_file(address: str, path: str) -> None:
+    assert got(address, path)[0] == 404
+
+
+def test_nothing_can_be_written(address: str) -> None:
+    for method in ("POST", "PUT", "DELETE"):
+        assert got(address, "/view", method=method)[0] == 501
+
+
+def test_a_wrong_view_is_refused_in_one_line(address: str) -> None:
+    for path, said in (
+        ("/view?x=none", "x: must be a column of numbers that vary, not 'none'"),
+        ("/points?point=77", "point: must be the key of a point in the store, not '77'"),
+        ("/key?row=99", "row: must be below 16, not '99'"),
+    ):
+        status, _, body = got(address, path)
+        assert (status, json.loads(body)) == (400, {"error": said})
+
+
+def test_csv_has_the_points_of_the_view(address: str, table: Table) -> None:
+    query = urlencode({"filter": "topology", "is.topology": "small.yaml"})
+    _, headers, body = got(address, f"/points.csv?{query}")
+    assert headers["Content-Disposition"] == 'attachment; filename="points.csv"'
+    rows = list(csv.DictReader(io.StringIO(body.decode())))
+    assert len(rows) == 4 and {row["topology"] for row in rows} == {"small.yaml"}
+    times = [float(row["time_per_sample_s"]) for row in rows]
+    assert times == sorted(times)
+    assert times[0] == min(table.row(table.keys[row["key"]])["time_per_sample_s"] for row in rows)
+
+
+def test_files_of_a_point_are_yaml(address: str, table: Table) -> None:
+    row = table.row(8)
+    status, headers, body = got(address, f"/point/{row['key']}/topology.yaml")
+    assert status == 200 and headers["Content-Type"].startswith("application/yaml")
+    assert yaml.safe_load(body)["io_bytes_per_s"] == row["topology.io_bytes_per_s"]
+    assert got(address, f"/point/{row['key']}/workload.yaml")[0] == 404  # built in: no file
+
+
+def test_a_point_has_its_charts_and_its_command_line(address: str, table: Table) -> None:
+    first, second = table.row(0)["key"], table.row(8)["key"]
+    found = json.loads(got(address, f"/points?x=npu.peak_flops&point={first}&pin={second}")[2])
+    assert found["charts"].keys() == {
+        *("chart-breakdown", "chart-timeline-point", "chart-timeline-pin")
+    }
+    assert "fred estimate --topology topology.yaml --workload resnet-50" in found["html"]
+    assert "<td>topology</td>" in found["html"]
+    assert found["html"].count('<svg class="loads"') > 2
+
+
+def test_points_that_differ_in_their_npus_alone_have_a_bar_each(address: str, table: Table) -> None:
+    rows = [row for row in map(table.row, range(16)) if "error" not in row]
+    first, second = (
+        next(row for row in rows if row["npu.peak_flops"] == peak) for peak in (1e15, 4e15)
+    )
+    query = f"x=npu.peak_flops&point={first['key']}&pin={second['key']}"
+    found = json.loads(got(address, f"/points?{query}")[2])
+    bars = json.dumps(found["charts"]["chart-breakdown"])
+    assert "first point" in bars and "second point" in bars
+
+
+def test_a_failed_point_has_its_reason(address: str, table: Table) -> None:
+    key = table.row(1)["key"]
+    found = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])
+    assert found["charts"] == {}
+    assert "must have MP1, as the layers of resnet-50 do not split" in found["html"]
+
+
+def test_text_of_files_is_escaped(tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)>.yaml"
+    space = {**SPACE, "topology": ["small.yaml", name], "strategy": "MP1-DP4-PP1"}
+    (tmp_path / name).write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    store = evaluated(tmp_path, space)
+    with served(store) as address:
+        view = "x=npu.peak_flops&column=topology&filter=topology"
+        found = json.loads(got(address, f"/view?{view}")[2])
+        key = next(iter(Source(store).table().keys))
+        last = list(Source(store).table().keys)[-1]
+        points = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}&pin={last}")[2])
+    for html in (found["controls"], found["table"], points["html"]):
+        assert "<img" not in html and "&lt;img src=x" in html
+
+
+def test_a_store_that_is_being_written_is_read(tmp_path: Path, table: Table) -> None:
+    rows = [table.row(place) for place in range(16)]
+    store = create_store(tmp_path / "written")
+    store.append(rows[:8])
+    with served(store) as address, store.locked():
+        assert "4 of 8 points" in json.loads(got(address, "/view")[2])["status"]
+        store.append(rows[8:])
+        (store.path / "rows-1/00000003.parquet.part").write_bytes(b"half")
+        assert "8 of 16 points" in json.loads(got(address, "/view")[2])["status"]
+
+
+def test_a_port_in_use_is_refused(store: Store, address: str) -> None:
+    port = urlsplit(address).port
+    assert port
+    with pytest.raises(InputError, match=rf"^--port: must be a port that is free, not {port} "):
+        open_server(Source(store), "store", port)

@@ -1,0 +1,56 @@
+"""Tests of fred_cli.explore.table."""
+
+from pathlib import Path
+
+import numpy as np
+
+from fred_cli.explore.table import Source, Table, text
+from perfmodel.studies.study.store import Store, open_store
+
+from .stores import table_of
+
+
+def test_columns_that_vary_are_inputs_and_then_figures(table: Table) -> None:
+    kinds = [table.is_input(name) for name in table.varied]
+    assert kinds == sorted(kinds, reverse=True)
+    assert table.varied[0] == "topology"
+    assert {"strategy", "npu.peak_flops", "topology.io_bytes_per_s"} <= set(table.varied)
+    assert {"time_per_sample_s", "energy.total_j"} <= set(table.varied)
+    assert not {"key", "error", "host", "duration_s", "workload"} & set(table.varied)
+    assert not table.is_input("energy.total_j") and table.is_input("energy")
+
+
+def test_values_that_are_missing_are_not_a_number_or_none(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "s", [{"a": 2, "b": "x"}, {"a": 1}], [{"b": "y"}])
+    assert len(table) == 3
+    np.testing.assert_array_equal(table.numbers("a"), [2, 1, np.nan])
+    codes, names = table.codes("b")
+    assert [names[code] for code in codes] == ["x", "none", "y"] and names[-1] == "none"
+    assert table.order("a").tolist() == [1, 0, 2]
+    row = table.row(1)
+    assert (row["a"], row["key"], "b" in row) == (1, f"{1:032x}", False)
+    assert (table.distinct("a"), table.distinct("b")) == (3, 3)
+
+
+def test_rows_that_a_run_adds_are_read(tmp_path: Path) -> None:
+    row = table_of(tmp_path / "s", [{"a": 1}]).row(0)
+    store = open_store(tmp_path / "s")
+    source = Source(store)
+    first = source.table()
+    assert source.table() is first
+    with store.locked():  # a run holds the lock as long as it writes
+        store.append([{**row, "key": "other", "error": None, "records": None}])
+        assert list(source.table().keys) == [row["key"], "other"]
+    assert len(first) == 1
+
+
+def test_values_are_said_as_files_have_them() -> None:
+    assert [text(one) for one in (None, True, 3, 2.5e15, "a")] == [
+        *("none", "true", "3", "2.5e+15", "a")
+    ]
+
+
+def test_store_is_left_as_it_is(store: Store, table: Table) -> None:
+    before = sorted(path.name for path in store.path.rglob("*"))
+    Source(store).table()
+    assert sorted(path.name for path in store.path.rglob("*")) == before
