@@ -6,9 +6,16 @@ from typing import Any
 import click
 
 from .names import names_in
-from .options import InputPath, NameChoice, refuse_given
+from .options import InputPath, NameChoice, OutputPath, refuse_given
 
-__all__ = ["read_roce", "roce_options", "with_roce"]
+__all__ = ["congestion_chart_option", "read_roce", "roce_options", "with_roce"]
+
+congestion_chart_option = click.option(
+    "--congestion-chart",
+    type=OutputPath(),
+    metavar="FILE.svg",
+    help="With network model roce: draw queues, paused links and rates over time.",
+)
 
 
 def roce_options(command: Any) -> Any:
@@ -27,10 +34,16 @@ def roce_options(command: Any) -> Any:
 
 
 def read_roce(network_model: str, cc: str | None, roce: Path | None) -> Any:
-    """Return the parameters of network model roce, or None for another model."""
+    """Return the parameters of network model roce, or None for another model.
+
+    Raises
+    ------
+    InputError
+        The model is another one, and an option of network model roce is given.
+    """
     if network_model != "roce":
         message = f"must be left out with network model {network_model}"
-        refuse_given("cc", "roce", message=message)
+        refuse_given("cc", "roce", "congestion_chart", message=message)
         return None
     from perfmodel.network.roce.files import load_parameters
     from perfmodel.network.roce.parameters import RoceFile

@@ -154,10 +154,10 @@ def command(
         how = (members, chunks, algorithm, network_model)
         result = run_collective(fabric, pattern, parse_size(size), *how)
         if chart:
-            from fred_cli.drawings.congestion import draw_congestion
+            from fred_cli.drawings.congestion import draw_congestion, spans_of
 
-            title = f"{pattern} of {size} on {topology}, {result.details['congestion_control']}"
-            write_text(draw_congestion(result.details["over_time"], title), chart)
+            title = f"{pattern} of {size} on {topology}, {parameters.congestion_control}"
+            write_text(draw_congestion(spans_of(result.details), title), chart)
         if check or draw or export:
             _schedule(fabric, result, check, draw, files)
     _say(result, size, check=check, as_json=as_json)
