@@ -33,8 +33,15 @@ def roce_options(command: Any) -> Any:
     )(command)
 
 
-def read_roce(network_model: str, cc: str | None, roce: Path | None) -> Any:
+def read_roce(network_model: str, cc: str | None, roce: Path | None, *others: str) -> Any:
     """Return the parameters of network model roce, or None for another model.
+
+    Parameters
+    ----------
+    network_model, cc, roce : str, str or None, Path or None
+        Values of these options.
+    others : str
+        Parameters of the command that are for network model roce too.
 
     Raises
     ------
@@ -43,7 +50,7 @@ def read_roce(network_model: str, cc: str | None, roce: Path | None) -> Any:
     """
     if network_model != "roce":
         message = f"must be left out with network model {network_model}"
-        refuse_given("cc", "roce", "congestion_chart", message=message)
+        refuse_given("cc", "roce", *others, message=message)
         return None
     from perfmodel.network.roce.files import load_parameters
     from perfmodel.network.roce.parameters import RoceFile

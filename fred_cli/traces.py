@@ -282,7 +282,7 @@ def estimate_traces(
         need_plotly()
     needs = bool(details or collectives_file or links_file or timeline)
     with option_names("workload", "protocol", "algorithm", "roce"), progress("running traces"):
-        parameters = read_roce(network_model, cc, roce)
+        parameters = read_roce(network_model, cc, roce, "congestion_chart")
         inputs = estimate.Inputs(model=network_model, details=needs, roce=parameters, **given)
         if workload is None:
             requests = [estimate.JobRequest(*_job(one)) for one in job]

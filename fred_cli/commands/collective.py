@@ -133,9 +133,7 @@ def command(
     from perfmodel.network.run import run_collective
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
-        parameters = read_roce(network_model, cc, roce)
-        if parameters is None:
-            refuse_given("chart", message=f"must be left out with network model {network_model}")
+        parameters = read_roce(network_model, cc, roce, "chart")
         fabric = with_roce(load_fabric(topology, protocol), parameters)
         members = parse_group(group)
         if algorithm in POLICIES:

@@ -146,7 +146,7 @@ def _estimate(
     other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **given}
     check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
     with option_names(*TRAINING_OPTIONS, "roce"), progress("estimating an iteration"):
-        parameters = read_roce(options["network_model"], cc, roce)
+        parameters = read_roce(options["network_model"], cc, roce, "congestion_chart")
         (request,) = read_requests(
             [topology],
             [workload],

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fred_cli.options import InputPath, OutputPath, as_json_option
+from fred_cli.options import InputPath, OutputPath, as_json_option, topology_name
 from fred_cli.output import option_names, say_json, table, write_text
 from fred_hw.errors import InputError
 
@@ -105,6 +105,12 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
 @click.option("--gpus-per-server", type=click.IntRange(1, 4096), default=8, show_default=True)
 @click.option("--nvlink-gbps", default="2400", show_default=True, metavar="NUMBER")
 @click.option("--nvlink-latency-us", default="0.025", show_default=True, metavar="NUMBER")
+@click.option(
+    "--wafer",
+    metavar="NAME|FILE",
+    type=topology_name,
+    help="Make I/O controllers of FRED wafers of the GPUs: as many for each wafer as it has.",
+)
 @_output
 @as_json_option
 def clos(
@@ -118,11 +124,14 @@ def clos(
     gpus_per_server: int,
     nvlink_gbps: str,
     nvlink_latency_us: str,
+    wafer: str | None,
     output: Path,
     as_json: bool,
 ) -> None:
     """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
     from perfmodel.topology.clos import Clos, clos_file
+    from perfmodel.topology.joined_wafers import joined_wafers
+    from perfmodel.topology.parse import parse_topology
 
     late = ",".join(["5", *["12.5"] * (levels - 1)]) if latency_us is None else latency_us
     asked = Clos(
@@ -139,8 +148,10 @@ def clos(
     if not 2 <= asked.gpus <= _MAX_GPUS:
         message = f"must give 2 to {_MAX_GPUS} GPUs with --pods, not {asked.gpus}"
         raise InputError("--gpus-per-leaf", "", message)
-    with option_names("gpus_per_server", "widths"):
+    with option_names("gpus_per_server", "widths", "wafer"):
         file = clos_file(asked)
+        if wafer is not None:
+            file = joined_wafers(file, parse_topology(wafer))
     _write(file, output, as_json)
 
 

@@ -1,7 +1,7 @@
 """Estimates of traces on one or several networks, with one or several jobs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,8 +200,8 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup, inputs))
         details = trace_details(record, job, setup, total_ns) if record else None
         spans = tuple(record.spans) if record else ()
-        more = {"details": details, "spans": spans, "congestion": ran.figures}
-        found.append(TraceEstimate(workload, *said, **more))
+        one = TraceEstimate(workload, *said, details=details, spans=spans)
+        found.append(replace(one, congestion=ran.figures))
     return found
 
 

@@ -148,9 +148,9 @@ def _twice(values: Any) -> Any:
 def _stored(values: Any, place: int, more: Any) -> Any:
     """Return an array with others from a place on, longer than it was if need be."""
     if place + len(more) > len(values):
-        longer = np.zeros(2 * (place + len(more)), dtype=values.dtype)
+        longer: Any = np.zeros_like(values, shape=2 * (place + len(more)))
         longer[:place] = values[:place]
-        values = longer.view(type(values))
+        values = longer
     values[place : place + len(more)] = more
     return values
 
@@ -199,7 +199,14 @@ def _links(topology: Topology, p: RoceFile) -> tuple[Any, Any]:
     found, nodes = _records(LINK, len(topology.links)), _records(NODE, len(topology.nodes))
     found.head = found.tail = found.flows = -1
     found.kick = inf
-    nics = [one.bytes_per_s for one in topology.links if topology.nodes[one.source].kind == "npu"]
+    kinds = [
+        (topology.nodes[one.source].kind, topology.nodes[one.target].kind) for one in topology.links
+    ]
+    nics = [
+        one.bytes_per_s
+        for one, (source, target) in zip(topology.links, kinds, strict=True)
+        if source == "npu" and target != "io"
+    ]
     slowest = min(nics, default=1.0)
     packet_bytes = float(p.packet_bytes + p.overhead_bytes)
     taken = [0.0] * len(topology.nodes)
