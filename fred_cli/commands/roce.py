@@ -6,8 +6,16 @@ from typing import Any
 
 import click
 
-from fred_cli.options import InputPath, OutputPath, as_json_option, topology_name
+from fred_cli.options import (
+    InputPath,
+    OutputPath,
+    as_json_option,
+    topology_name,
+    topology_option,
+)
 from fred_cli.output import option_names, say_json, table, write_text
+from fred_cli.progress import progress
+from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -18,7 +26,7 @@ _MAX_GPUS = 4096
 
 @click.group("roce", no_args_is_help=False)
 def command() -> None:
-    """Make and convert networks of RDMA over Ethernet, for network model roce.
+    """Make, convert and simulate networks of RDMA over Ethernet, for network model roce.
 
     With --json its commands print one JSON object.
     """
@@ -169,6 +177,65 @@ def convert(source: Path, output: Path, as_json: bool) -> None:
         raise InputError(str(source), "kind", f"must be links, not {file.kind!r}")
     file.build(str(source), source.parent)
     _write(file, output, as_json)
+
+
+@command.command("run")
+@topology_option
+@click.argument("flows", type=InputPath())
+@roce_options
+@congestion_chart_option
+@as_json_option
+def run(
+    topology: str,
+    flows: Path,
+    cc: str | None,
+    roce: Path | None,
+    congestion_chart: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate FLOWS, a flow file of the ns-3 simulator, on a topology.
+
+    Numbers in FLOWS are those of the hosts in an ns-3 topology, and of the NPUs in any other one.
+    """
+    from perfmodel.network.roce.figures import figures
+    from perfmodel.network.roce.ns3_flows import read_flows
+    from perfmodel.network.roce.simulate import simulate_flows
+    from perfmodel.topology.ns3 import host_numbers
+    from perfmodel.topology.parse import parse_topology
+
+    with option_names("topology", "roce"), progress("simulating flows"):
+        parameters = read_roce("roce", cc, roce)
+        fabric = parse_topology(topology)
+        text = topology.endswith(".txt")
+        given = read_flows(flows, host_numbers(Path(topology)) if text else range(fabric.npus))
+        found = simulate_flows(fabric, given, parameters)
+        said = dict(figures(found, parameters))
+    if congestion_chart:
+        from fred_cli.drawings.congestion import draw_congestion
+
+        title = f"{flows} on {topology}, {parameters.congestion_control}"
+        write_text(draw_congestion([(0.0, said)], title), congestion_chart)
+    if as_json:
+        ordered = sorted(given, key=lambda one: one.start_s)
+        rows = zip(ordered, found.begin_s.tolist(), found.end_s.tolist(), strict=True)
+        said["flows"] = [
+            {
+                "source": one.source,
+                "target": one.target,
+                "bytes": one.size_bytes,
+                "begin_s": begin_s,
+                "end_s": end_s,
+            }
+            for one, begin_s, end_s in rows
+        ]
+        say_json({"topology": topology, "time_s": found.time_s, **said})
+        return
+    shown = [
+        (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
+        for name, value in said.items()
+        if isinstance(value, str | int | float)
+    ]
+    table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:

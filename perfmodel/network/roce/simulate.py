@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import inf
 from typing import Any
 
@@ -22,10 +23,11 @@ from .engine import (
     advance,
     begin_all,
 )
+from .ns3_flows import Flow
 from .parameters import RoceFile
 from .workload import Workload
 
-__all__ = ["Found", "Simulation", "simulate"]
+__all__ = ["Found", "Simulation", "simulate", "simulate_flows"]
 
 _AT_ONCE = 1 << 22
 """Events between two returns from the event core, at which an interrupt is noticed."""
@@ -192,6 +194,34 @@ def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
     """
     simulation = Simulation(topology, parameters)
     simulation.add(work)
+    simulation.advance()
+    return simulation.found()
+
+
+def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFile) -> Found:
+    """Simulate flows on a topology; what is found of each flow is in the order of their begins.
+
+    Parameters
+    ----------
+    topology, parameters : Topology, RoceFile
+        As for ``Simulation``.
+    flows : sequence of Flow
+        The flows, each between two NPUs.
+
+    Raises
+    ------
+    InputError
+        As for :func:`simulate`.
+    """
+    simulation = Simulation(topology, parameters)
+    ordered = sorted(flows, key=lambda one: one.start_s)
+    for start_s, together in groupby(ordered, key=lambda one: one.start_s):
+        work = Workload()
+        for one in together:
+            hops = topology.hops((one.source,), (one.target,))
+            work.add(work.path_number(link for link, _ in hops), one.size_bytes)
+        simulation.advance(1e9 * start_s)
+        simulation.add(work, 1e9 * start_s)
     simulation.advance()
     return simulation.found()
 
