@@ -418,7 +418,9 @@ def _blocks_of_attention() -> dict[str, list[Any]]:
                 ["q", "k", "v"],
                 ["o"],
                 name="attention",
-                q_num_heads=HEADS, kv_num_heads=HEADS, is_causal=1,
+                q_num_heads=HEADS,
+                kv_num_heads=HEADS,
+                is_causal=1,
             )
         ],
     }
@@ -436,7 +438,8 @@ def test_transformer_block_of_onnx_computes_the_same(name: str, tmp_path: Path) 
     assert network.run(x.astype(float)) == pytest.approx(want, rel=1e-4, abs=1e-4)
     units = network.units(x.astype(float))
     assert {name: len(units.layers[name]) for name in ("q_proj", "up_proj")} == {
-        "q_proj": HEADS, "up_proj": 20
+        "q_proj": HEADS,
+        "up_proj": 20,
     }
 
 
