@@ -6,9 +6,16 @@ from typing import Any
 import click
 
 from .names import names_in
-from .options import InputPath, NameChoice, refuse_given
+from .options import InputPath, NameChoice, OutputPath, refuse_given
 
-__all__ = ["read_roce", "roce_options", "with_roce"]
+__all__ = ["congestion_chart_option", "read_roce", "roce_options", "with_roce"]
+
+congestion_chart_option = click.option(
+    "--congestion-chart",
+    type=OutputPath(),
+    metavar="FILE.svg",
+    help="With network model roce: draw queues, paused links and rates over time.",
+)
 
 
 def roce_options(command: Any) -> Any:
@@ -26,11 +33,24 @@ def roce_options(command: Any) -> Any:
     )(command)
 
 
-def read_roce(network_model: str, cc: str | None, roce: Path | None) -> Any:
-    """Return the parameters of network model roce, or None for another model."""
+def read_roce(network_model: str, cc: str | None, roce: Path | None, *others: str) -> Any:
+    """Return the parameters of network model roce, or None for another model.
+
+    Parameters
+    ----------
+    network_model, cc, roce : str, str or None, Path or None
+        Values of these options.
+    others : str
+        Parameters of the command that are for network model roce too.
+
+    Raises
+    ------
+    InputError
+        The model is another one, and an option of network model roce is given.
+    """
     if network_model != "roce":
         message = f"must be left out with network model {network_model}"
-        refuse_given("cc", "roce", message=message)
+        refuse_given("cc", "roce", *others, message=message)
         return None
     from perfmodel.network.roce.files import load_parameters
     from perfmodel.network.roce.parameters import RoceFile

@@ -30,6 +30,7 @@ from fred_cli.output import (
     write_given,
 )
 from fred_cli.progress import progress
+from fred_cli.roce import read_roce
 from fred_cli.trace_tables import collectives_csv, links_csv, ranks_csv, say_details
 from fred_cli.values import parse_group
 from perfmodel.training.options import OPTIONS
@@ -70,6 +71,9 @@ _SHARED = (
     "network_model",
     "repeats",
     "timeline",
+    "cc",
+    "roce",
+    "congestion_chart",
 )
 
 _OF_ONE = ("chart", "details", "csv_file", "collectives_file", "links_file", "timeline")
@@ -237,9 +241,11 @@ def check_options(context: click.Context) -> bool:
     for name in _OF_ONE if "job" in given else ():
         if name in given:
             raise click.UsageError(f"{_option(context, name)}: must be left out with --job")
-    if "timeline" in given and len(context.params["network"]) > 1:
-        raise click.UsageError("--timeline: must be left out with more than one --network")
-    for name in ("protocol", "algorithm") if traces and model != "fluid" else ():
+    for name in ("timeline", "congestion_chart"):
+        if name in given and len(context.params["network"]) > 1:
+            message = "must be left out with more than one --network"
+            raise click.UsageError(f"{_option(context, name)}: {message}")
+    for name in ("protocol", "algorithm") if traces and model not in ("fluid", "roce") else ():
         if name in given:
             message = f"must be left out with network model {model}"
             raise click.UsageError(f"{_option(context, name)}: {message}")
@@ -264,6 +270,9 @@ def estimate_traces(
     csv_file: Path | None,
     collectives_file: Path | None,
     links_file: Path | None,
+    congestion_chart: Path | None,
+    cc: str | None,
+    roce: Path | None,
     **given: Any,
 ) -> None:
     """Run traces, and print the time of each NPU by activity."""
@@ -272,8 +281,9 @@ def estimate_traces(
     if chart:
         need_plotly()
     needs = bool(details or collectives_file or links_file or timeline)
-    inputs = estimate.Inputs(model=network_model, details=needs, **given)
-    with option_names("workload", "protocol", "algorithm"), progress("running traces"):
+    with option_names("workload", "protocol", "algorithm", "roce"), progress("running traces"):
+        parameters = read_roce(network_model, cc, roce, "congestion_chart")
+        inputs = estimate.Inputs(model=network_model, details=needs, roce=parameters, **given)
         if workload is None:
             requests = [estimate.JobRequest(*_job(one)) for one in job]
             found = estimate.estimate_jobs(requests, network, inputs)
@@ -283,7 +293,8 @@ def estimate_traces(
             found = estimate.estimate_traces(workload, network, inputs)
     files = {csv_file: ranks_csv, collectives_file: collectives_csv, links_file: links_csv}
     texts = {path: partial(text, found) for path, text in files.items()}
-    write_given({**texts, chart: partial(_chart, found), timeline: partial(_timeline, found)})
+    texts = {**texts, chart: partial(_chart, found), timeline: partial(_timeline, found)}
+    write_given({**texts, congestion_chart: partial(_congestion, found)})
     if as_json:
         said = [_json(one, details) for one in found]
         say_json(said if len(said) > 1 else said[0])
@@ -298,6 +309,7 @@ def estimate_traces(
         _say_ranks(one)
     if details:
         say_details(one.details)
+    _say_congestion(one)
     _say_faster(one)
     say_provenance(one.provenance)
 
@@ -319,6 +331,15 @@ def _timeline(found: Sequence[Any]) -> str:
     return json.dumps(trace_timeline(one.spans, node_names(one.workload), title), indent=1) + "\n"
 
 
+def _congestion(found: Sequence[Any]) -> str:
+    """Return a chart of queues, paused links and rates on the one network."""
+    from fred_cli.drawings.congestion import draw_congestion
+
+    (one,) = found
+    title = f"{one.workload} on {one.network}, {one.congestion['congestion_control']}"
+    return draw_congestion([(0.0, one.congestion)], title)
+
+
 def _job(text: str) -> tuple[str, tuple[int, ...], int]:
     """Return prefix, NPUs and priority of a job."""
     found = _JOB.fullmatch(text)
@@ -331,6 +352,8 @@ def _json(one: Any, details: bool) -> dict[str, Any]:
     """Return an estimate as it is printed; of what there is not, no key."""
     said = plain(replace(one, spans=(), details=one.details if details else None))
     del said["spans"]
+    if not one.congestion:
+        del said["congestion"]
     if not details:
         del said["details"]
     if one.jobs:
@@ -397,6 +420,17 @@ def _say_ranks(one: Any) -> None:
         ("ranks", "total", "compute", "communication", "overlap", "exposed communication"),
         [(spans(ranks), *(f"{ns:,}" for ns in figures)) for figures, ranks in alike.items()],
     )
+
+
+def _say_congestion(one: Any) -> None:
+    """Print how congested the network was, in network model roce."""
+    if one.congestion:
+        found = one.congestion
+        print(
+            f"  {found['congestion_control']}: {found['pauses']:,} pauses, {found['marks']:,} "
+            f"packets marked, {found['drops']:,} dropped, longest queue "
+            f"{found['queue_longest_bytes'] / 1e3:,.4g} kB"
+        )
 
 
 def _say_faster(one: Any, front: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from math import inf
 from typing import Generic, TypeVar
 
 __all__ = ["ROUNDING_CYCLES", "Clock"]
@@ -51,6 +52,11 @@ class Clock(Generic[Time]):
             call(*arguments)
             if then:
                 then()
+
+    @property
+    def next_time(self) -> Time | float:
+        """When the next function is called; infinity if there is none."""
+        return self._events[0][0] if self._events else inf
 
     def pending(self) -> list[tuple[Time, Callable[..., object], tuple[object, ...]]]:
         """Return what will be called: when, what and with what, in this order."""

@@ -97,7 +97,8 @@ def _algorithms() -> str:
     "--export",
     type=OutputPath(prefix=True),
     metavar="TARGET",
-    help="Write the schedule: MSCCL (.xml), GOAL (.goal), or Chakra traces TARGET.RANK.et.",
+    help="Write the schedule: MSCCL (.xml), GOAL (.goal), Chakra traces TARGET.RANK.et, or with "
+    "network model roce the flows of one chunk for ns-3 (.txt), from when they begin here.",
 )
 @click.option(
     "--chart",
@@ -127,6 +128,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
+    from fred_hw.errors import InputError
     from gen.write import check_files
     from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.themis.plan import POLICIES
@@ -134,9 +136,7 @@ def command(
     from perfmodel.network.run import run_collective
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
-        parameters = read_roce(network_model, cc, roce)
-        if parameters is None:
-            refuse_given("chart", message=f"must be left out with network model {network_model}")
+        parameters = read_roce(network_model, cc, roce, "chart")
         fabric = with_roce(load_fabric(topology, protocol), parameters)
         members = parse_group(group)
         if algorithm in POLICIES:
@@ -146,8 +146,12 @@ def command(
             say_queued(*given, check=check, draw=draw, as_json=as_json)
             return
         _refuse_queuing(algorithm, [*POLICIES])
-        files = _exported(export, fabric.npus)
-        check_files(files)
+        flows = export if export and export.suffix == ".txt" else None
+        if flows and parameters is None:
+            message = f"must not end in .txt with network model {network_model}"
+            raise InputError("--export", "", message)
+        files = [] if flows else _exported(export, fabric.npus)
+        check_files([flows] if flows else files)
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -155,11 +159,13 @@ def command(
         how = (members, chunks, algorithm, network_model)
         result = run_collective(fabric, pattern, parse_size(size), *how)
         if chart:
-            from fred_cli.drawings.congestion import draw_congestion
+            from fred_cli.drawings.congestion import draw_congestion, spans_of
 
-            title = f"{pattern} of {size} on {topology}, {result.details['congestion_control']}"
-            write_text(draw_congestion(result.details["over_time"], title), chart)
-        if check or draw or export:
+            title = f"{pattern} of {size} on {topology}, {parameters.congestion_control}"
+            write_text(draw_congestion(spans_of(result.details), title), chart)
+        if flows and parameters:
+            _write_flows(fabric, result, parameters, flows)
+        if check or draw or files:
             _schedule(fabric, result, check, draw, files)
     _say(result, size, check=check, as_json=as_json)
 
@@ -247,6 +253,20 @@ def _schedule(
         whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
         replay(whole)
         _write(whole, fabric.npus, files)
+
+
+def _write_flows(fabric: Any, result: Any, parameters: Any, path: Path) -> None:
+    """Write the messages of one chunk as flows for ns-3, each from when it begins."""
+    from perfmodel.collectives.select import build_schedule
+    from perfmodel.network.roce.ns3_flows import flows_of, flows_text
+    from perfmodel.network.roce.simulate import simulate
+    from perfmodel.network.roce.workload import workload_of
+
+    name = result.algorithm_name
+    schedule = build_schedule(fabric, result.pattern, result.groups, 1.0, name, lockstep=True)
+    work = workload_of(schedule, result.size_bytes / result.chunks)
+    begin_s = simulate(fabric, work, parameters).begin_s.tolist()
+    write_text(flows_text(flows_of(fabric, work, begin_s)), path)
 
 
 def _write(schedule: Any, npus: int, files: Sequence[Path]) -> None:

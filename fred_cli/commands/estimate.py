@@ -23,9 +23,17 @@ from fred_cli.options import (
     request_option,
     schedule_option,
 )
-from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
+from fred_cli.output import (
+    option_names,
+    plain,
+    say_json,
+    say_provenance,
+    table,
+    write_json,
+    write_text,
+)
 from fred_cli.progress import progress
-from fred_cli.roce import read_roce, roce_options, with_roce
+from fred_cli.roce import congestion_chart_option, read_roce, roce_options, with_roce
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from perfmodel.training.options import OPTIONS
 
@@ -83,6 +91,7 @@ __all__ = ["command"]
 )
 @trace_options
 @roce_options
+@congestion_chart_option
 @as_json_option
 @click.pass_context
 def command(context: click.Context, workload: Any, as_json: bool, **given: Any) -> None:
@@ -96,6 +105,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
         return
     traces = check_options(context)
     both = ("protocol", "algorithm", "memory", "network_model", "repeats", "timeline")
+    both += ("cc", "roce", "congestion_chart")
     chosen = {
         name: value
         for name, value in given.items()
@@ -120,6 +130,7 @@ def _estimate(
     record: Path | None,
     cc: str | None,
     roce: Path | None,
+    congestion_chart: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -138,7 +149,7 @@ def _estimate(
     other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **given}
     check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
     with option_names(*TRAINING_OPTIONS, "roce"), progress("estimating an iteration"):
-        parameters = read_roce(options["network_model"], cc, roce)
+        parameters = read_roce(options["network_model"], cc, roce, "congestion_chart")
         (request,) = read_requests(
             [topology],
             [workload],
@@ -150,7 +161,8 @@ def _estimate(
             **options,
         )
         request = replace(request, topology=with_roce(request.topology, parameters))
-        found = simulate(request, repeats=repeats and timeline is None and rtl is None)
+        whole = timeline or congestion_chart or rtl
+        found = simulate(request, repeats=repeats and not whole)
         result = summarize(found)
     beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None
     if record and beside:
@@ -159,12 +171,29 @@ def _estimate(
         title = f"{result.workload}, {result.strategy}, on {result.topology}"
         trace = chrome_trace(found.iteration, title)
         write_json(with_rtl(trace, beside) if beside else trace, timeline)
+    if congestion_chart:
+        title = f"{result.workload}, {result.strategy}, on {result.topology}"
+        title += f", {parameters.congestion_control}"
+        _draw_congestion(found.iteration, title, congestion_chart)
     if as_json:
         say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
         return
     _say(result)
     if beside:
         say_rtl(beside)
+
+
+def _draw_congestion(iteration: Any, title: str, path: Path) -> None:
+    """Draw what was found of each collective of an iteration, from when it begins."""
+    from fred_cli.drawings.congestion import draw_congestion, spans_of
+
+    spans = [
+        (start_s + begin_s, one)
+        for task, start_s in zip(iteration.tasks, iteration.run.start_s, strict=True)
+        if task.profile.details
+        for begin_s, one in spans_of(task.profile.details)
+    ]
+    write_text(draw_congestion(spans, title), path)
 
 
 def _say(result: Any) -> None:

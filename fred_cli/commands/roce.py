@@ -7,8 +7,16 @@ from typing import Any
 import click
 
 from fred_cli.command import Group
-from fred_cli.options import InputPath, OutputPath, as_json_option
+from fred_cli.options import (
+    InputPath,
+    OutputPath,
+    as_json_option,
+    topology_name,
+    topology_option,
+)
 from fred_cli.output import option_names, say_json, table, write_text
+from fred_cli.progress import progress
+from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -19,7 +27,7 @@ _MAX_GPUS = 4096
 
 @click.group("roce", cls=Group, no_args_is_help=False)
 def command() -> None:
-    """Make and convert networks of RDMA over Ethernet, for network model roce.
+    """Make, convert and simulate networks of RDMA over Ethernet, for network model roce.
 
     With --json its commands print one JSON object.
     """
@@ -110,6 +118,12 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
 @click.option("--gpus-per-server", type=click.IntRange(1, 4096), default=8, show_default=True)
 @click.option("--nvlink-gbps", default="2400", show_default=True, metavar="NUMBER")
 @click.option("--nvlink-latency-us", default="0.025", show_default=True, metavar="NUMBER")
+@click.option(
+    "--wafer",
+    metavar="NAME|FILE",
+    type=topology_name,
+    help="Make I/O controllers of FRED wafers of the GPUs: as many for each wafer as it has.",
+)
 @_output
 @as_json_option
 def clos(
@@ -123,11 +137,14 @@ def clos(
     gpus_per_server: int,
     nvlink_gbps: str,
     nvlink_latency_us: str,
+    wafer: str | None,
     output: Path,
     as_json: bool,
 ) -> None:
     """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
     from perfmodel.topology.clos import Clos, clos_file
+    from perfmodel.topology.joined_wafers import joined_wafers
+    from perfmodel.topology.parse import parse_topology
 
     late = ",".join(["5", *["12.5"] * (levels - 1)]) if latency_us is None else latency_us
     asked = Clos(
@@ -144,8 +161,10 @@ def clos(
     if not 2 <= asked.gpus <= _MAX_GPUS:
         message = f"must give 2 to {_MAX_GPUS} GPUs with --pods, not {asked.gpus}"
         raise InputError("--gpus-per-leaf", "", message)
-    with option_names("gpus_per_server", "widths"):
+    with option_names("gpus_per_server", "widths", "wafer"):
         file = clos_file(asked)
+        if wafer is not None:
+            file = joined_wafers(file, parse_topology(wafer))
     _write(file, output, as_json)
 
 
@@ -165,6 +184,65 @@ def convert(source: Path, output: Path, as_json: bool) -> None:
         raise InputError(str(source), "kind", f"must be links, not {file.kind!r}")
     file.build(str(source), source.parent)
     _write(file, output, as_json)
+
+
+@command.command("run")
+@topology_option
+@click.argument("flows", type=InputPath())
+@roce_options
+@congestion_chart_option
+@as_json_option
+def run(
+    topology: str,
+    flows: Path,
+    cc: str | None,
+    roce: Path | None,
+    congestion_chart: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate FLOWS, a flow file of the ns-3 simulator, on a topology.
+
+    Numbers in FLOWS are those of the hosts in an ns-3 topology, and of the NPUs in any other one.
+    """
+    from perfmodel.network.roce.figures import figures
+    from perfmodel.network.roce.ns3_flows import read_flows
+    from perfmodel.network.roce.simulate import simulate_flows
+    from perfmodel.topology.ns3 import host_numbers
+    from perfmodel.topology.parse import parse_topology
+
+    with option_names("topology", "roce"), progress("simulating flows"):
+        parameters = read_roce("roce", cc, roce)
+        fabric = parse_topology(topology)
+        text = topology.endswith(".txt")
+        given = read_flows(flows, host_numbers(Path(topology)) if text else range(fabric.npus))
+        found = simulate_flows(fabric, given, parameters)
+        said = dict(figures(found, parameters))
+    if congestion_chart:
+        from fred_cli.drawings.congestion import draw_congestion
+
+        title = f"{flows} on {topology}, {parameters.congestion_control}"
+        write_text(draw_congestion([(0.0, said)], title), congestion_chart)
+    if as_json:
+        ordered = sorted(given, key=lambda one: one.start_s)
+        rows = zip(ordered, found.begin_s.tolist(), found.end_s.tolist(), strict=True)
+        said["flows"] = [
+            {
+                "source": one.source,
+                "target": one.target,
+                "bytes": one.size_bytes,
+                "begin_s": begin_s,
+                "end_s": end_s,
+            }
+            for one, begin_s, end_s in rows
+        ]
+        say_json({"topology": topology, "time_s": found.time_s, **said})
+        return
+    shown = [
+        (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
+        for name, value in said.items()
+        if isinstance(value, str | int | float)
+    ]
+    table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:

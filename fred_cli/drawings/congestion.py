@@ -1,10 +1,11 @@
 """Queues, paused links and rates over time, as an SVG of three panels."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .markup import escape
 
-__all__ = ["draw_congestion"]
+__all__ = ["Span", "draw_congestion", "spans_of"]
 
 _LEFT, _WIDTH, _TOP, _HIGH, _GAP = 120.0, 760.0, 62.0, 120.0, 56.0
 
@@ -17,35 +18,51 @@ _PANELS = (
 )
 
 
-def draw_congestion(over_time: Mapping[str, Sequence[float]], title: str) -> str:
+Span = tuple[float, Mapping[str, Any]]
+"""When a simulation began [s], and what it found, by names in JSON."""
+
+
+def spans_of(details: Mapping[str, Any]) -> list[Span]:
+    """Return the simulations of a collective, whose stages follow each other."""
+    begin_s, found = 0.0, list[Span]()
+    for one in details.get("stages", [details]):
+        found.append((begin_s, one))
+        begin_s += one["simulated_s"]
+    return found
+
+
+def draw_congestion(spans: Sequence[Span], title: str) -> str:
     """Return an SVG with a panel for queues, pauses and rates, on one scale of time.
 
     Parameters
     ----------
-    over_time : mapping
-        Equally long lists: ``time_s`` and the figures of the panels.
+    spans : sequence of Span
+        Simulations, each drawn as a line of its own; those that overlap were simulated apart.
     title : str
         For people.
     """
-    times = over_time["time_s"]
-    end_s = max(times, default=0.0) or 1.0
+    end_s = max((begin + one["simulated_s"] for begin, one in spans), default=0.0) or 1.0
     height = _TOP + (_HIGH + _GAP) * len(_PANELS)
     lines: list[str] = []
     for number, (key, name, scale, colour) in enumerate(_PANELS):
         top = _TOP + (_HIGH + _GAP) * number + 14
-        values = [scale * value for value in over_time[key]]
-        most = max(values, default=0.0)
-        points = " ".join(
-            f"{_LEFT + _WIDTH * time / end_s:.1f},{top + _HIGH * (1 - value / (most or 1)):.1f}"
-            for time, value in zip(times, values, strict=True)
-        )
+        most = scale * max((max(one["over_time"][key], default=0.0) for _, one in spans), default=0)
         lines += [
             f'<text x="{_LEFT}" y="{top - 8:.0f}" font-weight="600">{escape(name)}</text>',
             f'<rect x="{_LEFT}" y="{top:.0f}" width="{_WIDTH}" height="{_HIGH}" {_FRAME}/>',
             f'<text x="{_LEFT - 8}" y="{top + 10:.0f}" text-anchor="end">{most:,.4g}</text>',
             f'<text x="{_LEFT - 8}" y="{top + _HIGH:.0f}" text-anchor="end">0</text>',
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
         ]
+        for begin_s, one in spans:
+            points = " ".join(
+                f"{_LEFT + _WIDTH * (begin_s + time_s) / end_s:.1f},"
+                f"{top + _HIGH * (1 - scale * value / (most or 1)):.1f}"
+                for time_s, value in zip(
+                    one["over_time"]["time_s"], one["over_time"][key], strict=True
+                )
+            )
+            line = f'fill="none" stroke="{colour}" stroke-width="1.5"'
+            lines.append(f'<polyline points="{points}" {line}/>')
     lines.append(
         f'<text x="{_LEFT + _WIDTH}" y="{height - 18:.0f}" text-anchor="end">'
         f"0 to {end_s * 1e6:,.4g} us</text>"

@@ -1,9 +1,9 @@
 """Estimates of traces on one or several networks, with one or several jobs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.exported import Exported, ExportedRun, load_exported, run_exported
@@ -22,6 +22,7 @@ from .files.groups import NO_GROUPS, check_members, load_groups
 from .files.system import COLLECTIVES, SystemFile, load_system
 
 if TYPE_CHECKING:
+    from perfmodel.network.roce.parameters import RoceFile
     from perfmodel.switch_timing.record import ProtocolModel
 
 __all__ = ["Inputs", "JobRequest", "JobTimes", "TraceEstimate", "estimate_jobs", "estimate_traces"]
@@ -43,7 +44,7 @@ class Inputs:
         Communicator groups file, or one for each job; none for the process groups that metadata
         nodes of the traces list.
     model : str
-        One of ``perfmodel.astra.transport.NETWORK_MODELS``.
+        One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     protocol, algorithm : str
         For built-in fabrics.
     symmetry : bool
@@ -57,6 +58,8 @@ class Inputs:
     details : bool
         Whether collectives, links and the use of compute are reported too, of a single workload.
         All nodes of all ranks are run then, also of traces that were exported from an iteration.
+    roce : RoceFile or None
+        Parameters of network model roce; None for those by default.
     """
 
     system: Path
@@ -70,6 +73,7 @@ class Inputs:
     queues: int = 1
     control: bool = True
     details: bool = False
+    roce: "RoceFile | None" = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,8 @@ class TraceEstimate:
         Collectives, links and the use of compute, if asked for.
     spans : tuple of Span
         All nodes in the order of their ends, with details.
+    congestion : mapping
+        Pauses, marks, queues and rates by names in JSON, of network model roce alone.
     """
 
     workload: str
@@ -146,6 +152,7 @@ class TraceEstimate:
     jobs: tuple[JobTimes, ...] = ()
     details: TraceDetails | None = None
     spans: tuple[Span, ...] = ()
+    congestion: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> list[TraceEstimate]:
@@ -179,7 +186,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     for name, setup, iteration in zip(networks, setups, able, strict=True):
         ours = _iteration(exported, setup, inputs) if exported and iteration else None
         if ours:
-            found.append(_estimate_iteration(workload, name, setup, ours))
+            found.append(_estimate_iteration(workload, name, setup, inputs, ours))
             continue
         npus, fewer = setup.network.npus, setup.fabric is not None
         if traces is None:
@@ -190,10 +197,11 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         record = Record(len(traces)) if inputs.details else None
         ran = _run([job], setup, inputs, record)
         total_ns = max(one.total_ns for one in ran.times)
-        said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup))
+        said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup, inputs))
         details = trace_details(record, job, setup, total_ns) if record else None
         spans = tuple(record.spans) if record else ()
-        found.append(TraceEstimate(workload, *said, details=details, spans=spans))
+        one = TraceEstimate(workload, *said, details=details, spans=spans)
+        found.append(replace(one, congestion=ran.figures))
     return found
 
 
@@ -236,8 +244,8 @@ def estimate_jobs(
             said.append(JobTimes(job.name, job.npus, request.priority, ends[0], ends[1], own))
         end_ns = max(one.total_ns for one in said)
         names = " and ".join(one.job for one in said)
-        more = (name, inputs.model, end_ns, (), ran.faster, _provenance(setup), tuple(said))
-        found.append(TraceEstimate(names, *more))
+        more = (name, inputs.model, end_ns, (), ran.faster, _provenance(setup, inputs))
+        found.append(TraceEstimate(names, *more, jobs=tuple(said), congestion=ran.figures))
     return found
 
 
@@ -261,7 +269,7 @@ def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun 
 
 
 def _estimate_iteration(
-    workload: str, network: str, setup: Setup, run: ExportedRun
+    workload: str, network: str, setup: Setup, inputs: Inputs, run: ExportedRun
 ) -> TraceEstimate:
     """Return where the time of an iteration goes."""
     times: list[RankTimes] = []
@@ -270,7 +278,7 @@ def _estimate_iteration(
         total_ns = max((end for _, end in (*compute, *other, *moved)), default=0)
         times.append(times_of(rank, total_ns, compute, other))
     total_ns = max(one.total_ns for one in times)
-    said = _provenance(setup).plus(*run.assumptions, _AS_ITERATION)
+    said = _provenance(setup, inputs).plus(*run.assumptions, _AS_ITERATION)
     return TraceEstimate(workload, network, "fluid", total_ns, tuple(times), None, said)
 
 
@@ -290,6 +298,7 @@ def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:
         algorithm=inputs.algorithm,
         queues=inputs.queues,
         control=inputs.control,
+        roce=inputs.roce,
     )
 
 
@@ -318,12 +327,16 @@ def _check_places(requests: Sequence[JobRequest], npus: int) -> None:
             taken.add(npu)
 
 
-def _provenance(setup: Setup) -> Provenance:
-    """Return the records and assumptions of all fabrics of a network."""
+def _provenance(setup: Setup, inputs: Inputs) -> Provenance:
+    """Return the records and assumptions of all fabrics of a network, and of its model."""
     found = Provenance()
     for fabric in setup.network.fabrics:
         one = fabric.provenance
         records = (*found.records, *one.records)
         assumptions = dict.fromkeys((*found.assumptions, *one.assumptions))
         found = Provenance(records, tuple(assumptions))
+    if inputs.model == "roce":
+        from perfmodel.network.roce.parameters import RoceFile
+
+        found = found.plus(*(inputs.roce or RoceFile()).assumptions)
     return found

@@ -292,7 +292,8 @@ def profile(
     loads = tuple((link, share * size_bytes) for link, share in prepared.loads)
     ends = tuple((len(topology.capacities) + npu, one) for npu, one in read)
     added = size_bytes * sum(len(group) - 1 for group in groups) if _adds(topology, pattern) else 0
-    found = Profile(max(times_s), loads + ends, prepared.ack_s, float(added))
+    details = _model_details(prepared, network_model, size)
+    found = Profile(max(times_s), loads + ends, prepared.ack_s, float(added), details=details)
     return found, prepared.assumptions
 
 

@@ -23,6 +23,10 @@ __all__ = ["LinkEntry", "LinksFile", "LinksTopology", "ethernet_file"]
 
 _ENDS = "links and switches have the bandwidth and the latency of the file, and no more"
 
+HOST_BYTES_PER_S = 64e9
+"""Rate at which a GPU of an Ethernet network loads its input [B/s]: PCI Express 5.0 with 16 lanes,
+32 Gb/s each, less encoding. The formats of such networks do not say it."""
+
 
 class LinksTopology(Topology):
     """NPUs and switches with the given links; messages take a path with the fewest links.
@@ -69,6 +73,9 @@ class LinksTopology(Topology):
                 links.append(Link(i, first + i, io_bytes_per_s, 0.0))
                 links.append(Link(first + i, i, io_bytes_per_s, 0.0))
         source = provenance(link_timing, "links of the file", _ENDS)
+        if io_bytes_per_s is not None:
+            rate = f"{io_bytes_per_s * 1e-9:g} GB/s"
+            source = source.plus(f"each NPU loads its input at {rate}, over a link of its own")
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
         self._sources: dict[int, list[int]] = {}
         for link in links:
@@ -276,6 +283,8 @@ def ethernet_file(
 ) -> LinksFile:
     """Return an Ethernet network: equal-cost multipath, and nothing but payload on its links.
 
+    GPUs load input at ``HOST_BYTES_PER_S``.
+
     Parameters
     ----------
     npus, switches : int
@@ -303,6 +312,7 @@ def ethernet_file(
         "latency_s": late,
         "links": entries,
         "routing": "ecmp",
+        "io_bytes_per_s": HOST_BYTES_PER_S,
         "protocol": "ideal",
     }
     return validate(LinksFile, file, source)

@@ -5,6 +5,7 @@ and each line that follows a link: its ends, its rate, its delay and its error r
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,7 +15,7 @@ from fred_hw.reading import read_text
 from .files import FORMATS
 from .links import LinksFile, ethernet_file
 
-__all__ = ["bits_per_s", "links_text", "read_links"]
+__all__ = ["bits_per_s", "host_numbers", "links_text", "read_links"]
 
 _MAX_BYTES = 1 << 22
 _MAX_NODES = 8192
@@ -33,12 +34,34 @@ def read_links(path: Path) -> LinksFile:
     InputError
         The file is unreadable, a line is malformed, or a link ends at a node that does not exist.
     """
-    source = str(path)
-    lines = [
-        (number, line.split())
-        for number, line in enumerate(read_text(path, _MAX_BYTES).splitlines(), start=1)
-        if line.strip()
-    ]
+    source, lines = str(path), _lines(path)
+    count, hosts, numbers, rows = _head(source, lines)
+    names = {one: f"npu_{place}" for place, one in enumerate(hosts)}
+    names |= {one: f"switch_{place}" for place, one in enumerate(sorted(numbers))}
+    if len(rows) != count:
+        raise InputError(source, "line 1", f"must have as many links as follow, not {count}")
+    links = [_link(source, number, words, names) for number, words in rows]
+    if not links:
+        raise InputError(source, "line 1", "must have 1 or more links, not 0")
+    return ethernet_file(len(hosts), len(numbers), links, source)
+
+
+def host_numbers(path: Path) -> Sequence[int]:
+    """Return the number of each NPU in a file; errors are those of :func:`read_links`."""
+    return _head(str(path), _lines(path))[1]
+
+
+_Lines = list[tuple[int, list[str]]]
+
+
+def _lines(path: Path) -> _Lines:
+    """Return the number and the words of each line that is not empty."""
+    lines = enumerate(read_text(path, _MAX_BYTES).splitlines(), start=1)
+    return [(number, line.split()) for number, line in lines if line.strip()]
+
+
+def _head(source: str, lines: _Lines) -> tuple[int, list[int], list[int], _Lines]:
+    """Return the count of links, the numbers of hosts and switches, and the lines that follow."""
     if not lines:
         raise InputError(source, "line 1", "must have the counts of nodes, switches and links")
     nodes, switches, count = _integers(source, *lines[0], 3)
@@ -55,15 +78,9 @@ def read_links(path: Path) -> LinksFile:
         if not 0 <= one < nodes or numbers.count(one) > 1:
             message = f"must name switches from 0 to {nodes - 1}, each once, not {one}"
             raise InputError(source, "line 2", message)
-    hosts = [one for one in range(nodes) if one not in set(numbers)]
-    names = {one: f"npu_{place}" for place, one in enumerate(hosts)}
-    names |= {one: f"switch_{place}" for place, one in enumerate(sorted(numbers))}
-    if len(rows) != count:
-        raise InputError(source, "line 1", f"must have as many links as follow, not {count}")
-    links = [_link(source, number, words, names) for number, words in rows]
-    if not links:
-        raise InputError(source, "line 1", "must have 1 or more links, not 0")
-    return ethernet_file(len(hosts), len(numbers), links, source)
+    taken = set(numbers)
+    hosts = [one for one in range(nodes) if one not in taken]
+    return count, hosts, numbers, rows
 
 
 def bits_per_s(text: str) -> float | None:

@@ -228,6 +228,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "roce topology convert": (("--output",), ()),
+    "roce run": (("--topology",), ("--cc", "--roce", "--congestion-chart")),
     "presets": ((), ()),
     "gen": ((), ("--set", "--level")),
     "chakra show": ((), ("--limit",)),

@@ -48,6 +48,12 @@ class Axis:
     listed: tuple[int, ...] | None = None
     root: int = 0
 
+    @property
+    def root_first(self) -> tuple[int, ...]:
+        """The NPUs that are listed, from the root on."""
+        assert self.listed is not None
+        return self.listed[self.root :] + self.listed[: self.root]
+
     def place(self, npu: int) -> int:
         """Return the place of an NPU among those that take part."""
         if self.listed is not None:
@@ -166,6 +172,10 @@ class Plan:
     def active_in_queue(self) -> int:
         """Chunks that each queue works on at a time."""
         return -(-self.active // self.queues)
+
+    def vector_bytes(self, data_bytes: int, members: int) -> int:
+        """Return the whole vector of a collective [B]; ASTRA-sim counts what an NPU has before."""
+        return data_bytes * (members if self.kind == "all_gather" else 1)
 
     def reduction_ns(self, count: int) -> int:
         """Return how long a reduction of some bytes takes [ns]."""

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from perfmodel.astra.collectives.ends import Ends
 from perfmodel.astra.collectives.plan import Axis, Plan, plan_of
@@ -68,6 +68,9 @@ class Carrying(ABC):
     by_message = False
     """Whether each NPU sends the messages of a collective by itself, from when it begins."""
 
+    stands_for_others = True
+    """Whether an NPU may stand for others that do the same."""
+
     replays_broadcasts = True
     """Whether a broadcast takes the duration of the trace, as in ASTRA-sim."""
 
@@ -94,6 +97,11 @@ class Carrying(ABC):
             Collectives like those before that are to be counted too, as in ``counts``.
         """
         return None
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """What the network model found besides times, by names in JSON."""
+        return {}
 
     def busy(self) -> Mapping[Hop, int]:
         """Return how much longer links are busy, where they serve one after the other [ns]."""
@@ -145,6 +153,7 @@ class _ByMessage(Carrying):
     """ASTRA-sim's model with congestion: links serve one message after the other."""
 
     by_message = True
+    stands_for_others = False
 
     def __init__(self, setup: Setup, transport: Aware) -> None:
         super().__init__(setup)
@@ -255,9 +264,9 @@ def carrying(
     Parameters
     ----------
     model : str
-        One of ``transport.NETWORK_MODELS``.
+        One of ``transport.NETWORK_MODELS``, or ``roce``.
     setup : Setup
-        Built-in fabrics work with ``fluid`` only.
+        Built-in fabrics work with ``fluid`` and ``roce`` only.
     clock : Clock
         Where events are put.
     several : bool
@@ -266,6 +275,10 @@ def carrying(
         Whether what NPUs do alike in our simulation is worked out once.
     """
     network = setup.network
+    if model == "roce":
+        from .ethernet import Ethernet  # needs numpy, and numba compiles it
+
+        return Ethernet(setup, clock)
     if model == "fluid":
         return _Fluid(setup, as_fluid(network), clock, several, symmetry)
     assert isinstance(network, Network)

@@ -4,6 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from fred_hw.errors import InputError
 from fred_hw.progress import count
@@ -53,7 +54,7 @@ class GraphEngine:
     setup : Setup
         What they run on.
     model : str
-        One of ``perfmodel.astra.transport.NETWORK_MODELS``.
+        One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     told : callable or None
         Called with rank, operation, begin and end [ns] of each operation that ends.
     jobs : sequence of Job or None
@@ -106,8 +107,8 @@ class GraphEngine:
         self._ended = 0
         # Who is told of each node wants each rank.
         self._uneven = [uneven_groups(job) for job in jobs]
-        able = symmetry and told is None and len(jobs) == 1 and not self._carrying.by_message
-        able = able and not any(self._uneven)
+        able = symmetry and told is None and len(jobs) == 1
+        able = able and self._carrying.stands_for_others and not any(self._uneven)
         self._alike = alike(jobs[0], setup, model) if able else None
         run = {*self._alike.first} if self._alike else None
         self._ranks = [
@@ -135,6 +136,11 @@ class GraphEngine:
         """How often and by how much the model is faster than links allow, once it has run."""
         again = self._watch and self._watch.again
         return self._carrying.faster(again.more if again else (0, 0))
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """What the network model found besides times, once it has run, by names in JSON."""
+        return self._carrying.figures
 
     def run(self) -> tuple[RankTimes, ...]:
         """Run all traces, and return the time of each rank by activity, job by job.

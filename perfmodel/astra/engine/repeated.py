@@ -1,7 +1,8 @@
 """Runs of traces that stop simulating once periods repeat."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.feeder import WINDOW
@@ -37,11 +38,14 @@ class Ran:
         How often and by how much the model was faster than links allow.
     left_out : int
         Periods that were left out, since they take as long as those before them.
+    figures : mapping
+        What the network model found besides times, by names in JSON.
     """
 
     times: tuple[RankTimes, ...]
     faster: FasterThanLinks | None
     left_out: int = 0
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def run_jobs(
@@ -74,6 +78,7 @@ def run_jobs(
     """
     # Nodes that have traces of their own are told by their numbers, which periods do not compare.
     able = repeats and len(jobs) == 1 and not setup.system.per_node and not record
+    able = able and model != "roce"  # whose rates and queues are hardly ever the same again
     for job, watch, more in _shortened(jobs[0]) if able else ():
         engine = GraphEngine((), setup, model, jobs=[job], symmetry=symmetry, watch=watch)
         try:
@@ -85,7 +90,7 @@ def run_jobs(
         if watch.again:
             return Ran(times, engine.faster, more)
     engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry, record=record)
-    return Ran(engine.run(), engine.faster)
+    return Ran(engine.run(), engine.faster, figures=engine.figures)
 
 
 def _shortened(job: Job) -> Iterator[tuple[Job, Watch, int]]:

@@ -13,6 +13,7 @@ from perfmodel.astra.network import Network
 from perfmodel.memory.file import NO_MEMORY, MemoryFile, load_memory
 
 if TYPE_CHECKING:
+    from perfmodel.network.roce.parameters import RoceFile
     from perfmodel.switch_timing.record import ProtocolModel
     from perfmodel.topology.graph import Topology
 
@@ -36,6 +37,8 @@ class Setup:
         them in turn.
     control : bool
         Whether control dependencies of traces count.
+    roce : RoceFile or None
+        Parameters of network model roce; None for those by default.
     """
 
     network: Network | FluidNetwork
@@ -46,6 +49,7 @@ class Setup:
     groups_source: str = "groups"
     queues: int = 1
     control: bool = True
+    roce: "RoceFile | None" = None
 
     @property
     def fabric(self) -> "Topology | None":
@@ -64,6 +68,7 @@ def load_setup(
     algorithm: str = "published",
     queues: int = 1,
     control: bool = True,
+    roce: "RoceFile | None" = None,
 ) -> Setup:
     """Return the contents of the given files; memory and groups are optional.
 
@@ -77,7 +82,7 @@ def load_setup(
         The other files.
     model : str or None
         The network model that it is for; None for any.
-    queues, control : int, bool
+    queues, control, roce : int, bool, RoceFile or None
         As for ``Setup``.
 
     Raises
@@ -86,7 +91,11 @@ def load_setup(
         A file is bad, or they do not go together.
     """
     found = load_network(network, protocol, algorithm)
-    if found.fabrics and model not in ("fluid", None):
+    if model == "roce":
+        if not found.fabric:
+            message = f"must be a topology alone with network model {model}"
+            raise InputError(str(network), "", f"{message}, not a network of ASTRA-sim")
+    elif found.fabrics and model not in ("fluid", None):
         message = f"must be a network of ASTRA-sim alone with network model {model}"
         raise InputError(str(network), "", f"{message}, not one with a built-in fabric")
     said = load_memory(memory) if memory else NO_MEMORY
@@ -101,4 +110,5 @@ def load_setup(
         groups_source=str(groups) if groups else NO_GROUPS,
         queues=queues,
         control=control,
+        roce=roce,
     )

@@ -50,7 +50,7 @@ def _kind() -> Check:
 
         # What a user chooses in a name is in capitals, as in mesh:COLUMNSxROWS.
         names = (re.sub("[A-Z].*", ".+", name) for name in topology_names())
-        fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in SUFFIXES)}))$"
+        fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in (*SUFFIXES, '.txt'))}))$"
         return {
             "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
         }
@@ -156,7 +156,7 @@ def _fabric(
     """Return a fabric by its name or file."""
     from perfmodel.topology.parse import parse_topology, topology_names
 
-    if text.endswith(SUFFIXES):
+    if text.endswith((*SUFFIXES, ".txt")):
         return parse_topology(str((base or Path()) / text), protocol)
     try:
         return parse_topology(text, protocol)

@@ -95,9 +95,8 @@ class Flows:
         (axis, *others), network = plan.axes, self._network
         if axis.listed and (within := _fabric(network, axis.listed)):
             number, first, line = within
-            size = data_bytes * (len(members) if plan.kind == "all_gather" else 1)
-            order = axis.listed[axis.root :] + axis.listed[: axis.root]
-            places = [network.place(one, number) for one in order]
+            size = plan.vector_bytes(data_bytes, len(members))
+            places = [network.place(one, number) for one in axis.root_first]
             cost = line.collective(plan.kind, size, places, self._every(plan.kind, number, first))
             return cost.time_ns, [(line, cost, [(number, first)])]
         if axis.listed or (not others and axis.count > network.sizes[0]):

@@ -1,7 +1,8 @@
 """Tasks of an iteration: compute and transfers."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 __all__ = ["PATIENT", "Profile", "Task", "Turn"]
 
@@ -23,12 +24,15 @@ class Profile:
         From its end until its sources know of it [s].
     added_bytes : float
         Numbers that are added to others on the way, in switches or in NPUs [B].
+    details : mapping
+        Figures of the network model, as ``network.model.NetworkModel.details`` has them.
     """
 
     time_s: float
     loads: tuple[tuple[int, float], ...] = ()
     ack_s: float = 0.0
     added_bytes: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 class Turn(NamedTuple):

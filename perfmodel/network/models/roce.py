@@ -13,15 +13,6 @@ __all__ = ["Roce"]
 _KEPT = 8
 """Simulations that are kept, each of one chunk size: the time and the details need the same."""
 
-_MOST_FLOWS = 1 << 16
-"""Flows that a result lists one by one, at most."""
-
-_POINTS = 256
-_SAMPLED = (
-    *("time_s", "longest_queue_bytes", "queued_bytes", "paused_links"),
-    "mean_rate_bytes_per_s",
-)
-
 
 class Roce:
     """A schedule of one byte as messages of flows; see ``network.model.Timed``.
@@ -47,11 +38,7 @@ class Roce:
         self._parameters: RoceFile = topology.network_options.get("roce", RoceFile())
         self._found: dict[float, Any] = {}
         self.ack_s = 0.0
-        self.assumptions = (
-            "acks have priority over data and take no bandwidth",
-            "each message is a flow of its own, which begins at line rate",
-            f"up to {self._parameters.train_packets} packets of a flow are simulated as one",
-        )
+        self.assumptions = self._parameters.assumptions
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
         """Return the time of a vector whose chunks go one after the other [s]."""
@@ -71,39 +58,9 @@ class Roce:
 
     def details(self, chunk_bytes: float) -> Mapping[str, Any]:
         """Return the figures of a chunk other than its time, by their names in JSON."""
-        found = self.found(chunk_bytes)
-        spans = sorted(
-            (begin, end)
-            for begin, end in zip(found.begin_s.tolist(), found.end_s.tolist(), strict=True)
-            if end > begin
-        )
-        lasting = sorted(end - begin for begin, end in spans)
-        return {
-            "congestion_control": self._parameters.congestion_control,
-            "pauses": found.pauses,
-            "paused_s": found.paused_s,
-            "marks": found.marks,
-            "drops": found.drops,
-            "resent_bytes": found.resent_bytes,
-            **{f"queue_{name}_bytes": value for name, value in found.queue_bytes.items()},
-            "events": found.events,
-            "packets": found.packets,
-            "flow_p50_s": lasting[len(lasting) // 2],
-            "flow_p99_s": lasting[len(lasting) * 99 // 100],
-            "flow_longest_s": lasting[-1],
-            "over_time": _over_time(found.samples),
-            **({"flows": _listed(spans)} if len(spans) <= _MOST_FLOWS else {}),
-        }
+        from perfmodel.network.roce.figures import figures
 
-
-def _listed(spans: list[tuple[float, float]]) -> list[dict[str, float]]:
-    return [{"begin_s": begin, "end_s": end} for begin, end in spans]
-
-
-def _over_time(samples: Any) -> dict[str, list[float]]:
-    """Return samples by their names in JSON, fewer than twice ``_POINTS`` of them."""
-    rows = samples[:: max(1, len(samples) // _POINTS)]
-    return {name: rows[:, place].tolist() for place, name in enumerate(_SAMPLED)}
+        return figures(self.found(chunk_bytes), self._parameters)
 
 
 NETWORK_MODELS.add(

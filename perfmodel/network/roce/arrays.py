@@ -1,5 +1,6 @@
 """The arrays that a simulation begins with."""
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any, cast
 
@@ -14,11 +15,15 @@ from .state import FLOW, LINK, MESSAGE, NODE, PATH, SETTING, TOTALS, TRAIN, Stat
 from .thresholds import headroom_bytes, port_shift
 from .workload import Workload
 
-__all__ = ["BIN_BYTES", "arrays_of", "grown"]
+__all__ = ["BIN_BYTES", "arrays_of", "grown", "with_messages", "with_paths"]
 
 _MIB = 1 << 20
 BIN_BYTES = 1000.0
 """Width of the bins of queue lengths [B]."""
+
+_EVENTS = 1024
+_MARGIN = 64
+"""Events that one event adds at most, beside one for each message that waits for another."""
 
 _BINS = 1 << 16
 _SAMPLES = 2048
@@ -27,54 +32,89 @@ _TRAINS_IN_FLIGHT = 16
 """Trains that a window has at least, so that controllers see it change in small steps."""
 
 
-def arrays_of(topology: Topology, work: Workload, parameters: RoceFile) -> State:
-    """Return the arrays of a simulation.
-
-    Raises
-    ------
-    InputError
-        The buffer of a switch is smaller than the headroom and the reserve of its ports.
-    """
-    links, nodes = _links(topology, work, parameters)
-    paths, path_links = _paths(topology, work, parameters)
-    messages, followers = _messages(work)
-    hops = max(1, int(paths.hops.max(initial=1)))
+def arrays_of(topology: Topology, parameters: RoceFile) -> State:
+    """Return the arrays of a simulation without messages."""
+    links, nodes = _links(topology, parameters)
     flows, trains = _chained(FLOW, 64), _chained(TRAIN, 256)
     flows.message = -1
-    totals = _records(TOTALS, 1)
-    totals.left, totals.random = len(messages), parameters.seed
+    totals, setting = _records(TOTALS, 1), _setting(parameters)
+    totals.random, totals.told = parameters.seed, -1
     totals.free_flows, totals.free_trains = len(flows), len(trains)
-    setting = _setting(parameters)
-    setting.longest_rtt = float(paths.rtt.max(initial=1.0))
-    begins = _begins(work, messages)
-    margin = 64 + int(messages.followers.max(initial=0))
-    setting.margin = margin
-    room = 2 * len(begins) + 2 * margin + 1024
-    heap_time, heap_order, heap_what = (np.zeros(room), *np.zeros((2, room), dtype=np.int64))
-    for order, (time_ns, number) in enumerate(begins):  # in order, so that they are a heap
-        heap_time[order], heap_order[order], heap_what[order] = time_ns, order, 8 * number
-    totals.events = totals.order = len(begins)
+    setting.margin = _MARGIN
     return State(
-        messages,
-        paths,
+        _records(MESSAGE, 0),
+        _records(PATH, 0),
         flows,
         trains,
         links,
         nodes,
         totals,
         setting,
-        followers,
-        path_links,
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros((len(flows), FIELDS)),
-        np.zeros((len(flows), hops, 3)),
-        np.zeros((len(trains), hops, 3)),
-        heap_time,
-        heap_order,
-        heap_what,
+        np.zeros((len(flows), 1, 3)),
+        np.zeros((len(trains), 1, 3)),
+        np.zeros(_EVENTS),
+        np.zeros(_EVENTS, dtype=np.int64),
+        np.zeros(_EVENTS, dtype=np.int64),
         np.zeros(_BINS, dtype=np.int64),
         np.zeros((_SAMPLES, 5)),
         parameters.control,
     )
+
+
+def with_paths(
+    s: State, topology: Topology, paths: Sequence[tuple[int, ...]], parameters: RoceFile
+) -> State:
+    """Return the arrays with other paths: those that they have, and further ones.
+
+    Raises
+    ------
+    InputError
+        The buffer of a switch on a path is smaller than headroom and reserve of its ports.
+    """
+    _check_buffers(s, topology, paths, parameters)
+    records, path_links = _paths(topology, paths, parameters)
+    hops = max(1, int(records.hops.max(initial=1)))
+    s.setting.longest_rtt = float(records.rtt.max(initial=1.0))
+    return s._replace(
+        paths=records,
+        path_links=path_links,
+        last_telemetry=_with_hops(s.last_telemetry, hops),
+        telemetry=_with_hops(s.telemetry, hops),
+    )
+
+
+def with_messages(s: State, count: int, work: Workload, paths: Sequence[int]) -> State:
+    """Return the arrays with further messages.
+
+    Parameters
+    ----------
+    s : State
+        The arrays, of whose messages the first ``count`` are in use.
+    count : int
+        Number of the first further message.
+    work : Workload
+        The messages.
+    paths : sequence of int
+        Number of each path of the workload among those of the arrays.
+    """
+    found, followers = _messages(work)
+    used = int(s.messages[count - 1].first + s.messages[count - 1].followers) if count else 0
+    found.path = np.array(paths, dtype=np.int64)[found.path]
+    found.first += used
+    s = s._replace(
+        messages=_stored(s.messages, count, found),
+        followers=_stored(s.followers, used, followers + count),
+    )
+    setting, totals = s.setting[0], s.totals[0]
+    totals.left += len(found)
+    setting.margin = max(setting.margin, _MARGIN + int(found.followers.max(initial=0)))
+    most = int(totals.events) + int((found.waits == 0).sum()) + 2 * int(setting.margin)
+    while len(s.heap_time) <= most:
+        s = grown(s, heap=True)
+    return s
 
 
 def grown(s: State, *, heap: bool = False, flows: bool = False, trains: bool = False) -> State:
@@ -103,6 +143,24 @@ def grown(s: State, *, heap: bool = False, flows: bool = False, trains: bool = F
 
 def _twice(values: Any) -> Any:
     return np.concatenate([values, np.zeros_like(values)])
+
+
+def _stored(values: Any, place: int, more: Any) -> Any:
+    """Return an array with others from a place on, longer than it was if need be."""
+    if place + len(more) > len(values):
+        longer: Any = np.zeros_like(values, shape=2 * (place + len(more)))
+        longer[:place] = values[:place]
+        values = longer
+    values[place : place + len(more)] = more
+    return values
+
+
+def _with_hops(telemetry: Any, hops: int) -> Any:
+    """Return telemetry with space for so many hops at least."""
+    count, have, fields = telemetry.shape
+    if have >= hops:
+        return telemetry
+    return np.concatenate([telemetry, np.zeros((count, hops - have, fields))], axis=1)
 
 
 def _joined(one: Any, other: Any) -> Any:
@@ -136,12 +194,19 @@ def _setting(p: RoceFile) -> Any:
     return found
 
 
-def _links(topology: Topology, work: Workload, p: RoceFile) -> tuple[Any, Any]:
+def _links(topology: Topology, p: RoceFile) -> tuple[Any, Any]:
     """Return the links and the buffers of nodes."""
     found, nodes = _records(LINK, len(topology.links)), _records(NODE, len(topology.nodes))
     found.head = found.tail = found.flows = -1
     found.kick = inf
-    nics = [one.bytes_per_s for one in topology.links if topology.nodes[one.source].kind == "npu"]
+    kinds = [
+        (topology.nodes[one.source].kind, topology.nodes[one.target].kind) for one in topology.links
+    ]
+    nics = [
+        one.bytes_per_s
+        for one, (source, target) in zip(topology.links, kinds, strict=True)
+        if source == "npu" and target != "io"
+    ]
     slowest = min(nics, default=1.0)
     packet_bytes = float(p.packet_bytes + p.overhead_bytes)
     taken = [0.0] * len(topology.nodes)
@@ -157,23 +222,30 @@ def _links(topology: Topology, work: Workload, p: RoceFile) -> tuple[Any, Any]:
             taken[link.target] += headroom_bytes(rate, delay, p.headroom_factor, packet_bytes)
         taken[link.target] += p.reserve_bytes
     buffer = p.buffer_mib * _MIB
-    crossed = {topology.links[i].source for path in work.paths for i in path[1:]}
-    for node in sorted(crossed):
-        if taken[node] > buffer:
-            message = (
-                f"must be at least {taken[node] / _MIB:.4g} for headroom and reserve of the "
-                f"ports of {topology.nodes[node].name}, not {p.buffer_mib:g}"
-            )
-            raise InputError("buffer_mib", "", message)
     nodes.pool = [buffer - one for one in taken]
     return found, nodes
 
 
-def _paths(topology: Topology, work: Workload, p: RoceFile) -> tuple[Any, Any]:
-    found = _records(PATH, len(work.paths))
+def _check_buffers(
+    s: State, topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile
+) -> None:
+    """Refuse a buffer that is smaller than headroom and reserve of the ports of a switch."""
+    for node in sorted({topology.links[i].source for path in paths for i in path[1:]}):
+        free = float(s.nodes[node].pool)
+        if free < 0:
+            message = (
+                f"must be at least {p.buffer_mib - free / _MIB:.4g} for headroom and reserve of "
+                f"the ports of {topology.nodes[node].name}, not {p.buffer_mib:g}"
+            )
+            raise InputError("buffer_mib", "", message)
+
+
+def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) -> tuple[Any, Any]:
+    """Return the paths, and the links of all of them."""
+    found = _records(PATH, len(paths))
     path_links: list[int] = []
     wire = p.packet_bytes + p.overhead_bytes
-    for number, links in enumerate(work.paths):
+    for number, links in enumerate(paths):
         one = found[number]
         one.first, one.hops = len(path_links), len(links)
         path_links += links
@@ -203,9 +275,3 @@ def _messages(work: Workload) -> tuple[Any, Any]:
     found.followers = counts
     found.first = np.cumsum(counts) - counts
     return found, np.ascontiguousarray(after[order]) if len(after) else np.zeros(1, dtype=np.int64)
-
-
-def _begins(work: Workload, messages: Any) -> list[tuple[float, int]]:
-    """Return the begin [ns] and the number of each message that waits for no other, by time."""
-    ready: list[int] = np.flatnonzero(messages.waits == 0).tolist()
-    return sorted((work.starts_ns.get(number, 0.0), number) for number in ready)

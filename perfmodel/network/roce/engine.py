@@ -11,11 +11,23 @@ from .sender import enlist, kick, random_share, unlist
 from .shared_buffer import admit
 from .state import Kind, State
 
-__all__ = ["DONE", "FULL_FLOWS", "FULL_HEAP", "FULL_TRAINS", "GOES_ON", "STUCK", "advance"]
+__all__ = [
+    "ARRIVED",
+    "DONE",
+    "FULL_FLOWS",
+    "FULL_HEAP",
+    "FULL_TRAINS",
+    "GOES_ON",
+    "LATER",
+    "STUCK",
+    "advance",
+    "begin_all",
+]
 
-DONE, GOES_ON, STUCK, FULL_HEAP, FULL_FLOWS, FULL_TRAINS = range(6)
+DONE, GOES_ON, STUCK, FULL_HEAP, FULL_FLOWS, FULL_TRAINS, LATER, ARRIVED = range(8)
 """Why ``advance`` returns: all messages arrived, the given number of events is handled, nothing can
-move although messages are left, or an array must grow."""
+move although messages are left, an array must grow, the next event is after the given time, or a
+message arrived whose arrival was asked for."""
 
 _START, _ARRIVE, _KICK, _ACK = Kind.START, Kind.ARRIVE, Kind.KICK, Kind.ACK
 _PAUSE, _RESUME, _TIMEOUT = Kind.PAUSE, Kind.RESUME, Kind.TIMEOUT
@@ -23,8 +35,8 @@ _HPCC, _PINT, _Ack = HPCC, PINT, Ack
 
 
 @compiled
-def advance(s: State, most: int) -> int:
-    """Handle at most ``most`` events; return ``DONE`` or another of the reasons above."""
+def advance(s: State, most: int, until: float) -> int:
+    """Handle events up to a time [ns], at most ``most``; return one of the reasons above."""
     totals = s.totals
     room = len(s.heap_time) - s.setting[0].margin
     for _ in range(most):
@@ -38,12 +50,24 @@ def advance(s: State, most: int) -> int:
             return FULL_FLOWS
         if totals[0].free_trains < 1:
             return FULL_TRAINS
+        if s.heap_time[0] > until:
+            return LATER
         what = pop(s)
         totals[0].done += 1
         if totals[0].now >= totals[0].next_sample:
             _sample(s)
         _handle(s, what & 7, what >> 3)
+        if totals[0].told >= 0:
+            return ARRIVED
     return GOES_ON
+
+
+@compiled
+def begin_all(s: State, first: int, end: int, time: float) -> None:
+    """Have those of some messages begin at a time [ns] that wait for no other."""
+    for number in range(first, end):
+        if s.messages[number].waits == 0:
+            push(s, time, number * 8 + _START)
 
 
 @compiled
@@ -97,6 +121,8 @@ def _complete(s: State, number: int) -> None:
     message, now = s.messages[number], s.totals[0].now
     message.end = now
     s.totals[0].left -= 1
+    if message.told:
+        s.totals[0].told = number
     for place in range(message.first, message.first + message.followers):
         other = s.followers[place]
         s.messages[other].waits -= 1

@@ -237,6 +237,15 @@ class RoceFile(FileModel):
     hpcc: HpccEntry = HpccEntry()
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the simulation takes for granted."""
+        return (
+            "acks have priority over data and take no bandwidth",
+            "each message is a flow of its own, which begins at line rate",
+            f"up to {self.train_packets} packets of a flow are simulated as one",
+        )
+
+    @property
     def overhead_bytes(self) -> int:
         """Bytes of a packet on the wire without its payload: headers and telemetry [B]."""
         sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}

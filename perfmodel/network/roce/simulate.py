@@ -1,6 +1,9 @@
 """Simulation of messages on a topology, and what was found."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -8,12 +11,23 @@ import numpy as np
 from fred_hw.errors import InputError
 from perfmodel.topology.graph import Topology
 
-from .arrays import BIN_BYTES, arrays_of, grown
-from .engine import DONE, FULL_FLOWS, FULL_HEAP, FULL_TRAINS, STUCK, advance
+from .arrays import BIN_BYTES, arrays_of, grown, with_messages, with_paths
+from .engine import (
+    ARRIVED,
+    DONE,
+    FULL_FLOWS,
+    FULL_HEAP,
+    FULL_TRAINS,
+    LATER,
+    STUCK,
+    advance,
+    begin_all,
+)
+from .ns3_flows import Flow
 from .parameters import RoceFile
 from .workload import Workload
 
-__all__ = ["Found", "simulate"]
+__all__ = ["Found", "Simulation", "simulate", "simulate_flows"]
 
 _AT_ONCE = 1 << 22
 """Events between two returns from the event core, at which an interrupt is noticed."""
@@ -61,55 +75,155 @@ class Found:
     packets: int
 
 
-def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
-    """Simulate messages on a topology.
+class Simulation:
+    """A simulation that takes further messages while it runs.
 
     Parameters
     ----------
     topology : Topology
         Rates and latencies of links and nodes.
-    work : Workload
-        The messages, on paths of its links.
     parameters : RoceFile
         Of switches, senders and congestion control.
+    """
+
+    def __init__(self, topology: Topology, parameters: RoceFile) -> None:
+        self._topology, self._parameters = topology, parameters
+        self._state = arrays_of(topology, parameters)
+        self._paths: dict[tuple[int, ...], int] = {}
+        self._count = 0
+
+    def add(self, work: Workload, now_ns: float = 0.0, told: Sequence[int] = ()) -> int:
+        """Add messages that begin now, or after others of them; return the number of the first.
+
+        Parameters
+        ----------
+        work : Workload
+            The messages, on paths of links of the topology.
+        now_ns : float
+            Now, which is not before the time that the simulation has reached [ns].
+        told : sequence of int
+            Messages of the workload at whose arrival ``advance`` returns.
+
+        Raises
+        ------
+        InputError
+            The buffer of a switch is smaller than headroom and reserve of its ports.
+        """
+        first, known = self._count, len(self._paths)
+        paths = [self._paths.setdefault(links, len(self._paths)) for links in work.paths]
+        if len(self._paths) > known:
+            self._state = with_paths(
+                self._state, self._topology, tuple(self._paths), self._parameters
+            )
+        self._state = with_messages(self._state, first, work, paths)
+        self._count += len(work.size)
+        for one in told:
+            self._state.messages[first + one].told = 1
+        begin_all(self._state, first, self._count, now_ns)
+        return first
+
+    def advance(self, until_ns: float = inf) -> int | None:
+        """Simulate up to a time [ns], or to the arrival of a message that is asked for.
+
+        Returns the number of the message, or None.
+
+        Raises
+        ------
+        InputError
+            Links that are paused wait for each other in a circle.
+        """
+        state = self._state
+        while (why := advance(state, _AT_ONCE, until_ns)) not in (DONE, LATER, ARRIVED):
+            if why == STUCK:
+                message = (
+                    f"must not deadlock, as it does at {1e-3 * state.totals[0].now:.3f} us: "
+                    "links wait for each other in a circle"
+                )
+                raise InputError(self._topology.name, "links", message)
+            state = self._state = grown(
+                state,
+                heap=why == FULL_HEAP,
+                flows=why == FULL_FLOWS,
+                trains=why == FULL_TRAINS,
+            )
+        if why != ARRIVED:
+            return None
+        told, state.totals[0].told = int(state.totals[0].told), -1
+        return told
+
+    def end_ns(self, message: int) -> float:
+        """Return when a message arrived [ns], -1 if it has not."""
+        return float(self._state.messages[message].end)
+
+    def found(self) -> Found:
+        """Return what was found so far."""
+        state = self._state
+        totals, links, messages = state.totals[0], state.links, state.messages[: self._count]
+        samples = state.samples[: int(state.setting[0].samples)] * (1e-9, 1, 1, 1, 1e9)
+        return Found(
+            time_s=1e-9 * float(messages.end.max(initial=0.0)),
+            begin_s=1e-9 * messages.begin,
+            end_s=1e-9 * messages.end,
+            pauses=int(links.pauses.sum()),
+            marks=int(totals.marks),
+            drops=int(totals.drops),
+            resent_bytes=int(totals.resent),
+            paused_s=1e-9 * float(links.stopped.sum()),
+            queue_bytes=_queues(state.queues, float(links.longest.max(initial=0.0))),
+            carried={int(i): float(links[i].carried) for i in np.flatnonzero(links.carried)},
+            samples=samples,
+            events=int(totals.done),
+            packets=int(totals.arrived),
+        )
+
+
+def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
+    """Simulate messages on a topology, from time 0 to the arrival of the last one.
+
+    Parameters
+    ----------
+    topology, parameters : Topology, RoceFile
+        As for ``Simulation``.
+    work : Workload
+        The messages, on paths of links of the topology.
 
     Raises
     ------
     InputError
         A buffer is too small for its headroom, or pauses wait for each other in a circle.
     """
-    state = arrays_of(topology, work, parameters)
-    while (why := advance(state, _AT_ONCE)) != DONE:
-        if why == STUCK:
-            message = (
-                f"must not deadlock, as it does at {1e-3 * state.totals[0].now:.3f} us: "
-                "links wait for each other in a circle"
-            )
-            raise InputError(topology.name, "links", message)
-        state = grown(
-            state,
-            heap=why == FULL_HEAP,
-            flows=why == FULL_FLOWS,
-            trains=why == FULL_TRAINS,
-        )
-    totals, links, messages = state.totals[0], state.links, state.messages
-    end = float(messages.end.max(initial=0.0))
-    samples = state.samples[: int(state.setting[0].samples)] * (1e-9, 1, 1, 1, 1e9)
-    return Found(
-        time_s=1e-9 * end,
-        begin_s=1e-9 * messages.begin,
-        end_s=1e-9 * messages.end,
-        pauses=int(links.pauses.sum()),
-        marks=int(totals.marks),
-        drops=int(totals.drops),
-        resent_bytes=int(totals.resent),
-        paused_s=1e-9 * float(links.stopped.sum()),
-        queue_bytes=_queues(state.queues, float(links.longest.max(initial=0.0))),
-        carried={int(i): float(links[i].carried) for i in np.flatnonzero(links.carried)},
-        samples=samples,
-        events=int(totals.done),
-        packets=int(totals.arrived),
-    )
+    simulation = Simulation(topology, parameters)
+    simulation.add(work)
+    simulation.advance()
+    return simulation.found()
+
+
+def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFile) -> Found:
+    """Simulate flows on a topology; what is found of each flow is in the order of their begins.
+
+    Parameters
+    ----------
+    topology, parameters : Topology, RoceFile
+        As for ``Simulation``.
+    flows : sequence of Flow
+        The flows, each between two NPUs.
+
+    Raises
+    ------
+    InputError
+        As for :func:`simulate`.
+    """
+    simulation = Simulation(topology, parameters)
+    ordered = sorted(flows, key=lambda one: one.start_s)
+    for start_s, together in groupby(ordered, key=lambda one: one.start_s):
+        work = Workload()
+        for one in together:
+            hops = topology.hops((one.source,), (one.target,))
+            work.add(work.path_number(link for link, _ in hops), one.size_bytes)
+        simulation.advance(1e9 * start_s)
+        simulation.add(work, 1e9 * start_s)
+    simulation.advance()
+    return simulation.found()
 
 
 def _queues(counts: Any, longest: float) -> dict[str, float]:

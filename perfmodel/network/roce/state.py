@@ -25,9 +25,9 @@ def _record(integers: str, floats: str) -> "np.dtype[Any]":
     return np.dtype(names, align=True)
 
 
-MESSAGE = _record("path length waits first followers", "begin end")
-"""Path, bytes, messages that it waits for, its place and count in ``State.followers``, and when it
-began and when it arrived [ns]; -1 before."""
+MESSAGE = _record("path length waits first followers told", "begin end")
+"""Path, bytes, messages that it waits for, its place and count in ``State.followers``, whether the
+event loop returns when it arrives, and when it began and when it arrived [ns]; -1 before."""
 
 PATH = _record("first hops train", "rtt back window rate")
 """Place and count in ``State.path_links``; packets of a train; base round trip and what an ack
@@ -61,11 +61,12 @@ NODE = _record("", "pool shared")
 
 TOTALS = _record(
     "events order free_flow free_flows free_train free_trains left done marks drops resent random "
-    "arrived",
+    "arrived told",
     "now next_sample",
 )
 """Events in the heap, and so far; free records; messages left; events handled; packets marked,
-dropped and sent again; state of the random numbers; packets that arrived; time [ns]."""
+dropped and sent again; state of the random numbers; packets that arrived; message that arrived and
+for which the event loop returns, or -1; time [ns]."""
 
 SETTING = _record(
     "scheme packet header lossless lossy chunk back_to_zero windows variable paced "

@@ -23,8 +23,6 @@ class Workload:
         self._numbers: dict[tuple[int, ...], int] = {}
         self.path, self.size = array("q"), array("q")
         self._before, self._after = array("q"), array("q")
-        self.starts_ns: dict[int, float] = {}
-        """When messages begin that wait for no others; the rest begins at 0."""
 
     def path_number(self, links: Iterable[int]) -> int:
         """Return the number of a path."""

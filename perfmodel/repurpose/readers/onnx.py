@@ -1,4 +1,4 @@
-"""Networks in .onnx files: products, convolutions, pooling and functions of each number."""
+"""Networks in .onnx files: products, convolutions, attention, pooling and activation functions."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +13,7 @@ from perfmodel.repurpose.arrays import Array, extra_module
 from perfmodel.repurpose.network import INPUT, Network
 from perfmodel.repurpose.operations import (
     Add,
+    Attention,
     Conv,
     Flatten,
     Function,
@@ -25,6 +26,8 @@ from perfmodel.repurpose.operations import (
     Softmax,
 )
 from perfmodel.repurpose.reader import READERS, Reader, tensor
+
+from .onnx_attention import with_attention
 
 __all__ = ["read_onnx"]
 
@@ -124,9 +127,13 @@ class _Graph:
             raise InputError(self._source, "", f"must have one input and one output, not {counts}")
         self._value[inputs[0]] = INPUT
         for node in self._graph.node:
+            if node.op_type == "Constant":
+                self.hold(_Node(self._onnx, node, self._source, node.name or node.output[0]))
+        nodes = with_attention(self._onnx, self._graph.node, self._constants)
+        for node in nodes:
             for name in node.input:
                 self._uses[name] = self._uses.get(name, 0) + 1
-        for node in self._graph.node:
+        for node in nodes:
             name = node.name or (node.output[0] if node.output else node.op_type)
             self._add(_Node(self._onnx, node, self._source, name))
         last = self._value.get(self._graph.output[0].name)
@@ -319,6 +326,20 @@ def _flatten(graph: _Graph, node: _Node) -> Operation | None:
     return Flatten(node.name, (graph.value(node),))
 
 
+def _attention(graph: _Graph, node: _Node) -> Operation:
+    node.require(softcap=0.0)
+    heads = node.take("q_num_heads", 0)
+    kv_heads = node.take("kv_num_heads", 0)
+    if heads < 1 or kv_heads < 1 or heads % kv_heads:
+        message = "must have q_num_heads and kv_num_heads that divides it in Attention"
+        raise InputError(node.source, node.name, f"{message}, not {heads} and {kv_heads}")
+    if any(node.inputs[3:]) or any(node.outputs[1:]) or node.take("scale", None) is not None:
+        message = "must have three inputs and one output in Attention, and no scale of its own"
+        raise InputError(node.source, node.name, message)
+    values = (graph.value(node, 0), graph.value(node, 1), graph.value(node, 2))
+    return Attention(node.name, values, heads, kv_heads, bool(node.take("is_causal", 0)))
+
+
 def _softmax(graph: _Graph, node: _Node) -> Operation:
     node.require(axis=-1)
     return Softmax(node.name, (graph.value(node),))
@@ -336,9 +357,10 @@ _MAKERS: Mapping[str, Callable[[_Graph, _Node], Operation | None]] = {
     **dict.fromkeys(("MaxPool", "AveragePool"), _pool),
     **dict.fromkeys(("GlobalMaxPool", "GlobalAveragePool"), _global_pool),
     **dict.fromkeys(("Flatten", "Reshape"), _flatten),
+    "Attention": _attention,
     "Softmax": _softmax,
     **dict.fromkeys(("Identity", "Dropout"), _Graph.skip),
-    "Constant": _Graph.hold,
+    "Constant": lambda _graph, _node: None,  # held before all others
 }
 
 READERS.add("onnx", Reader(network=read_onnx), rank=2)

@@ -129,3 +129,68 @@ def test_networks_that_do_not_work_are_not_converted(
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {source}: {message}") and err.count("\n") == 1
     assert not (tmp_path / "net.yaml").exists()
+
+
+def test_flows_of_a_collective_are_written_and_simulated(tmp_path: Path, fred: Fred) -> None:
+    net, flows, chart = (str(tmp_path / name) for name in ("net.txt", "flows.txt", "c.svg"))
+    fred.json("roce", "topology", "clos", *SMALL, "--output", net)
+    run = ("--topology", net, "--network-model", "roce", "--cc", "dctcp", "--size", "1MB")
+    given = fred.json(
+        *("collective", "--pattern", "all_to_all", "--algorithm", "direct", *run, "--export", flows)
+    )
+    assert Path(flows).read_text().startswith("56\n")
+    options = ("--topology", net, "--cc", "dctcp", "--congestion-chart", chart)
+    found = fred.json("roce", "run", flows, *options)
+    assert found["time_s"] == pytest.approx(given["time_s"])
+    assert {(one["bytes"], one["begin_s"]) for one in found["flows"]} == {(125_000, 0.0)}
+    assert "<polyline" in Path(chart).read_text()
+    assert "pauses" in fred.out("roce", "run", flows, *options)
+
+
+def test_hosts_of_flows_have_the_numbers_of_the_topology(tmp_path: Path, fred: Fred) -> None:
+    net, flows = tmp_path / "net.txt", tmp_path / "flows.txt"
+    net.write_text("3 1 2\n1\n0 1 200Gbps 1us 0\n2 1 200Gbps 1us 0\n")
+    flows.write_text("1\n0 2 3 100 5000 0.001\n")
+    found = fred.json("roce", "run", str(flows), "--topology", str(net))
+    assert found["flows"][0] | {"end_s": 0} == {
+        "source": 0,
+        "target": 1,
+        "bytes": 5000,
+        "begin_s": 0.001,
+        "end_s": 0,
+    }
+    flows.write_text("1\n0 1 3 100 5000 0\n")
+    status, _, err = fred("roce", "run", str(flows), "--topology", str(net))
+    message = "line 2: must join hosts of the topology, from 0 to 2, not 1"
+    assert (status, err) == (2, f"error: {flows}: {message}\n")
+
+
+def test_flows_need_network_model_roce(tmp_path: Path, fred: Fred) -> None:
+    path = tmp_path / "flows.txt"
+    status, _, err = fred("collective", "--topology", "fred-d", "--export", str(path))
+    message = "must not end in .txt with network model fluid"
+    assert (status, err) == (2, f"error: --export: {message}\n")
+    assert not path.exists()
+
+
+def test_wafers_are_nodes_by_their_controllers(tmp_path: Path, fred: Fred) -> None:
+    nics = ("--gpus-per-leaf", "18", "--pods", "2", "--widths", "9", "--gbps", "1024")
+    nics += ("--latency-us", "0.5")
+    make = ("roce", "topology", "clos", *nics, "--wafer")
+    path = str(tmp_path / "net.txt")
+    assert fred.json(*make, "fred-d", "--output", path)["gpus"] == 40
+    run = ("--network-model", "roce", "--algorithm", "ring", "--size", "1MB")
+    assert fred.json("collective", "--topology", path, *run)["drops"] == 0
+    status, _, err = fred(*make, "mesh:5x4", "--output", path)
+    message = "must be a wafer with switches and I/O controllers, not mesh:5x4"
+    assert (status, err) == (2, f"error: --wafer: {message}\n")
+
+
+def test_stages_of_a_collective_are_drawn_one_after_the_other(tmp_path: Path, fred: Fred) -> None:
+    net, chart = str(tmp_path / "net.txt"), tmp_path / "c.svg"
+    fred.json("roce", "topology", "clos", *SMALL, "--output", net)
+    stages = ("--algorithm", "reduce_scatter:direct+all_gather:direct", "--size", "1MB")
+    run = ("collective", "--topology", net, "--network-model", "roce", *stages)
+    found = fred.json(*run, "--chart", str(chart))
+    assert len(found["stages"]) == 2
+    assert chart.read_text().count("<polyline") == 2 * 3

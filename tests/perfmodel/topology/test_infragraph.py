@@ -41,7 +41,7 @@ def _data() -> dict[str, Any]:
 
 def test_components_become_npus_and_switches() -> None:
     topology = build_topology(_data(), "net.yaml")
-    assert (topology.npus, len(topology.nodes)) == (4, 7)
+    assert (topology.npus, len(topology.nodes) - topology.io_controllers) == (4, 7)
     hops = [topology.links[link] for link, _ in topology.hops((0,), (3,))]
     assert [one.bytes_per_s for one in hops] == [16e9, 50e9, 50e9, 16e9]
     assert sum(one.latency_s for one in hops) == pytest.approx(4e-6)

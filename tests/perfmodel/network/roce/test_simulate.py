@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
-from perfmodel.network.roce.simulate import Found, simulate
+from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
 from perfmodel.topology.clos import Clos, clos_file
@@ -21,19 +21,17 @@ def _switch(hosts: int) -> LinksTopology:
     return clos_file(Clos(gpus_per_leaf=hosts, latency_us=(0.5,))).build("switch")
 
 
-def _run(
-    topology: LinksTopology,
-    flows: list[tuple[int, int, int]],
-    starts_ns: dict[int, float] | None = None,
-    **options: object,
-) -> Found:
-    """Simulate flows, each a source, a target and bytes."""
+def _work(topology: LinksTopology, flows: list[tuple[int, int, int]]) -> Workload:
     work = Workload()
     for source, target, size in flows:
         links = [link for link, _ in topology.hops((source,), (target,))]
         work.add(work.path_number(links), size)
-    work.starts_ns |= starts_ns or {}
-    return simulate(topology, work, RoceFile.model_validate(options))
+    return work
+
+
+def _run(topology: LinksTopology, flows: list[tuple[int, int, int]], **options: object) -> Found:
+    """Simulate flows, each a source, a target and bytes."""
+    return simulate(topology, _work(topology, flows), RoceFile.model_validate(options))
 
 
 @pytest.mark.parametrize("packets", [1, 2, 1000])
@@ -77,8 +75,13 @@ def test_two_flows_on_a_link_get_fair_shares(scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["hpcc", "hpcc-pint", "pfc"])
 def test_a_later_flow_converges_to_a_fair_share(scheme: str) -> None:
-    flows = [(1, 0, 20_000_000), (2, 0, 5_000_000)]
-    found = _run(_switch(3), flows, {1: 100e3}, congestion_control=scheme, train_packets=4)
+    topology = _switch(3)
+    running = Simulation(topology, RoceFile(congestion_control=scheme, train_packets=4))
+    running.add(_work(topology, [(1, 0, 20_000_000)]))
+    assert running.advance(100e3) is None
+    running.add(_work(topology, [(2, 0, 5_000_000)]), 100e3)
+    running.advance()
+    found = running.found()
     share = 5_000_000 / (1e9 * (found.end_s[1] - found.begin_s[1]) * _RATE)
     assert 0.36 <= share <= 0.53  # of the link, half less headers and the target of HPCC
 
@@ -150,7 +153,7 @@ def test_an_incast_in_shallow_buffers_pauses_links(scheme: str, late_us: float) 
 @pytest.mark.parametrize("options", [{"error_rate": 0.01}, {"pfc": False, "buffer_mib": 0.1}])
 def test_what_is_lost_is_sent_again(scheme: str, options: dict[str, object]) -> None:
     flows = [(one, 0, 1_000_000) for one in range(1, 8)]
-    found = _run(_switch(8), flows, None, congestion_control=scheme, **options)
+    found = _run(_switch(8), flows, congestion_control=scheme, **options)
     assert (found.end_s > 0).all()
     assert found.drops > 0
     assert found.resent_bytes > 0
@@ -179,3 +182,35 @@ def test_a_message_waits_for_others() -> None:
     found = simulate(topology, work, RoceFile())
     one_ns = 2 * _WIRE / _RATE + 2 * _LATENCY_NS
     assert found.end_s.tolist() == pytest.approx([1e-9 * one_ns, 1e-9 * one_ns, 2e-9 * one_ns])
+
+
+def test_messages_that_are_added_later_are_simulated_as_if_they_had_waited() -> None:
+    topology = _switch(4)
+    options = RoceFile(congestion_control="dcqcn", train_packets=4)
+    together, running = Workload(), Simulation(topology, options)
+    flows = [(1, 0, 3_000_000), (2, 0, 3_000_000)]
+    paths = [[link for link, _ in topology.hops((a,), (b,))] for a, b, _ in [*flows, (0, 3, 1)]]
+    for links in paths[:2]:
+        together.add(together.path_number(links), 3_000_000)
+    together.add(together.path_number(paths[2]), 500_000, [0])
+    want = simulate(topology, together, options)
+    running.add(_work(topology, flows), 0.0, [0])
+    assert running.advance() == 0
+    now_ns = running.end_ns(0)
+    number = running.add(_work(topology, [(0, 3, 500_000)]), now_ns, [0])
+    assert running.advance() == number == 2
+    while running.advance() is not None:
+        pass
+    assert running.found().end_s.tolist() == want.end_s.tolist()
+    assert running.found().events == want.events
+
+
+def test_a_simulation_stops_at_a_time_and_goes_on() -> None:
+    topology, options = _switch(3), RoceFile()
+    running = Simulation(topology, options)
+    running.add(_work(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)]), told=[0, 1])
+    for until_ns in range(0, 200_000, 1_000):
+        while (one := running.advance(until_ns)) is not None:
+            assert until_ns - 1_000 < running.end_ns(one) <= until_ns
+    want = _run(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)])
+    assert running.found().end_s.tolist() == want.end_s.tolist()

@@ -1,0 +1,177 @@
+"""Attention in .onnx graphs that is written as products, transpositions and a softmax.
+
+Exporters write a block of attention as follows; factors may be on the scores, or on queries and
+keys::
+
+    query, key, value -> Reshape to heads -> Transpose
+    scores = MatMul(query, transposed key) * 1/sqrt(size) [+ causal mask]
+    MatMul(Softmax(scores), value) -> Transpose -> Reshape to channels
+"""
+
+from collections.abc import Mapping, Sequence
+from math import isclose, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.repurpose.arrays import Array
+
+__all__ = ["with_attention"]
+
+_HIDDEN = -1e4
+"""Largest number of a mask that hides a token: its power vanishes in single precision."""
+
+
+class _Heads(NamedTuple):
+    """A value in heads: what it is made of, heads, their size, axes, and a factor."""
+
+    value: str
+    heads: int
+    size: int
+    axes: tuple[int, ...]
+    factor: float
+
+
+class _Graph:
+    """Nodes by what they make and take."""
+
+    def __init__(self, nodes: Sequence[Any], constants: Mapping[str, Array]) -> None:
+        self._constants = constants
+        self._maker = {name: node for node in nodes for name in node.output}
+        self._users: dict[str, list[Any]] = {}
+        for node in nodes:
+            for name in node.input:
+                self._users.setdefault(name, []).append(node)
+
+    def maker(self, name: str, *kinds: str) -> Any | None:
+        """Return the node that makes a value for one other node alone, if it is of a kind."""
+        node = self._maker.get(name)
+        alone = node is not None and len(self._users[name]) == 1
+        return node if alone and node.op_type in kinds else None
+
+    def user(self, node: Any, kind: str) -> Any | None:
+        """Return the one node that takes the value of another, if it is of a kind."""
+        users = self._users.get(node.output[0], [])
+        return users[0] if len(users) == 1 and users[0].op_type == kind else None
+
+    def constant(self, name: str) -> Array | None:
+        """Return a tensor of the file."""
+        return self._constants.get(name)
+
+    def scaled(self, name: str) -> tuple[str, float]:
+        """Return what a value is made of by constant factors, and their product."""
+        factor = 1.0
+        while (node := self.maker(name, "Mul", "Div")) is not None:
+            numbers = [self.constant(one) for one in node.input]
+            place = 1 if numbers[1] is not None else 0
+            number = numbers[place]
+            if number is None or number.size != 1 or (node.op_type == "Div" and not place):
+                break
+            one = float(number.reshape(()))
+            factor *= one if node.op_type == "Mul" else 1 / one
+            name = node.input[1 - place]
+        return name, factor
+
+    def heads(self, name: str) -> _Heads | None:
+        """Return a value in heads, behind any transpositions and factors."""
+        axes, factor = (0, 1, 2, 3), 1.0
+        while True:
+            name, more = self.scaled(name)
+            factor *= more
+            node = self.maker(name, "Transpose")
+            if node is None:
+                break
+            given = [one.ints for one in node.attribute if one.name == "perm"]
+            if not given or len(given[0]) != 4:
+                return None
+            axes = tuple(given[0][one] for one in axes)
+            name = node.input[0]
+        node = self.maker(name, "Reshape")
+        shape = None if node is None else self.constant(node.input[1])
+        if node is None or shape is None or shape.size != 4 or min(shape[2:]) < 1:
+            return None
+        return _Heads(node.input[0], int(shape[2]), int(shape[3]), axes, factor)
+
+    def is_causal(self, mask: Array) -> bool | None:
+        """Return whether a mask hides all later tokens and no others; None if it hides others."""
+        mask = np.squeeze(mask)
+        if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
+            return None
+        future = np.triu(np.ones(mask.shape, dtype=bool), 1)
+        hides = bool((mask[future] <= _HIDDEN).all()) and not mask[~future].any()
+        return hides or None
+
+
+def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Array]) -> list[Any]:
+    """Return the nodes of a graph, with each block of attention as one node ``Attention``.
+
+    Parameters
+    ----------
+    onnx : object
+        The library.
+    nodes : sequence of object
+        Its nodes, each after those that make what it takes.
+    constants : mapping
+        Tensors of the file by name.
+    """
+    graph, made = _Graph(nodes, constants), dict[str, Any]()
+    for node in nodes:
+        if node.op_type == "Softmax" and (found := _attention(onnx, graph, node)) is not None:
+            made[found.output[0]] = found
+    replaced = [made.get(node.output[0], node) if node.output else node for node in nodes]
+    # What replaced nodes took, and nobody else, is not made any more.
+    before, taken = {name for one in nodes for name in one.input}, set[str]()
+    kept: list[Any] = []
+    for node in reversed(replaced):
+        if any(name in taken or name not in before for name in node.output):
+            kept.append(node)
+            taken.update(node.input)
+    return kept[::-1]
+
+
+def _attention(onnx: Any, graph: _Graph, softmax: Any) -> Any | None:
+    """Return a node for the block of attention around a softmax; None if there is no such block."""
+    name, factor = graph.scaled(softmax.input[0])
+    causal: bool | None = False
+    added = graph.maker(name, "Add")
+    if added is not None:
+        masks = [graph.constant(one) for one in added.input]
+        place = 1 if masks[1] is not None else 0
+        mask = masks[place]
+        causal = None if mask is None else graph.is_causal(mask)
+        name, factor = graph.scaled(added.input[1 - place])
+    scores = graph.maker(name, "MatMul")
+    product = graph.user(softmax, "MatMul")
+    if causal is None or scores is None or product is None:
+        return None
+    turned = graph.user(product, "Transpose")
+    output = None if turned is None else graph.user(turned, "Reshape")
+    query, key, value = (graph.heads(one) for one in (*scores.input, product.input[1]))
+    axis = [one.i for one in softmax.attribute if one.name == "axis"] or [-1]
+    if output is None or query is None or key is None or value is None or axis[0] not in (-1, 3):
+        return None
+    back = [tuple(one.ints) for one in turned.attribute if one.name == "perm"]
+    shape = graph.constant(output.input[1])
+    same = {(one.heads, one.size) for one in (query, key, value)} == {(query.heads, query.size)}
+    scale = factor * query.factor * key.factor
+    fits = (
+        same
+        and query.axes == value.axes == (0, 2, 1, 3)
+        and key.axes == (0, 2, 3, 1)
+        and back == [(0, 2, 1, 3)]
+        and shape is not None
+        and shape.size == 3
+        and value.factor == 1.0
+        and isclose(scale, 1 / sqrt(query.size), rel_tol=1e-3)
+    )
+    if not fits:
+        return None
+    return onnx.helper.make_node(
+        "Attention",
+        [query.value, key.value, value.value],
+        [output.output[0]],
+        name=softmax.name,
+        q_num_heads=query.heads,
+        kv_num_heads=query.heads,
+        is_causal=int(causal),
+    )
