@@ -82,9 +82,9 @@ def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
         fred, mesh = (one + other for one, other in zip(units, ends, strict=True))
         yield HardwareRow("area", f"{what} of switches or routers", unit, *units, source)
         yield HardwareRow("area", f"{what} of endpoints", unit, *ends, source)
-        yield HardwareRow("area", f"{what} of both", unit, fred, mesh, source)
+        yield HardwareRow("area", f"{what}, total", unit, fred, mesh, source)
         link = fred / wafer.planes
-        yield HardwareRow("area", f"{what} of both, per link of an NPU", unit, link, mesh, source)
+        yield HardwareRow("area", f"{what}, total, per link of an NPU", unit, link, mesh, source)
 
     yield from both("area", "um2 per NPU", lambda name: areas.unit(name).area_um2)
     for what, key in (("flip-flops", "flip_flops"), ("memory", "memory_bits")):
@@ -106,17 +106,20 @@ def _clock(
     found = {one.unit: one.clock_ns for one in areas.units}
     slowest = max(found[name] for name in (*wanted, "endpoint"))
     source = f"synthesis, {areas.library}, {areas.format} x {areas.lanes}, no wires"
-    yield HardwareRow("clock", "of the records", "GHz", hz / 1e9, mesh_hz / 1e9, "published rates")
+    rate = hz / 1e9, mesh_hz / 1e9
+    yield HardwareRow("clock", "clock rate of the timing records", "GHz", *rate, "published rates")
     yield HardwareRow(
         "clock",
-        "shortest, of the slowest unit",
+        "shortest clock of the slowest unit",
         "ns",
         slowest,
         max(found["router"], found["endpoint"]),
         source,
     )
     ends = wafer.planes * flit * hz / 1e9, flit * mesh_hz / 1e9
-    yield HardwareRow("rate", "links of an NPU, each way", "GB/s", *ends, "files and clocks")
+    yield HardwareRow(
+        "rate", "bandwidth of an NPU's links, in each direction", "GB/s", *ends, "files and clocks"
+    )
     least = min(one.switch.data_flits_per_cycle for one in timings if one.switch)
     full = router.record.router.data_flits_per_cycle
     yield HardwareRow(
@@ -131,15 +134,28 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
 
     unit_s = max(load_record(name).latency_s for name in SHIPPED)
     ways, others = plane_ways(wafer), mesh_ways(mesh)
-    lone, far = "lone flit, co-simulation", f"ways of the compilers, links of {LINK_LATENCY_S:g} s"
-    yield HardwareRow(
-        "latency", "a switch or router", "ns", unit_s * 1e9, router.latency_s * 1e9, lone
+    lone, far = (
+        "lone flit, co-simulation",
+        f"routes of the compilers, links of {LINK_LATENCY_S:g} s",
     )
     yield HardwareRow(
-        "latency", "switches or routers, mean", "", ways.mean_units, others.mean_units, far
+        "latency", "latency of a switch or router", "ns", unit_s * 1e9, router.latency_s * 1e9, lone
     )
     yield HardwareRow(
-        "latency", "switches or routers, most", "", ways.most_units, others.most_units, far
+        "latency",
+        "switches or routers on a route, mean",
+        "",
+        ways.mean_units,
+        others.mean_units,
+        far,
+    )
+    yield HardwareRow(
+        "latency",
+        "switches or routers on a route, most",
+        "",
+        ways.most_units,
+        others.most_units,
+        far,
     )
     for what, units, links in (
         ("mean", "mean_units", "mean_links"),
@@ -149,7 +165,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
             1e9 * (getattr(one, units) * each_s + getattr(one, links) * LINK_LATENCY_S)
             for one, each_s in ((ways, unit_s), (others, router.latency_s))
         )
-        yield HardwareRow("latency", f"from NPU to NPU, {what}", "ns", fred, rival, far)
+        yield HardwareRow("latency", f"latency from NPU to NPU, {what}", "ns", fred, rival, far)
 
 
 _HOW = {
@@ -193,7 +209,7 @@ def _iteration() -> HardwareRow:
 
     fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
     source = "records of examples/iteration.yaml, co-simulation"
-    return HardwareRow("time", "a small training iteration", "us", fred, mesh, source)
+    return HardwareRow("time", "small training iteration in RTL", "us", fred, mesh, source)
 
 
 def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:

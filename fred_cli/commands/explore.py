@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fred_cli.command import Command
 from fred_cli.options import InputPath, as_json_option
 from fred_cli.output import say_json
 from fred_hw.optional import needed
@@ -13,7 +14,7 @@ from fred_hw.optional import needed
 __all__ = ["command"]
 
 
-@click.command("explore")
+@click.command("explore", cls=Command, example="fred explore build/study")
 @click.argument("store", metavar="STORE", type=InputPath())
 @click.option(
     "--port",

@@ -186,7 +186,7 @@ def convert(source: Path, output: Path, as_json: bool) -> None:
     _write(file, output, as_json)
 
 
-@command.command("run")
+@command.command("run", example="fred roce run build/flows.txt --topology build/clos.txt")
 @topology_option
 @click.argument("flows", type=InputPath())
 @roce_options
