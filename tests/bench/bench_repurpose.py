@@ -1,6 +1,7 @@
 """Times placement, pruning and refit of a 4,096 x 4,096 layer on 16 workers.
 
-Prints seconds, and those of processor time, which other work on the machine changes less. Returns 1 if a form takes 60 s or more. Run as ``.venv/bin/python tests/bench/bench_repurpose.py``.
+Prints seconds, and those of processor time, which other work on the machine changes less.
+Returns 1 if a form takes 60 s or more. Run as ``.venv/bin/python tests/bench/bench_repurpose.py``.
 """
 
 import sys
@@ -46,7 +47,8 @@ def main() -> int:
         found = np.mean(made.owners("fc") == hidden)
         sys.stdout.write(
             f"{penalties.form:10} {seconds:5.1f} s, {spent:5.1f} s of processor time, "
-            f"{crossing:6,} of {SIZE * (WORKERS - 1):,} activations cross, {found:.1%} of the neurons with their block\n"
+            f"{crossing:6,} of {SIZE * (WORKERS - 1):,} activations cross, {found:.1%} of the "
+            "neurons with their block\n"
         )
     return int(missed)
 
