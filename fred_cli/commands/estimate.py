@@ -167,8 +167,7 @@ def _estimate(
         trace = chrome_trace(found.iteration, _title(result))
         write_json(with_rtl(trace, beside) if beside else trace, timeline)
     if congestion_chart:
-        title = f"{_title(result)}, {parameters.congestion_control}"
-        _draw_congestion(found.iteration, title, congestion_chart)
+        _draw_congestion(found.iteration, _title(result), parameters, congestion_chart)
     if as_json:
         say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
         return
@@ -181,7 +180,7 @@ def _title(result: Any) -> str:
     return f"{result.workload}, {result.strategy}, on {result.topology}"
 
 
-def _draw_congestion(iteration: Any, title: str, path: Path) -> None:
+def _draw_congestion(iteration: Any, title: str, parameters: Any, path: Path) -> None:
     """Draw what was found of each collective of an iteration, from when it begins."""
     from fred_cli.drawings.congestion import draw_congestion, spans_of
 
@@ -191,7 +190,7 @@ def _draw_congestion(iteration: Any, title: str, path: Path) -> None:
         if task.profile.details
         for begin_s, one in spans_of(task.profile.details)
     ]
-    write_text(draw_congestion(spans, title), path)
+    write_text(draw_congestion(spans, f"{title}, {parameters.congestion_control}"), path)
 
 
 def _say(result: Any) -> None:
