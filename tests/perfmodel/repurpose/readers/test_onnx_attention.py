@@ -17,6 +17,7 @@ RNG = np.random.default_rng(1)
 
 TOKENS, HEADS, SIZE = 5, 4, 3
 WIDTH = HEADS * SIZE
+_HEADS: dict[str, Any] = {"q_num_heads": HEADS, "kv_num_heads": HEADS, "is_causal": 1}
 
 
 def _block(attention: list[Any], kv_width: int = WIDTH) -> tuple[list[Any], dict[str, Any]]:
@@ -57,7 +58,7 @@ def _block(attention: list[Any], kv_width: int = WIDTH) -> tuple[list[Any], dict
         node("MatMul", ["g", "down"], ["d"], name="down_proj"),
         node("Add", ["r", "d"], ["y"], name="second"),
     ]
-    kinds = dict.fromkeys(("heads", "joined"), np.int64)
+    kinds: dict[str, Any] = dict.fromkeys(("heads", "joined"), np.int64)
     return nodes, {name: one.astype(kinds.get(name, np.float32)) for name, one in tensors.items()}
 
 
@@ -138,7 +139,7 @@ def test_transformer_block_of_onnx_computes_the_same(name: str, tmp_path: Path) 
 
 
 def test_heads_of_onnx_may_share_keys(tmp_path: Path) -> None:
-    given = {"q_num_heads": HEADS, "kv_num_heads": 2}
+    given: dict[str, Any] = {"q_num_heads": HEADS, "kv_num_heads": 2}
     made = helper.make_node("Attention", ["q", "k", "v"], ["o"], name="attention", **given)
     nodes, tensors = _block([made], kv_width=2 * SIZE)
     path = onnx_file(tmp_path / "m.onnx", nodes, tensors, [TOKENS, WIDTH], opset=23)
