@@ -159,10 +159,7 @@ def command(
         how = (members, chunks, algorithm, network_model)
         result = run_collective(fabric, pattern, parse_size(size), *how)
         if chart:
-            from fred_cli.drawings.congestion import draw_congestion, spans_of
-
-            title = f"{pattern} of {size} on {topology}, {parameters.congestion_control}"
-            write_text(draw_congestion(spans_of(result.details), title), chart)
+            _draw_congestion(result, f"{pattern} of {size} on {topology}", chart)
         if flows and parameters:
             _write_flows(fabric, result, parameters, flows)
         if check or draw or files:
@@ -253,6 +250,15 @@ def _schedule(
         whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
         replay(whole)
         _write(whole, fabric.npus, files)
+
+
+def _draw_congestion(result: Any, title: str, path: Path) -> None:
+    """Draw queues, paused links and rates of a collective over time."""
+    from fred_cli.drawings.congestion import draw_congestion, spans_of
+
+    spans = spans_of(result.details)
+    title += f", {spans[0][1]['congestion_control']}"
+    write_text(draw_congestion(spans, title), path)
 
 
 def _write_flows(fabric: Any, result: Any, parameters: Any, path: Path) -> None:

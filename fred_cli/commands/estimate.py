@@ -161,20 +161,16 @@ def _estimate(
             **options,
         )
         request = replace(request, topology=with_roce(request.topology, parameters))
-        whole = timeline or congestion_chart or rtl
-        found = simulate(request, repeats=repeats and not whole)
+        found = simulate(request, repeats=repeats and not (timeline or congestion_chart or rtl))
         result = summarize(found)
     beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None
     if record and beside:
         write_record(beside, record, request)
     if timeline:
-        title = f"{result.workload}, {result.strategy}, on {result.topology}"
-        trace = chrome_trace(found.iteration, title)
+        trace = chrome_trace(found.iteration, _title(result))
         write_json(with_rtl(trace, beside) if beside else trace, timeline)
     if congestion_chart:
-        title = f"{result.workload}, {result.strategy}, on {result.topology}"
-        title += f", {parameters.congestion_control}"
-        _draw_congestion(found.iteration, title, congestion_chart)
+        _draw_congestion(found.iteration, _title(result), parameters, congestion_chart)
     if as_json:
         say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
         return
@@ -183,7 +179,11 @@ def _estimate(
         say_rtl(beside)
 
 
-def _draw_congestion(iteration: Any, title: str, path: Path) -> None:
+def _title(result: Any) -> str:
+    return f"{result.workload}, {result.strategy}, on {result.topology}"
+
+
+def _draw_congestion(iteration: Any, title: str, parameters: Any, path: Path) -> None:
     """Draw what was found of each collective of an iteration, from when it begins."""
     from fred_cli.drawings.congestion import draw_congestion, spans_of
 
@@ -193,7 +193,7 @@ def _draw_congestion(iteration: Any, title: str, path: Path) -> None:
         if task.profile.details
         for begin_s, one in spans_of(task.profile.details)
     ]
-    write_text(draw_congestion(spans, title), path)
+    write_text(draw_congestion(spans, f"{title}, {parameters.congestion_control}"), path)
 
 
 def _say(result: Any) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arrays import Array, Floats, Mask
+from .arrays import Array, Floats, Indices, Mask
 
 __all__ = ["Moments", "refit"]
 
@@ -45,16 +45,24 @@ class Moments:
             return (change @ self.matrix.T) @ self.matrix
         return change @ self.matrix
 
+    def of_inputs(self, columns: Indices) -> "Moments":
+        """Return the moments of some of the inputs."""
+        part, second = self.matrix[:, columns], self.second[columns]
+        if self.matrix.shape[0] >= self.matrix.shape[1]:
+            return Moments(part[columns], second)
+        return Moments(part if len(part) < len(columns) else part.T @ part, second)
+
     def error(self, change: Array) -> float:
         """Return the mean square of the outputs of ``change``, a matrix of row x input, summed."""
         return max(0.0, float(np.sum(change * self.times(change))))
 
 
-def refit(weights: Array, keep: Mask, moments: Moments) -> Array:
+def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Array:
     """Return the kept weights with the least squared error of each row's output.
 
-    The result is found by conjugate gradients on all rows at once, from the weights as they are.
-    No output gets a larger error than without the refit.
+    The result is found by conjugate gradients on many rows at once, from the weights as they are,
+    and on the inputs that some of these rows keep. No output gets a larger error than without the
+    refit.
 
     Parameters
     ----------
@@ -64,23 +72,40 @@ def refit(weights: Array, keep: Mask, moments: Moments) -> Array:
         Whether each weight is kept.
     moments : Moments
         Those of the inputs.
+    groups : array
+        Group of each row: rows of a worker keep many of the same inputs.
     """
     found = np.where(keep, weights, 0.0)
     rows = np.flatnonzero(~keep.all(axis=1) & keep.any(axis=1))
-    if len(rows) == 0:
-        return found
     # Single precision halves the time, and a refit needs no more.
-    kept = keep[rows].astype(np.float32)
     single = Moments(moments.matrix.astype(np.float32), moments.second.astype(np.float32))
-    inverse = kept / np.maximum(single.second, np.finfo(np.float32).tiny)
-    change = (weights[rows] - found[rows]).astype(np.float32)
-    residual = single.times(change) * kept
+    for own in _apart(rows, keep, groups):
+        columns = np.flatnonzero(keep[own].any(axis=0))
+        change = (weights[own] - found[own]).astype(np.float32)
+        kept = keep[np.ix_(own, columns)].astype(np.float32)
+        residual = single.times(change)[:, columns] * kept
+        found[np.ix_(own, columns)] += _solved(residual, kept, single.of_inputs(columns))
+    return found
+
+
+def _apart(rows: Indices, keep: Mask, groups: Indices) -> list[Indices]:
+    """Return rows to refit together: groups that keep few inputs, and all others at once."""
+    parts = [rows[groups[rows] == group] for group in np.unique(groups[rows])]
+    few = [2 * np.count_nonzero(keep[own].any(axis=0)) < keep.shape[1] for own in parts]
+    others = [own for own, alone in zip(parts, few, strict=True) if not alone]
+    together = [np.concatenate(others)] if others else []
+    return [own for own, alone in zip(parts, few, strict=True) if alone] + together
+
+
+def _solved(residual: Floats, kept: Floats, moments: Moments) -> Floats:
+    """Return what to add to kept weights, by conjugate gradients from a residual."""
+    inverse = kept / np.maximum(moments.second, np.finfo(np.float32).tiny)
     direction = inverse * residual
     product = np.einsum("ij,ij->i", residual, direction)
     end = _TOLERANCE**2 * product
-    added = np.zeros_like(change)
+    added = np.zeros_like(residual)
     for _ in range(_ITERATIONS):
-        forward = single.times(direction)
+        forward = moments.times(direction)
         curvature = np.einsum("ij,ij->i", direction, forward)
         open_rows = (product > end) & (curvature > 0)
         if not open_rows.any():
@@ -96,5 +121,4 @@ def refit(weights: Array, keep: Mask, moments: Moments) -> Array:
         direction *= ratio[:, None]
         direction += weighted
         product = after
-    found[rows] += added
-    return found
+    return added

@@ -128,11 +128,9 @@ def place_layer(
 
     def placed(shares: Array | float) -> Indices:
         costs = worker_costs(energy, penalties.lam1 * shares * remote, penalties.lam0)
-        if units < len(costs):
-            summed = np.zeros((units, workers))
-            np.add.at(summed, unit_of_row, costs)
-            costs = summed
-        return assign(costs, capacities)
+        summed = np.zeros((units, workers))
+        np.add.at(summed, unit_of_row, costs)
+        return assign(summed, capacities)
 
     if penalties.form == "edge":
         found = placed(1.0)

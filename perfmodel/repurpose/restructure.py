@@ -305,7 +305,8 @@ class _Run:
         moments = self._calibrated.moments[one.name]
         found = np.where(mask, weights, 0.0)
         if self._options.refit:
-            found = refit(weights, mask, moments)
+            workers = self.workers[self._calibrated.units.of[one.name]]
+            found = refit(weights, mask, moments, workers)
         positions = self._calibrated.positions(one.name)
         error = sqrt(positions * moments.error(weights - found))
         width = one.matrix.shape[1]

@@ -194,6 +194,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             ),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
             *("--no-repeats", "--network-model", "--energy", "--cc", "--roce"),
+            "--congestion-chart",
         ),
     ),
     f"estimate --workload {_STEP}": (
@@ -201,6 +202,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--memory", "--groups", "--topology", "--samples", "--control", "--timeline"),
             *("--num-queues-per-dim", "--details", "--csv", "--collectives-csv", "--links-csv"),
+            *("--cc", "--roce", "--congestion-chart"),
         ),
     ),
     "estimate --network-model loggops": (("--workload", "--loggops"), ("--topology", "--memory")),
@@ -224,7 +226,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--output", "--gpus-per-leaf"),
         (
             *("--levels", "--pods", "--widths", "--gbps", "--latency-us", "--nvswitches"),
-            *("--gpus-per-server", "--nvlink-gbps", "--nvlink-latency-us"),
+            *("--gpus-per-server", "--nvlink-gbps", "--nvlink-latency-us", "--wafer"),
         ),
     ),
     "roce topology convert": (("--output",), ()),

@@ -9,7 +9,7 @@ from typing import Any, cast
 from perfmodel.astra.collectives.ends import Ends
 from perfmodel.astra.collectives.plan import Axis, Plan, plan_of
 from perfmodel.astra.fluid.flows import Flows
-from perfmodel.astra.fluid.network import FluidNetwork, as_fluid
+from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Hop, Network
 from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.clock import Clock
@@ -23,7 +23,7 @@ from .operation import Operation
 from .setup import Setup
 from .trace import Trace
 
-__all__ = ["Carrying", "Together", "carrying"]
+__all__ = ["Alone", "ByMessage", "Carrying", "Ended", "Fluid", "Together"]
 
 Ended = Callable[[Sequence[int]], object]
 
@@ -149,7 +149,7 @@ class Carrying(ABC):
         return
 
 
-class _ByMessage(Carrying):
+class ByMessage(Carrying):
     """ASTRA-sim's model with congestion: links serve one message after the other."""
 
     by_message = True
@@ -166,7 +166,7 @@ class _ByMessage(Carrying):
         self._transport.carry(source, target, count, arrived)
 
 
-class _Alone(Carrying):
+class Alone(Carrying):
     """ASTRA-sim's model without congestion: what is sent is as if it were alone."""
 
     def __init__(self, setup: Setup, network: Network, clock: Clock[int]) -> None:
@@ -224,7 +224,7 @@ class _Alone(Carrying):
                 self._worst = found
 
 
-class _Fluid(Carrying):
+class Fluid(Carrying):
     """Our own simulation: flows that share every link."""
 
     replays_broadcasts = False
@@ -254,34 +254,3 @@ class _Fluid(Carrying):
         flow = self._flows.collective(one.plan, one.operation.what.bytes, members)
         priority = self.priorities.get(members[0], 0)
         self._sharing.begin(flow, partial(ended, members), priority)
-
-
-def carrying(
-    model: str, setup: Setup, clock: Clock[int], several: bool, *, symmetry: bool
-) -> Carrying:
-    """Return the transport of messages of a model.
-
-    Parameters
-    ----------
-    model : str
-        One of ``transport.NETWORK_MODELS``, or ``roce``.
-    setup : Setup
-        Built-in fabrics work with ``fluid`` and ``roce`` only.
-    clock : Clock
-        Where events are put.
-    several : bool
-        Whether there are several jobs.
-    symmetry : bool
-        Whether what NPUs do alike in our simulation is worked out once.
-    """
-    network = setup.network
-    if model == "roce":
-        from .ethernet import Ethernet  # needs numpy, and numba compiles it
-
-        return Ethernet(setup, clock)
-    if model == "fluid":
-        return _Fluid(setup, as_fluid(network), clock, several, symmetry)
-    assert isinstance(network, Network)
-    if model == "unaware":
-        return _Alone(setup, network, clock)
-    return _ByMessage(setup, Aware(network, clock))

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any, cast
 
 from perfmodel.astra.fluid.fabric import FabricLine
+from perfmodel.astra.fluid.network import as_fluid
 from perfmodel.clock import Clock
 from perfmodel.collectives.select import build_schedule
 from perfmodel.network.model import unicast_loads
@@ -48,7 +49,8 @@ class Ethernet(Carrying):
         assert setup.fabric
         self._parameters = setup.roce or RoceFile()
         self._fabric = setup.fabric.with_network_options("roce", self._parameters)
-        self._algorithm_of = cast("FabricLine", setup.network.lines[0]).algorithm_of
+        (line,) = as_fluid(setup.network).lines
+        self._algorithm_of = cast("FabricLine", line).algorithm_of
         self._simulation, self._clock = Simulation(self._fabric, self._parameters), clock
         self._calls: dict[int, Callable[[], object]] = {}
         """What is called when a message has arrived. While there is one, ``_go_on`` or ``_arrive``

@@ -18,7 +18,8 @@ from perfmodel.clock import Clock
 
 from .alike import alike
 from .bound import FasterThanLinks
-from .carrying import Together, carrying
+from .carriers import carrying
+from .carrying import Together
 from .custom import CustomRun, load_custom
 from .job import Job
 from .meeting import Meeting

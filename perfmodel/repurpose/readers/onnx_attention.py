@@ -46,8 +46,9 @@ class _Graph:
     def maker(self, name: str, *kinds: str) -> Any | None:
         """Return the node that makes a value for one other node alone, if it is of a kind."""
         node = self._maker.get(name)
-        alone = node is not None and len(self._users[name]) == 1
-        return node if alone and node.op_type in kinds else None
+        if node is None or len(self._users[name]) > 1 or node.op_type not in kinds:
+            return None
+        return node
 
     def user(self, node: Any, kind: str) -> Any | None:
         """Return the one node that takes the value of another, if it is of a kind."""
@@ -148,7 +149,14 @@ def _attention(onnx: Any, graph: _Graph, softmax: Any) -> Any | None:
     output = None if turned is None else graph.user(turned, "Reshape")
     query, key, value = (graph.heads(one) for one in (*scores.input, product.input[1]))
     axis = [one.i for one in softmax.attribute if one.name == "axis"] or [-1]
-    if output is None or query is None or key is None or value is None or axis[0] not in (-1, 3):
+    if (
+        turned is None
+        or output is None
+        or query is None
+        or key is None
+        or value is None
+        or axis[0] not in (-1, 3)
+    ):
         return None
     back = [tuple(one.ints) for one in turned.attribute if one.name == "perm"]
     shape = graph.constant(output.input[1])

@@ -1,0 +1,42 @@
+"""What carries messages and collectives of traces, by network model."""
+
+from perfmodel.astra.fluid.network import as_fluid
+from perfmodel.astra.network import Network
+from perfmodel.astra.transport import Aware
+from perfmodel.clock import Clock
+
+from .carrying import Alone, ByMessage, Carrying, Fluid
+from .setup import Setup
+
+__all__ = ["carrying"]
+
+
+def carrying(
+    model: str, setup: Setup, clock: Clock[int], several: bool, *, symmetry: bool
+) -> Carrying:
+    """Return the transport of messages of a model.
+
+    Parameters
+    ----------
+    model : str
+        One of ``transport.NETWORK_MODELS``, or ``roce``.
+    setup : Setup
+        Built-in fabrics work with ``fluid`` and ``roce`` only.
+    clock : Clock
+        Where events are put.
+    several : bool
+        Whether there are several jobs.
+    symmetry : bool
+        Whether what NPUs do alike in our simulation is worked out once.
+    """
+    network = setup.network
+    if model == "roce":
+        from .ethernet import Ethernet  # needs numpy, and numba compiles it
+
+        return Ethernet(setup, clock)
+    if model == "fluid":
+        return Fluid(setup, as_fluid(network), clock, several, symmetry)
+    assert isinstance(network, Network)
+    if model == "unaware":
+        return Alone(setup, network, clock)
+    return ByMessage(setup, Aware(network, clock))
