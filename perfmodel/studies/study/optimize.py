@@ -279,13 +279,17 @@ def _optuna_study(plan: Plan, journal: Path) -> Any:
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
-    study = optuna.create_study(
-        storage=storage,
-        study_name=sha256(f"{plan.digest} {plan.kind.version()}".encode()).hexdigest()[:16],
-        directions=["minimize"] * len(plan.objectives),
-        load_if_exists=True,
-    )
+    try:
+        storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
+        study = optuna.create_study(
+            storage=storage,
+            study_name=sha256(f"{plan.digest} {plan.kind.version()}".encode()).hexdigest()[:16],
+            directions=["minimize"] * len(plan.objectives),
+            load_if_exists=True,
+        )
+    except (AttributeError, LookupError, TypeError, ValueError):
+        message = "must be a journal of Optuna, not other text; remove it to search anew"
+        raise InputError(str(journal), "", message) from None
     seed = (plan.seed + len(study.get_trials(deepcopy=False))) % 2**32
     if len(plan.objectives) == 1:
         study.sampler = optuna.samplers.TPESampler(seed=seed)
