@@ -22,6 +22,7 @@ EXTRAS = {
     "roce": "RDMA over Ethernet with its event core compiled: fred collective --cc",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "study": "studies: fred study",
+    "optimize": "searches of studies: fred study optimize",
     "cluster": "studies on a Dask cluster: fred study run --scheduler",
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
