@@ -23,6 +23,7 @@ EXTRAS = {
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "study": "studies: fred study",
     "explore": "the page of a study: fred explore",
+    "optimize": "searches of studies: fred study optimize",
     "cluster": "studies on a Dask cluster: fred study run --scheduler",
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,9 @@ def run(
 ) -> None:
     """Estimate all points of the study in FILE that the store lacks."""
     from perfmodel.studies.study.engine import open_engine
-    from perfmodel.studies.study.plan import load_study
     from perfmodel.studies.study.run import run_study
 
-    plan = load_study(file)
+    plan = _load(file)
     with _listener(json_progress) as listener:
         engine = partial(open_engine, scheduler, workers)
         summary = run_study(plan, folder, engine, listener, screen=screen)
@@ -143,9 +143,8 @@ def optimize(
     """Search the study in FILE for its best points and its Pareto front with Optuna."""
     from perfmodel.studies.study.engine import open_engine
     from perfmodel.studies.study.optimize import DEFAULT_POINTS, Budget, optimize_study
-    from perfmodel.studies.study.plan import load_study
 
-    plan = load_study(file)
+    plan = _load(file)
     if minutes is None:
         points = points or DEFAULT_POINTS
     budget = Budget(points, None if minutes is None else 60 * minutes)
@@ -216,6 +215,14 @@ def migrate(store: Path, as_json: bool) -> None:
         say_json({"store": store, "before": before, "after": after})
         return
     print(f"{store}: schema version {after}, {'as before' if before == after else f'was {before}'}")
+
+
+def _load(file: Path) -> Any:
+    """Return the study of a file, of training or of switches."""
+    import_module("fred_cli.switch_study")  # adds its kind of study
+    from perfmodel.studies.study.plan import load_study
+
+    return load_study(file)
 
 
 def _print_best(summary: Any, varied: Sequence[str]) -> None:

@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# Units are made to tell of their names and ports, and generated once.
 """The interconnect of a switch."""
 
 from dataclasses import asdict

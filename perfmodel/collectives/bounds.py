@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from perfmodel.topology.graph import Topology
 
 __all__ = [
     "any_s",
-    "ends_s",
     "free",
     "latency_s",
     "scattered_s",
     "sent_s",
+    "shares",
     "volume_s",
     "waits_s",
 ]
@@ -100,7 +98,7 @@ def any_s(
     sent, received = topology.sent_bytes_per_s, topology.received_bytes_per_s
     longest_s = latency_s(topology, pattern, groups)
     for group in groups:
-        root, others = _shares(pattern, 1 / len(group))
+        root, others = shares(pattern, 1 / len(group))
         for npu in group:
             leaves, comes = root if npu == group[0] else others
             own_s = max(leaves / sent[npu], comes / received[npu])
@@ -108,26 +106,7 @@ def any_s(
     return longest_s
 
 
-def ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
-    """Return the least time of many collectives at once, latency left out [s].
-
-    Parameters
-    ----------
-    pattern : str
-        One of ``schedule.PATTERNS``.
-    members, size_bytes : array
-        NPUs of the group of each, and its whole vector [B]; a group of one moves nothing.
-    sent, received : array
-        Bandwidth with which an NPU of each sends and receives at most [B/s].
-    """
-    times = [
-        np.maximum(leaves / sent, comes / received)
-        for leaves, comes in _shares(pattern, 1 / members)
-    ]
-    return np.where(members > 1, np.maximum(*times) * size_bytes, 0.0)
-
-
-def _shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Return what leaves and what comes to the first and to each other member, of the vector.
 
     ``one`` is the share of one member.

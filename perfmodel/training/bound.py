@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.collectives.bounds import ends_s
+from perfmodel.collectives.bounds import shares
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.layers import KINDS, Layer, Operator
@@ -192,6 +192,25 @@ def bounds_of(
     return {name: (1 - _ROUNDING) * one for name, one in found.items()}
 
 
+def _ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
+    """Return the least time of many collectives at once, latency left out [s].
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    members, size_bytes : array
+        NPUs of the group of each, and its whole vector [B]; a group of one moves nothing.
+    sent, received : array
+        Bandwidth with which an NPU of each sends and receives at most [B/s].
+    """
+    times = [
+        np.maximum(leaves / sent, comes / received)
+        for leaves, comes in shares(pattern, 1 / members)
+    ]
+    return np.where(members > 1, np.maximum(*times) * size_bytes, 0.0)
+
+
 def _filled(part: Any, stages: Array) -> Array:
     """Return ``1 - (1 - part) ** stages``."""
     with np.errstate(divide="ignore"):  # all of it with the first stage
@@ -279,7 +298,7 @@ class _Many:
 
     def _ends_s(self, pattern: str, members: Array, numbers: Any) -> Array:
         fabric = self._fabric
-        return ends_s(pattern, members, NUMBER_BYTES * numbers, fabric.sent, fabric.received)
+        return _ends_s(pattern, members, NUMBER_BYTES * numbers, fabric.sent, fabric.received)
 
     def time_s(self) -> Array:
         """Return the least time of the iterations [s]."""

@@ -153,12 +153,16 @@ class _Graph:
         after: Sequence[int | None],
         effort: float = 0.0,
     ) -> int:
-        waits = tuple(sorted({number for number in after if number is not None}))
+        first, *others = after or (None,)
+        if others:
+            waits = tuple(sorted({number for number in after if number is not None}))
+        else:
+            waits = () if first is None else (first,)
         priority = PRIORITIES.get(kind, 0)
-        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, self._turn))
-        if self._turn:
-            block, number, seat = self._turn
-            self._turn = Turn(block, number, seat + 1)
+        turn = self._turn
+        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, turn))
+        if turn:
+            self._turn = Turn(turn.block, turn.number, turn.seat + 1)
         return len(self.tasks) - 1
 
     def compute(

@@ -15,6 +15,8 @@ def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
     stages : int
         How many, 1 or more.
     """
+    if stages == 1:
+        return [range(len(costs))]
     low, high = max(costs), sum(costs)
     best = _cut(costs, stages, high)
     for _ in range(50):

@@ -32,6 +32,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "synth": (_SPEC,),
     "sweep": (("sweep.yaml",),),
     "study run": (("study.yaml",),),
+    "study optimize": (("study.yaml",),),
     "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
     "study export": (("store", "spec.yaml"), ("x.csv", "x.parquet", "x.txt")),
     "study migrate": (("store", "spec.yaml"),),
@@ -275,7 +276,11 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "sweep": ((), ("--csv", "--parquet")),
     # Without --output a run is refused, so that no processes are started.
-    "study run": ((), ("--scheduler", "--workers", "--json-progress")),
+    "study run": ((), ("--scheduler", "--workers", "--screen", "--json-progress")),
+    "study optimize": (
+        (),
+        ("--scheduler", "--workers", "--points", "--minutes", "--json-progress"),
+    ),
     "study query": ((), ("--csv",)),
     "study export": ((), ()),
     "study migrate": ((), ()),
@@ -302,6 +307,7 @@ _TAME: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "compare": _FEW,
     "strategies": _FEW,
     "study run": {"--workers": ("1", "0")},
+    "study optimize": {"--workers": ("1", "0"), "--points": ("1", "0"), "--minutes": ("0.01", "0")},
     "report": {**_FEW, "--spec": _GIVEN["--spec"], "--results": _GIVEN["--results"]},
 }
 """Words to keep to: all strategies of a large wafer take hours, as do all figures of a report."""

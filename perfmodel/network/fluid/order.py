@@ -5,6 +5,7 @@ transfers took nothing, so no duration, latency, bandwidth or size can change it
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import NamedTuple
@@ -29,6 +30,14 @@ class Step(NamedTuple):
     ends: bool = True
 
 
+class _Place(NamedTuple):
+    """What the order depends on of a task, as of ``Task``."""
+
+    after: tuple[int, ...]
+    effort: float
+    priority: int
+
+
 def service_order(tasks: Sequence[Task]) -> list[Step]:
     """Return all tasks in order, each after those that it waits for.
 
@@ -42,6 +51,11 @@ def service_order(tasks: Sequence[Task]) -> list[Step]:
     tasks : sequence of Task
         Each after those that it waits for.
     """
+    return list(_ordered(tuple(_Place(task.after, task.effort, task.priority) for task in tasks)))
+
+
+@lru_cache(maxsize=16)  # iterations of other NPUs, links or sizes have the same order
+def _ordered(tasks: tuple[_Place, ...]) -> tuple[Step, ...]:
     steps = _by_layout(tasks)
     first, last = [-1] * len(tasks), [-1] * len(tasks)  # places of the steps of each task
     for place, (i, _) in enumerate(steps):
@@ -66,10 +80,10 @@ def service_order(tasks: Sequence[Task]) -> list[Step]:
             waits[follower] -= 1
             if not waits[follower]:
                 heappush(heap, first[follower])
-    return order
+    return tuple(order)
 
 
-def _by_layout(tasks: Sequence[Task]) -> list[Step]:
+def _by_layout(tasks: Sequence[_Place]) -> list[Step]:
     """Return the steps of all tasks as they stand in the layout: one, or two of the not urgent."""
     keys: list[tuple[float, int, float, int, bool]] = []
     begin, close = _layout(tasks)
@@ -83,7 +97,7 @@ def _by_layout(tasks: Sequence[Task]) -> list[Step]:
     return [Step(i, ends) for _, _, _, i, ends in keys]
 
 
-def _layout(tasks: Sequence[Task]) -> tuple[list[float], list[float]]:
+def _layout(tasks: Sequence[_Place]) -> tuple[list[float], list[float]]:
     """Return when each task begins, and by when it is to be complete, in operations."""
     begin, end = [0.0] * len(tasks), [0.0] * len(tasks)
     for i, task in enumerate(tasks):

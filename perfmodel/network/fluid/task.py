@@ -53,8 +53,7 @@ class Turn(NamedTuple):
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """Something that takes time.
 
     Parameters

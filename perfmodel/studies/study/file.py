@@ -13,7 +13,14 @@ from perfmodel.training.options import OPTIONS
 
 from .axes import AXES
 
-__all__ = ["FIGURES", "ROOTS", "StudyFile", "load_study_file"]
+__all__ = [
+    "FIGURES",
+    "ROOTS",
+    "SWITCH_FIGURES",
+    "SWITCH_ROOTS",
+    "StudyFile",
+    "load_study_file",
+]
 
 ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *OPTIONS)
 """What fields of a study begin with."""
@@ -30,6 +37,13 @@ FIGURES = (
 """Figures that a study may minimize."""
 
 
+SWITCH_ROOTS = ("specification", "level", "liberty", "effort", "simulator")
+"""What fields of a study of switches begin with."""
+
+SWITCH_FIGURES = ("area_um2", "clock_ns", "latency_cycles")
+"""Figures that a study of switches may minimize."""
+
+
 class _Space:
     """JSON Schema of the fields of a space; ``space.read_space`` checks the fields."""
 
@@ -39,12 +53,15 @@ class _Space:
         one = {"anyOf": [{"type": name} for name in ("string", "number", "boolean", "null")]}
         name = {"type": "string"}
         rules = [rule.model_json_schema() for rule in AXES.values()]
-        paths = "|".join(root for root in ROOTS if root not in OPTIONS)
+        whole = (*OPTIONS, *SWITCH_ROOTS[1:])
+        paths = "|".join(root for root in (*ROOTS, *SWITCH_ROOTS) if root not in whole)
         return {
             "type": "object",
-            "required": ["topology", "workload"],
-            "propertyNames": {"pattern": rf"^(({paths})(\..+)?|{'|'.join(OPTIONS)})$"},
-            "properties": dict.fromkeys(("topology", "workload"), _one_or_more(name)),
+            "anyOf": [{"required": ["topology", "workload"]}, {"required": ["specification"]}],
+            "propertyNames": {"pattern": rf"^(({paths})(\..+)?|{'|'.join(whole)})$"},
+            "properties": dict.fromkeys(
+                ("topology", "workload", "specification"), _one_or_more(name)
+            ),
             "additionalProperties": {"anyOf": [_one_or_more(one), *rules]},
         }
 
@@ -55,7 +72,7 @@ def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
 
 
 class StudyFile(FileModel):
-    """A space of points, each a training iteration that is estimated.
+    """A space of points, each a training iteration that is estimated, or a switch.
 
     Parameters
     ----------
@@ -83,9 +100,9 @@ class StudyFile(FileModel):
     constraints: Annotated[list[str], Field(examples=[["npus == mp * dp * pp"]])] = Field(
         default=[]
     )
-    objectives: Annotated[list[Annotated[str, name_in(FIGURES)]], EachOnce()] = Field(
-        default=["time_per_sample_s"]
-    )
+    objectives: Annotated[
+        list[Annotated[str, name_in((*FIGURES, *SWITCH_FIGURES))]], EachOnce()
+    ] = Field(default=["time_per_sample_s"])
     seed: Annotated[int, int_range(0, 2**32 - 1)] = 1
 
 

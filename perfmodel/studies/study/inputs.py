@@ -283,9 +283,9 @@ def key_of(version: str, identities: Iterable[str]) -> str:
     return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
 
 
-def identity_of(part: Part | Strategy | Mapping[str, str] | None) -> str:
+def identity_of(part: Part | Strategy | Mapping[str, str] | str | None) -> str:
     """Return what distinguishes a part of the inputs of a point."""
-    if part is None or isinstance(part, Strategy):
+    if part is None or isinstance(part, Strategy | str):
         return str(part)
     return part.digest if isinstance(part, Part) else json.dumps(part, sort_keys=True)
 

@@ -26,7 +26,6 @@ from .run import SCREENED_S, Meter, Progress, Summary, compute, locked_store
 from .screen import Bounds, Screen
 from .space import Steps
 from .store import Store, check_store
-from .version import model_version
 
 __all__ = ["DEFAULT_POINTS", "Budget", "optimize_study"]
 
@@ -37,7 +36,7 @@ _JOURNAL = "optuna.log"
 """File of Optuna in the folder of the store."""
 
 _TRIES = 5000
-"""Points in succession that do not satisfy the constraints, at which a search ends."""
+"""Proposals in succession that give no new point to compute, at which a search ends."""
 
 _SCREENED = "screened"
 """Attribute of a trial whose figures are the bounds of a point that was not computed."""
@@ -99,7 +98,7 @@ def optimize_study(
         store = stack.enter_context(locked_store(folder))
         search = _Search(plan, store, budget)
         meter = Meter(budget.points or len(plan.space), len(search.keys), listener, SCREENED_S)
-        compute(search.points(), store, running, meter, search.told)
+        compute(plan, search.points(), store, running, meter, search.told)
         search.check()
         best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
         counts = (meter.computed, meter.failed, search.excluded, search.screened)
@@ -164,6 +163,7 @@ class _Search:
             trial = self._study.ask()
             number = self._number(suggest(trial) for suggest in self._space)
             if number in self._seen:
+                tries += 1
                 self._study.tell(trial, state=self._failed)
                 self._enqueue()
                 continue
@@ -228,12 +228,11 @@ class _Search:
 
     def _enqueue(self) -> None:
         """Have a random new point proposed next, as the sampler has come back to an old one."""
-        groups = self._plan.space.groups
         for _ in range(_TRIES):
-            steps = [self._random.randrange(len(group)) for group in groups]
-            if self._number(steps) not in self._seen:
-                break
-        self._propose(steps)
+            number = self._random.randrange(len(self._plan.space))
+            if number not in self._seen:
+                self._propose(self._steps(number))
+                return
 
     def _propose(self, steps: Sequence[int]) -> None:
         self._study.enqueue_trial({str(group): step for group, step in enumerate(steps)})
@@ -280,13 +279,17 @@ def _optuna_study(plan: Plan, journal: Path) -> Any:
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
-    study = optuna.create_study(
-        storage=storage,
-        study_name=sha256(f"{plan.digest} {model_version()}".encode()).hexdigest()[:16],
-        directions=["minimize"] * len(plan.objectives),
-        load_if_exists=True,
-    )
+    try:
+        storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
+        study = optuna.create_study(
+            storage=storage,
+            study_name=sha256(f"{plan.digest} {plan.kind.version()}".encode()).hexdigest()[:16],
+            directions=["minimize"] * len(plan.objectives),
+            load_if_exists=True,
+        )
+    except (AttributeError, LookupError, TypeError, ValueError):
+        message = "must be a journal of Optuna, not other text; remove it to search anew"
+        raise InputError(str(journal), "", message) from None
     seed = (plan.seed + len(study.get_trials(deepcopy=False))) % 2**32
     if len(plan.objectives) == 1:
         study.sampler = optuna.samplers.TPESampler(seed=seed)

@@ -1,24 +1,27 @@
 """The plan of a study: its points, and those of them that its constraints leave."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 
 from .axes import Value
 from .constraints import Constraint, parse_constraint
-from .file import ROOTS, load_study_file
-from .inputs import PARTS, SIZES, CombinationError, Inputs, Resolver, column_of, identity_of, key_of
+from .file import StudyFile, load_study_file
+from .inputs import CombinationError, column_of, key_of
+from .kind import KINDS, Kind, Resolving
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
-from .version import model_version
+from .training import TRAINING
 
 __all__ = ["Plan", "Work", "load_study"]
 
@@ -30,9 +33,6 @@ _REFUSED = "refused"
 
 _CHECKED = 1000
 """Values of a field that are checked before a study begins, at most."""
-
-_DERIVED = ("npus", "fits_memory")
-"""Names in constraints that no file has."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class Plan:
         Figures to minimize.
     seed : int
         Of all distributions.
-    resolver : Resolver
+    kind : Kind
+        What it is of.
+    resolver : Resolving
         Finds the inputs of points.
     digest : str
         Hash of the contents of the study file, which distinguishes the study.
@@ -78,7 +80,8 @@ class Plan:
     constraints: tuple[Constraint, ...]
     objectives: tuple[str, ...]
     seed: int
-    resolver: Resolver
+    kind: Kind
+    resolver: Resolving
     digest: str
 
     @cached_property
@@ -111,9 +114,9 @@ class Plan:
         except InputError as error:
             problem = str(InputError("", error.field.removeprefix("space."), error.message))
             given = repr(sorted((name, type(one).__name__, one) for name, one in values.items()))
-            key = sha256(f"{model_version()} {given}".encode()).hexdigest()[:32]
-            return Point(key, values, None, problem, self.seed)
-        return Point(inputs.key(model_version()), values, inputs, "", self.seed)
+            key = sha256(f"{self.kind.version()} {given}".encode()).hexdigest()[:32]
+            return Point(self.kind, key, values, None, problem, self.seed)
+        return Point(self.kind, inputs.key(self.kind.version()), values, inputs, "", self.seed)
 
     def work(self) -> Work:
         """Return the points to compute; points with the same inputs are computed once.
@@ -149,12 +152,15 @@ class Plan:
 
     def keys(self, numbers: Numbers) -> list[str]:
         """Return the keys of some points."""
-        version = model_version()
+        version = self.kind.version()
         parts = zip(*(one.each(numbers).tolist() for one in self._identities), strict=True)
         return [
             self.point(number).key if _REFUSED in part else key_of(version, part)
             for number, part in zip(numbers.tolist(), parts, strict=True)
         ]
+
+    def _roots_of(self, constraint: Constraint) -> set[str]:
+        return {root for name in constraint.names for root in self.kind.depends(name)}
 
     def _chunks(self) -> Iterator[Numbers]:
         for first in track(range(0, len(self.space), CHUNK), "points of the space"):
@@ -166,11 +172,12 @@ class Plan:
 
         def identity(part: str, number: int) -> str:
             try:
-                return identity_of(self.resolver.part(part, self.space[number]))
+                return self.kind.identity(self.resolver.part(part, self.space[number]))
             except InputError:
                 return _REFUSED
 
-        return [Shared(self.space, roots, partial(identity, part)) for part, roots in PARTS.items()]
+        parts = self.kind.parts.items()
+        return [Shared(self.space, roots, partial(identity, part)) for part, roots in parts]
 
     @cached_property
     def _held(self) -> "dict[Constraint, Shared[bool]]":
@@ -180,7 +187,7 @@ class Plan:
             return constraint.holds(self.point(number).value_of)
 
         return {
-            one: Shared(self.space, _roots_of(one.names), partial(holds, one))
+            one: Shared(self.space, self._roots_of(one), partial(holds, one))
             for one in self.constraints
         }
 
@@ -192,22 +199,6 @@ class Plan:
             f"{last.text}"
         )
         return InputError(self.source, last.field, message)
-
-
-def _roots_of(names: Collection[str]) -> set[str]:
-    """Return the first parts of the names of fields that constraints on some names depend on."""
-    found: set[str] = set()
-    for name in names:
-        root = name.partition(".")[0]
-        if column_of(name) in (*SIZES, "workers", "strategy"):
-            found |= {"strategy", "workload"}
-        elif name == "npus":
-            found |= {"topology"}
-        elif root == "npu":
-            found |= {"npu", "topology"}
-        else:
-            found |= {root} if root in ROOTS else {*ROOTS}
-    return found
 
 
 def load_study(path: Path) -> Plan:
@@ -223,23 +214,40 @@ def load_study(path: Path) -> Plan:
         unknown or not allowed.
     """
     file, source = load_study_file(path), str(path)
-    space = read_space(file, source)
+    kind = _kind_of(file, source)
+    space = read_space(file, source, kind.required)
     constraints = tuple(
         parse_constraint(text, source, f"constraints.{n}")
         for n, text in enumerate(file.constraints)
     )
     digest = sha256(file.model_dump_json().encode()).hexdigest()[:16]
-    objectives, resolver = tuple(file.objectives), Resolver(path)
-    plan = Plan(source, space, constraints, objectives, file.seed, resolver, digest)
-    known: set[str] = set(_DERIVED)
+    objectives, resolver = tuple(file.objectives), kind.resolver(path)
+    plan = Plan(source, space, constraints, objectives, file.seed, kind, resolver, digest)
+    known: set[str] = set(kind.names)
     for inputs, values in _checked(plan):
-        known.update(Point("", values, inputs, "", file.seed).derived)
+        known.update(Point(kind, "", values, inputs, "", file.seed).derived)
     for constraint in constraints:
-        constraint.check_names(known | {f"strategy.{size}" for size in SIZES})
+        constraint.check_names(known)
     return plan
 
 
-def _checked(plan: Plan) -> Iterator[tuple[Inputs, dict[str, Value]]]:
+def _kind_of(file: StudyFile, source: str) -> Kind:
+    """Return the kind of a study by its fields.
+
+    Raises
+    ------
+    InputError
+        An objective is none of the kind.
+    """
+    kind = next((kind for name, kind in KINDS.items() if name in file.space), TRAINING)
+    for number, name in enumerate(file.objectives):
+        if name not in kind.figures:
+            message = not_one_of(name, kind.figures)
+            raise InputError(source, f"objectives.{number}", message)
+    return kind
+
+
+def _checked(plan: Plan) -> Iterator[tuple[Any, dict[str, Value]]]:
     """Yield the inputs of points that have every value of every field."""
     found = False
     for values in plan.space.each_alone(_CHECKED):

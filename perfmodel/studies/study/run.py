@@ -21,7 +21,6 @@ from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
 from .results import best_rows, front_rows
 from .screen import Bounds, Screen, figures_of, write_screened
 from .store import Store, check_store, create_store
-from .version import model_version
 
 __all__ = ["Meter", "Progress", "Summary", "compute", "locked_store", "run_study"]
 
@@ -138,10 +137,10 @@ def run_study(
             def seen(rows: Sequence[Row]) -> None:
                 order.front.add(figures_of(rows, plan.objectives))
 
-            compute(map(plan.point, order), store, running, meter, seen)
+            compute(plan, map(plan.point, order), store, running, meter, seen)
             meter.skip(write_screened(plan, store, *order.skipped))
         else:
-            compute(map(plan.point, missing), store, running, meter)
+            compute(plan, map(plan.point, missing), store, running, meter)
         best, front = best_rows(plan, store, work.numbers), front_rows(plan, store, work.numbers)
         counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
         return Summary(total, *counts, best, front)
@@ -201,6 +200,7 @@ class Meter:
 
 
 def compute(
+    plan: Plan,
     points: Iterator[Point],
     store: Store,
     engine: Engine,
@@ -211,6 +211,8 @@ def compute(
 
     Parameters
     ----------
+    plan : Plan
+        The study.
     points : iterator of Point
         Taken one by one, a few batches ahead of their rows.
     store, engine : Store, Engine
@@ -228,7 +230,7 @@ def compute(
     ready: list[Row] = []
     committed = -inf  # so that a disk without room is found by the first batch
     batches = _batches(points, lambda: meter.batch_points)
-    done: Any = batches_done(engine, partial(evaluate_batch, model_version()), batches)
+    done: Any = batches_done(engine, partial(evaluate_batch, plan.kind.version()), batches)
     try:
         for batch, found in done:
             if isinstance(found, LostError):
@@ -242,7 +244,7 @@ def compute(
                 committed = time.monotonic()
     except OtherVersionError as error:
         version, host = error.args
-        message = f"must be of version {model_version()}, not {version} as on {host}"
+        message = f"must be of version {plan.kind.version()}, not {version} as on {host}"
         raise InputError("worker", "", message) from None
     finally:
         if ready:

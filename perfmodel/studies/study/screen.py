@@ -13,9 +13,10 @@ from perfmodel.training.compute_model import compute_model
 
 from .front import Front
 from .plan import CHUNK, Plan
-from .point import FAILURES, Row, rates_of, topology_of, workload_of
+from .point import FAILURES, Row
 from .shared import Numbers, Shared
 from .store import Store
+from .training import TRAINING, rates_of, topology_of, workload_of
 
 __all__ = ["Bounds", "Screen", "figures_of", "write_screened"]
 
@@ -123,6 +124,8 @@ class Bounds:
     def of(self, numbers: Numbers) -> Array:
         """Return lower bounds of the objectives of points, a row each; 0 where none is known."""
         found = np.zeros((len(numbers), len(self._plan.objectives)))
+        if self._plan.kind is not TRAINING:
+            return found
         for first in track(range(0, len(numbers), CHUNK), "points screened"):
             self._fill(found[first : first + CHUNK], numbers[first : first + CHUNK])
         return found

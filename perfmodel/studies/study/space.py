@@ -55,8 +55,8 @@ class Space:
                 yield {**first, **steps[number]}
 
 
-def read_space(file: StudyFile, source: str) -> Space:
-    """Return the space of a study file.
+def read_space(file: StudyFile, source: str, required: Sequence[str]) -> Space:
+    """Return the space of a study file, which has some required fields.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_space(file: StudyFile, source: str) -> Space:
         Values are malformed or empty, fields in a group have different numbers of values or are in
         two groups, or there are too many points.
     """
-    for needed in ("topology", "workload"):
+    for needed in required:
         if needed not in file.space:
             raise InputError(source, f"space.{needed}", "is required and was not given")
     zipped = {name for group in file.zip for name in group}

@@ -6,21 +6,25 @@ from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["model_version"]
+__all__ = ["model_version", "version_of"]
 
-_PACKAGES = ("fred_hw", "perfmodel")
 _SUFFIXES = {".py", ".yaml", ".json"}
 
 
-@cache
 def model_version() -> str:
     """Return the version of the package and a digest of all files that an estimate depends on.
 
     The files are the code, the shipped workloads and the shipped timing records, so results of a
     changed model are never taken for results of the present one.
     """
+    return version_of("fred_hw", "perfmodel")
+
+
+@cache
+def version_of(*packages: str) -> str:
+    """Return the version of this package and a digest of the files of some of its packages."""
     digest = hashlib.sha256()
-    for package in _PACKAGES:
+    for package in packages:
         root = Path(str(resources.files(package)))
         files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.*")}
         for name, path in sorted(files.items()):

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from perfmodel.studies.study import engine
+from perfmodel.studies.study.store import create_store
 from tests.fred_cli.fred import Fred
 
 SPACE = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy.dp": [2, 4, 8]}
@@ -163,6 +165,40 @@ def test_a_store_of_a_newer_version_is_refused(refused: Callable[..., str], plac
     line = "store/store.json: schema: must be at most 1, not 9, which a newer fred-hw wrote"
     assert line in refused("study", "query", "store", "select 1")
     assert line in refused("study", "run", "study.yaml", "-o", "store")
+
+
+@pytest.mark.parametrize("command", ["run", "optimize"])
+def test_what_cannot_be_written_or_reached_is_refused(
+    refused: Callable[..., str], place: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CONNECT_S", 0.2)
+    words = ("study", command, "study.yaml", "-o", "store")
+    unreachable = ("--scheduler", "tcp://127.0.0.1:9")
+    said = refused(*words, *unreachable)
+    assert said.startswith("error: --scheduler: tcp://127.0.0.1:9: must be a Dask scheduler that ")
+    assert not (place / "store").exists()
+    with create_store(place / "store").locked():
+        said = refused(*words, "--workers", "1")
+    assert said == "error: store: must not be in use, not locked by another process that writes it"
+    assert not list(place.glob("store/rows-*"))
+
+
+def test_bad_queries_are_refused(refused: Callable[..., str], place: Path) -> None:
+    create_store(place / "store").append(
+        [
+            {
+                "key": "a",
+                "error": None,
+                "records": "",
+                "version": "1",
+                "seed": 1,
+                "host": "h",
+                "duration_s": 0.1,
+            }
+        ]
+    )
+    assert refused("study", "query", "store", "selec").startswith("error: SQL: must be a query")
+    assert refused("study", "query", "store", "drop view points").startswith("error: SQL: must be")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Tests of perfmodel.network.fluid.order."""
 
 import random
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,8 +80,7 @@ def test_every_task_stands_once_after_what_it_waits_for(seed: int) -> None:
 def test_no_time_and_no_size_changes_the_order(seed: int) -> None:
     tasks, rng = random_tasks(seed), random.Random(seed)
     other = [
-        replace(
-            one,
+        one._replace(
             profile=Profile(
                 one.profile.time_s * rng.uniform(0.1, 9.0),
                 tuple((link, load * rng.uniform(0.1, 9.0)) for link, load in one.profile.loads),

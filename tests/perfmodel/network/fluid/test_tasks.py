@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -85,7 +84,7 @@ def test_other_queues_fit_in_where_a_queue_pauses() -> None:
 
 def test_late_transfer_of_another_queue_is_not_waited_for() -> None:
     # In the layout stage 1 sends before stage 0 does again; it takes longer to get there.
-    late = replace(compute(9.0, place=1), effort=0.5)
+    late = compute(9.0, place=1)._replace(effort=0.5)
     tasks = (move(1.0, 1.0), late, move(1.0, 1.0, 1, place=1), compute(1.0, 0), move(1.0, 1.0, 3))
     assert ends(*tasks) == pytest.approx([1.0, 9.0, 10.0, 2.0, 3.0])
 
@@ -118,7 +117,7 @@ def test_what_is_not_urgent_waits_for_the_same_of_a_stage_that_is_sure_to_begin_
 
 def test_what_is_not_urgent_does_not_wait_for_the_same_of_a_stage_that_may_come_later() -> None:
     first = move(4.0, 4.0, 0, priority=PATIENT, place=1)
-    late = replace(compute(9.0, place=1), effort=1.0)
+    late = compute(9.0, place=1)._replace(effort=1.0)
     tasks = [late, first, compute(2.0), move(4.0, 4.0, 2, priority=PATIENT)]
     assert ends(*tasks) == pytest.approx([9.0, 13.0, 2.0, 6.0])
 
@@ -173,10 +172,10 @@ def test_no_task_ends_sooner_where_anything_takes_longer(
         capacities[rng.randrange(LINKS)] /= factor
     elif change == "latency":
         longer = Profile(profile.time_s * factor, profile.loads)
-        tasks[one] = replace(tasks[one], profile=longer)
+        tasks[one] = tasks[one]._replace(profile=longer)
     else:
         loads = tuple((link, factor * load) for link, load in profile.loads)
-        tasks[one] = replace(tasks[one], profile=Profile(factor * profile.time_s, loads))
+        tasks[one] = tasks[one]._replace(profile=Profile(factor * profile.time_s, loads))
     after = end_s(tasks, capacities, scale)
     assert all(late >= soon * (1 - 1e-12) for soon, late in zip(before, after, strict=True))
 

@@ -119,3 +119,18 @@ def test_a_search_ends_after_its_time(tmp_path: Path) -> None:
         planned(tmp_path, STRATEGIES), tmp_path / "store", Budget(None, 1e-9), Inline
     )
     assert found.points == 0
+
+
+@pytest.mark.parametrize("text", ["no journal\n", "[]\n", "{}\n", "\xff\n"], ids=range(4))
+def test_a_damaged_journal_is_named(tmp_path: Path, text: str) -> None:
+    plan, store = planned(tmp_path, SMALL), create_store(tmp_path / "store")
+    (store.path / "optuna.log").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"store/optuna\.log: must be a journal of Optuna"):
+        optimize_study(plan, store.path, Budget(points=1), Inline)
+
+
+def test_a_search_leaves_a_locked_store_alone(tmp_path: Path) -> None:
+    plan, store = planned(tmp_path, SMALL), create_store(tmp_path / "store")
+    with store.locked(), pytest.raises(InputError, match="locked by another process"):
+        optimize_study(plan, store.path, Budget(points=1), Inline)
+    assert not (store.path / "optuna.log").exists()

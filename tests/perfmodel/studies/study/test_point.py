@@ -14,6 +14,7 @@ from perfmodel.studies.study.point import (
     evaluate_batch,
     lost_row,
 )
+from perfmodel.studies.study.training import TRAINING
 from perfmodel.studies.study.version import model_version
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
@@ -26,7 +27,7 @@ def point(**changes: Any) -> Point:
     values = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": "MP1-DP4-PP1"}
     values |= {name.replace("__", "."): value for name, value in changes.items()}
     inputs = Resolver(Path("s.yaml")).inputs(values)
-    return Point(inputs.key(""), values, inputs, "", 7)
+    return Point(TRAINING, inputs.key(""), values, inputs, "", 7)
 
 
 def test_a_row_has_the_figures_of_the_estimate() -> None:
@@ -53,7 +54,9 @@ def test_a_point_that_cannot_run_has_the_reason() -> None:
 
 
 def test_a_point_whose_values_do_not_go_together_has_the_reason() -> None:
-    row = evaluate(Point("k", {"topology": "mesh:2x2", "strategy.mp": 2}, None, "too bad", 1))
+    row = evaluate(
+        Point(TRAINING, "k", {"topology": "mesh:2x2", "strategy.mp": 2}, None, "too bad", 1)
+    )
     assert (row["key"], row["error"], row["mp"]) == ("k", "too bad", 2)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from perfmodel.studies.study import run as runs
+from perfmodel.studies.study.point import OtherVersionError
 from perfmodel.studies.study.run import Progress, run_study
 from perfmodel.studies.study.store import Store, create_store
 
@@ -121,8 +122,13 @@ def test_a_worker_of_another_version_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, store = planned(tmp_path), create_store(tmp_path / "store")
-    monkeypatch.setattr(runs, "model_version", lambda: "9.9+other")
-    with pytest.raises(InputError, match=r"^worker: must be of version 9\.9\+other, not 0\."):
+
+    def evaluate_batch(_version: str, _points: object) -> None:
+        raise OtherVersionError("9.9+other", "host")
+
+    monkeypatch.setattr(runs, "evaluate_batch", evaluate_batch)
+    line = r"^worker: must be of version 0\.\S+, not 9\.9\+other as on host$"
+    with pytest.raises(InputError, match=line):
         run_study(plan, store.path, Inline)
     assert store.files == []
 

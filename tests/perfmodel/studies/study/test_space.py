@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 from fred_hw.errors import InputError
 from perfmodel.studies.study.file import StudyFile
 from perfmodel.studies.study.space import Space, read_space
+from perfmodel.studies.study.training import TRAINING
 
 BASE: dict[str, Any] = {"topology": ["a", "b"], "workload": "w"}
 
 
 def space(fields: dict[str, Any], **keys: Any) -> Space:
-    return read_space(StudyFile.model_validate({"space": {**BASE, **fields}, **keys}), "s.yaml")
+    return read_space(
+        StudyFile.model_validate({"space": {**BASE, **fields}, **keys}),
+        "s.yaml",
+        ("topology", "workload"),
+    )
 
 
 @settings(max_examples=30)
@@ -83,4 +88,4 @@ def test_bad_spaces_are_refused(fields: dict[str, Any], keys: dict[str, Any], li
 def test_a_space_needs_a_topology_and_a_workload(missing: str) -> None:
     fields = {name: one for name, one in BASE.items() if name != missing}
     with pytest.raises(InputError, match=rf"^s\.yaml: space\.{missing}: is required"):
-        read_space(StudyFile.model_validate({"space": fields}), "s.yaml")
+        read_space(StudyFile.model_validate({"space": fields}), "s.yaml", TRAINING.required)

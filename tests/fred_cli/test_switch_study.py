@@ -1,0 +1,148 @@
+"""Tests of fred_cli.switch_study."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fred_cli.switch_study import SWITCHES
+from fred_hw.errors import InputError
+from perfmodel.studies.study.plan import Plan, load_study
+from perfmodel.studies.study.point import evaluate
+from testbench.characterize import SwitchMeasurement
+from tests.fred_cli.fred import Fred
+from tests.synth.tiny import tiny_liberty
+
+SPACE = {
+    "specification": "tiny-2",
+    "specification.middle": [2, 3],
+    "specification.lanes": [1, 2],
+    "specification.format": ["int8", "int16"],
+    "liberty": "tiny.lib",
+}
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path) -> None:
+    (tmp_path / "tiny.lib").write_text(tiny_liberty())
+
+
+def plan_of(folder: Path, space: dict[str, Any] = SPACE, **keys: Any) -> Plan:
+    path = folder / "study.yaml"
+    study = {"space": space, "objectives": ["area_um2"], **keys}
+    path.write_text(yaml.safe_dump(study))
+    return load_study(path)
+
+
+def test_switches_with_the_same_verilog_are_one_point(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    work = plan.work()
+    # The middle stage of two ports is the same whatever the number of middle switches.
+    assert len(plan.space) == 8
+    assert len(work.numbers) == 4
+    found = [plan.point(number).derived for number in work.numbers.values()]
+    assert {(one["specification.lanes"], one["specification.format"]) for one in found} == {
+        (lanes, form) for lanes in (1, 2) for form in ("int8", "int16")
+    }
+    assert len({one["verilog_sha256"] for one in found}) == 4
+
+
+@pytest.mark.slow
+def test_the_key_depends_on_cells_clock_and_level(tmp_path: Path) -> None:
+    base = {
+        **SPACE,
+        "specification.middle": 3,
+        "specification.lanes": 1,
+        "specification.format": "int8",
+    }
+    keys: set[str] = set()
+    for change in ({}, {"specification.clock_ns": 2.0}, {"level": "switch"}, {"effort": "area"}):
+        keys |= {*plan_of(tmp_path, {**base, **change}).work().numbers}
+    assert len(keys) == 4
+    (tmp_path / "tiny.lib").write_text(tiny_liberty() + "\n")
+    assert not keys & {*plan_of(tmp_path, base).work().numbers}
+
+
+@pytest.mark.slow
+def test_area_and_clock_are_those_of_synth(fred: Fred, place: Path, tmp_path: Path) -> None:
+    (place / "tiny.lib").write_text(tiny_liberty())
+    report = fred.json("synth", "tiny-2", "--liberty", "tiny.lib", "--set", "lanes=2")
+    space = {"specification": "tiny-2", "specification.lanes": 2, "liberty": "tiny.lib"}
+    plan = plan_of(tmp_path, space)
+    row = evaluate(plan.point(0))
+    assert row["error"] is None
+    for name in ("area_um2", "clock_ns", "cells", "flip_flops"):
+        assert row[name] == report[name]
+    assert row["records"].startswith("synthesized: fred_m3_p2_int8x2_a1, effort speed")
+    assert row["version"] == SWITCHES.version()
+
+
+def test_cycles_are_those_of_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {
+        "latency_cycles": 5,
+        "throughput_flits_per_cycle": 1.0,
+        "reconfiguration_cycles": 0,
+        "switch": {"latency_cycles": 17},
+    }
+    asked: list[SwitchMeasurement] = []
+
+    def measured(self: SwitchMeasurement, _work: Path) -> dict[str, Any]:
+        asked.append(self)
+        return record
+
+    monkeypatch.setattr(SwitchMeasurement, "record", measured)
+    space = {"specification": "tiny-2", "simulator": "icarus"}
+    row = evaluate(plan_of(tmp_path, space, objectives=["latency_cycles"], seed=3).point(0))
+    assert (row["error"], row["latency_cycles"], row["switch.latency_cycles"]) == (None, 5, 17)
+    assert "area_um2" not in row
+    assert (asked[0].spec.ports, asked[0].simulators, asked[0].seed) == (2, ("icarus",), 3)
+
+
+@pytest.mark.slow
+def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
+    (place / "tiny.lib").write_text(tiny_liberty())
+    space = {**SPACE, "specification.lanes": 1}
+    objectives = ["area_um2", "clock_ns"]
+    (place / "study.yaml").write_text(json.dumps({"space": space, "objectives": objectives}))
+    run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1")
+    found = fred.json(*run)
+    assert (found["points"], found["computed"], found["failed"]) == (2, 2, 0)
+    best = found["best"]["area_um2"]
+    assert (best["specification.format"], best["specification"]) == ("int8", "tiny-2")
+    assert fred.json(*run)["computed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("space", "line"),
+    [
+        ({"specification.ports": [2, 1]}, "space.specification.ports: must be an integer from 2"),
+        ({"specification.port": 2}, "space.specification.port: unknown key; .*'ports'"),
+        ({"specification": "tiny"}, "space.specification: must be an existing file or a preset"),
+        ({"effort": "most"}, "space.effort: must be one of"),
+        ({"level": "plane"}, "space.level: must be"),
+        ({"simulator": "spice"}, "space.simulator: must be"),
+        ({"liberty": None}, "space.liberty: must be given for area and clock, or simulator"),
+        ({"npu.peak_flops": 1e15}, "space.npu.peak_flops: must begin with one of specification"),
+    ],
+)
+def test_bad_studies_of_switches_are_refused(
+    tmp_path: Path, space: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(InputError, match=line):
+        plan_of(tmp_path, {**SPACE, **space})
+
+
+def test_objectives_of_training_are_refused(tmp_path: Path) -> None:
+    line = r"objectives\.0: must be one of area_um2, clock_ns, latency_cycles, not 'busy_s'"
+    with pytest.raises(InputError, match=line):
+        plan_of(tmp_path, objectives=["busy_s"])
+
+
+def test_bad_studies_are_refused_in_one_line(refused: Callable[..., str], place: Path) -> None:
+    study = {"space": {**SPACE, "specification.ports": 1}, "objectives": ["area_um2"]}
+    (place / "study.yaml").write_text(yaml.safe_dump(study))
+    line = "error: study.yaml: space.specification.ports: must be an integer from 2 to 64, not 1"
+    assert refused("study", "run", "study.yaml", "-o", "store") == line
