@@ -105,14 +105,16 @@ def _l1_switches(rows: Sequence[Row]) -> Map:
     for row in rows:
         key = row["workload"], row["npus"]
         least[key] = min(least.get(key, float("inf")), float(row["time_per_sample_s"]))
+    overs = {id(row): _over(row, least) for row in rows}
+    most = max(overs.values())
     cells: dict[str, list[Cell]] = {}
     order = sorted(rows, key=lambda row: (row["workload"], int(row["npus"]), int(row["l1"])))
     for row in order:
-        over = float(row["time_per_sample_s"]) / least[row["workload"], row["npus"]]
+        over = overs[id(row)]
         name = f"{row['workload']}, {row['npus']} NPUs: {row['l1']} L1"
         cells.setdefault(name, [Cell("", 0.0)] * len(widths))
         place = widths.index(float(row["l1_l2_bytes_per_s"]))
-        cells[name][place] = Cell(f"{over:.2f}", min(1.0, over - 1))
+        cells[name][place] = Cell(f"{over:.2f}", (over - 1) / (most - 1))
     return Map(
         "Time per sample over that of the best tree with as many NPUs",
         "bandwidth from an L1 switch to the L2 switch",
@@ -120,6 +122,10 @@ def _l1_switches(rows: Sequence[Row]) -> Map:
         [f"{width / 1e12:g} TB/s" for width in widths],
         cells,
     )
+
+
+def _over(row: Row, least: Mapping[tuple[str, str], float]) -> float:
+    return float(row["time_per_sample_s"]) / least[row["workload"], row["npus"]]
 
 
 STUDIES = {"in-network": _in_network, "winners": _winners, "l1-switches": _l1_switches}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bokeh.embed import json_item
+from bokeh.models import ContinuousTicker
 from bokeh.plotting import figure
 
 __all__ = ["MARKERS", "Look"]
@@ -75,7 +76,7 @@ class Look:
             axis.axis_label_text_font = axis.major_label_text_font = "system-ui, sans-serif"
             axis.axis_line_color = axis.major_tick_line_color = self.soft
             axis.minor_tick_line_color = None
-            if self.narrow and hasattr(axis.ticker, "desired_num_ticks"):
+            if self.narrow and isinstance(axis.ticker, ContinuousTicker):
                 axis.ticker.desired_num_ticks = 4
         plot.grid.grid_line_color = self.line
         return plot
@@ -93,4 +94,4 @@ class Look:
     @staticmethod
     def item(plot: Any) -> dict[str, Any]:
         """Return a figure as ``Bokeh.embed.embed_item`` takes it."""
-        return json_item(plot)
+        return {**json_item(plot)}

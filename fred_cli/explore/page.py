@@ -74,14 +74,15 @@ def points_update(table: Table, view: View, look: Look) -> dict[str, Any]:
     sides = {"pin": view.pin, "point": view.point}
     shown = {side: detail(table, key) for side, key in sides.items() if key}
     both = (view.pin, view.point) if len(shown) == 2 else None
+    charts = detail_charts(shown, look)
     html = _template("points.html.j2").render(
         shown=shown,
         view=view,
         differences=differences(table, both) if both else [],
-        charts=detail_charts(shown, look).keys(),
+        charts=charts.keys(),
         colours=colour_key(),
     )
-    return {"html": html, "charts": detail_charts(shown, look)}
+    return {"html": html, "charts": charts}
 
 
 def csv_of(table: Table, view: View) -> str:
@@ -142,6 +143,8 @@ def _status(table: Table, shown: Integers, brushed: Integers, front: Integers) -
     said = f"{len(shown):,} of {len(table):,} points shown"
     if len(brushed) != len(shown):
         said += f", {len(brushed):,} of them selected"
+    if table.failed:
+        said += f", {table.failed:,} failed"
     return f"{said}; {len(front):,} on the Pareto front."
 
 

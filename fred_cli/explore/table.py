@@ -61,6 +61,11 @@ class Table:
         """The place of each row by the key of its point."""
         return {key: place for place, key in enumerate(self._arrow["key"].to_pylist())}
 
+    @cached_property
+    def failed(self) -> int:
+        """How many points have an error in place of figures."""
+        return len(self) - self._arrow["error"].null_count
+
     def is_input(self, name: str) -> bool:
         """Whether a column is an input of points, and not a figure."""
         return name in _INPUTS or name.startswith(_FILES)

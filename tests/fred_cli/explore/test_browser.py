@@ -108,7 +108,7 @@ def plot_of(page: Any, name: str) -> dict[str, float]:
 def test_a_view_is_drawn_and_filtered(chromium: Any, address: str, table: Table) -> None:
     with opened(chromium, f"{address}/{VIEW}") as (page, said):
         status = page.locator("#status").inner_text()
-        assert status == "8 of 16 points shown; 2 on the Pareto front."
+        assert status == "8 of 16 points shown, 8 failed; 2 on the Pareto front."
         assert sorted(set(cells_of(page, "topology"))) == ["mesh:2x2", "small.yaml"]
         counts = """() => drawn.get("chart-scatter").view.model.renderers
           .map((one) => one.data_source.data.points).filter(Boolean)
@@ -170,7 +170,7 @@ def test_a_rectangle_selects_points_and_an_axis_filters(chromium: Any, address: 
         assert "All 4 points" in page.locator("#drawn").inner_text()
         with redrawn(page):
             page.click("#narrow")
-        assert page.locator("#status").inner_text().startswith("4 of 16 points shown;")
+        assert page.locator("#status").inner_text().startswith("4 of 16 points shown, 8 failed;")
         assert "brush" not in view_of(page) and "min.npu.peak_flops" in view_of(page)
         with redrawn(page):
             page.click("#reset")

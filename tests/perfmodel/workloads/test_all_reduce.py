@@ -12,7 +12,7 @@ from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import Workload, build_workload
 
-EXAMPLE = Path(__file__).parents[3] / "examples/studies/all-reduce.yaml"
+EXAMPLE = Path(__file__).parents[3] / "examples/all-reduce.yaml"
 
 
 def of(parameters: int) -> Workload:
