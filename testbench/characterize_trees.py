@@ -56,7 +56,7 @@ class TreesMeasurement(SpecMeasurement[MeshSpec]):
 
     def other_inputs(self, record: Any) -> Iterator[str]:
         yield from super().other_inputs(record)
-        steps = 2 * (1 + max(edge.step for edge in self.edges))
+        steps = 2 * max((1 + edge.step for edge in self.edges), default=0)
         for name, values in (("flits", self.flits), ("steps", (steps,))):
             if other := {getattr(row, name) for row in record.rows} ^ {*values}:
                 yield f"{name}: {', '.join(sorted(map(str, other)))}"
