@@ -55,14 +55,6 @@ class MeshRow(CyclesRow):
     steps: Some | None = None
     step_cycles: Some | None = None
 
-    @model_validator(mode="after")
-    def _has_steps(self) -> Self:
-        """Refuse trees without steps, and steps of others."""
-        for name in ("steps", "step_cycles"):
-            if (getattr(self, name) is not None) != (self.algorithm == TREES):
-                raise refused(f"{name}: must be given with {TREES}, and only with it")
-        return self
-
     @property
     def lockstep_cycles(self) -> int | None:
         """Cycles of all steps of a schedule by their estimate; None of other algorithms."""
@@ -71,6 +63,16 @@ class MeshRow(CyclesRow):
 
 class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow]):
     """What co-simulation measured on a mesh with an endpoint at each router."""
+
+    @model_validator(mode="after")
+    def _check_steps(self) -> Self:
+        """Refuse trees without steps, and steps of others."""
+        for number, row in enumerate(self.rows):
+            for name in ("steps", "step_cycles"):
+                if (getattr(row, name) is not None) != (row.algorithm == TREES):
+                    message = f"must be given with {TREES}, and only with it"
+                    raise refused(f"rows.{number}.{name}: {message}")
+        return self
 
 
 def load_mesh_cycles(path: Path = SHIPPED_MESH_CYCLES) -> MeshRecord:

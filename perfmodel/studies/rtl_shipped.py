@@ -71,9 +71,9 @@ class Beside(NamedTuple):
 def shipped_beside_rtl(name: str) -> Beside:
     """Return one of ``SHIPPED_CYCLES``, which is simulated once: all 136 of the mesh take 45 s."""
     if name in SHIPPED_MESHES:
-        *words, path = SHIPPED_MESHES[name]
+        key, fabric, title, path = SHIPPED_MESHES[name]
         mesh = load_mesh_cycles(path)
-        return Beside(*words, mesh, mesh_beside_rtl(mesh))
+        return Beside(key, fabric, title, mesh, mesh_beside_rtl(mesh))
     record = load_plane_cycles(RECORDS / f"{name}.json")
     return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))
 

@@ -96,9 +96,10 @@ def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
     ]
     page = VALIDATION.read_text("utf-8")
     assert [row for row in page.splitlines() if re.match(r"\| `[\w-]+` \| \S+ \| \d", row)] == rows
-    plane, drawn, stored, fred_a, fred_b, mesh = (
+    plane, drawn, stored, fred_a, fred_b, mesh, trees = (
         f"{found[-1].ok} of {found[-1].rows}" for found in told.values()
     )
+    assert trees == "4 of 4"
     assert (
         f"| {plane}, {drawn} of strategies drawn at random, {stored} loads and stores, "
         f"{mesh} on the mesh, {fred_a} of FRED-A and {fred_b} of FRED-B within 3 % "

@@ -3,10 +3,10 @@
 import pytest
 
 from fred_hw.ace.control import AceControl
-from fred_hw.ace.endpoint_map import CAUSES, COUNTERS, endpoint_map
+from fred_hw.ace.endpoint_map import CAUSES, COUNTERS, causes_of, endpoint_map
 from tests.fred_hw.simulation import trace
 
-from .works import SPEC, TWO
+from .works import SPEC, TABLE, TWO
 
 MAP = endpoint_map(SPEC)
 HANDS = {"s_axil_wstrb": 15, "s_axil_bready": 1, "s_axil_rready": 1}
@@ -82,3 +82,51 @@ def test_reset_clears_what_is_done() -> None:
     inputs = [{"done": 7}, *read("COMPLETED", 2), {"rst": 1}, *read("COMPLETED", 2)]
     seen = trace(AceControl(spec=SPEC), inputs, ["s_axil_rdata"], **HANDS)
     assert (seen[4], seen[-1]) == (1, 0)
+
+
+def table_write(register: str, value: int) -> list[dict[str, int]]:
+    """Return the inputs of a write to an endpoint with a schedule table."""
+    first, *rest = write("ADDRESS", value)
+    return [first | {"s_axil_awaddr": endpoint_map(TABLE).register(register).address}, *rest]
+
+
+def table_reads(*inputs: list[dict[str, int]], register: str = "ERROR") -> int:
+    """Return what a register of an endpoint with a schedule table holds in the end."""
+    read_it = read("ADDRESS")
+    read_it[0]["s_axil_araddr"] = endpoint_map(TABLE).register(register).address
+    given = [one for part in (*inputs, read_it) for one in part]
+    return trace(AceControl(spec=TABLE), given, ["s_axil_rdata"], **HANDS, ready=7)[-1]
+
+
+ENTRY = [
+    *table_write("SEND_FLOW", 0x103),
+    *table_write("RECEIVE_FLOW", 1 << 16),
+    *table_write("BYTES", 4),
+    *table_write("COMMAND", 2 | 1 << 8 | 1 << 16),
+    *[{}] * 8,
+]
+START, CLEAR = table_write("SCHEDULE", 1), table_write("SCHEDULE", 2)
+
+
+def test_entry_is_kept_and_runs_until_its_virtual_channel_ends() -> None:
+    status = "SCHEDULE_STATUS"
+    assert table_reads(ENTRY, register=status) == 1 << 16
+    begun = [*ENTRY, *START, *[{}] * 6]
+    assert table_reads(begun, register=status) & 1 == 1
+    assert table_reads(begun, [{"done": 2}], [{}] * 6, register=status) == 1 << 16
+    assert table_reads(ENTRY, CLEAR, register=status) == 0
+
+
+@pytest.mark.parametrize("what", [START, CLEAR, table_write("COMMAND", 1)])
+def test_running_schedule_refuses_commands(what: list[dict[str, int]]) -> None:
+    locked = 1 << list(causes_of(TABLE)).index("locked")
+    assert table_reads(ENTRY, START, what) == locked
+    assert table_reads(ENTRY, START, [{}] * 6, [{"done": 2}], [{}] * 6, what) == 0
+
+
+def test_entry_that_waits_forever_is_an_error_of_the_schedule() -> None:
+    refused = 1 << list(causes_of(TABLE)).index("schedule")
+    assert table_reads(table_write("ENTRY_DEPENDENCIES", 1 << 6), ENTRY) == refused
+    assert table_reads(ENTRY, ENTRY) == 0
+    full = 1 << list(causes_of(TABLE)).index("full")
+    assert table_reads(*[ENTRY] * 7) == full

@@ -8,6 +8,7 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_mesh import (
+    SHIPPED_TREE_CYCLES,
     load_mesh_cycles,
     mesh_beside_rtl,
     mesh_topology,
@@ -68,6 +69,30 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match="rows: must "):
         load_mesh_cycles(path)
+
+
+def test_schedules_in_lockstep_take_the_estimated_time_of_their_steps() -> None:
+    """52 steps on the mesh of 5 x 4, and 150 cycles more or less."""
+    record = load_mesh_cycles(SHIPPED_TREE_CYCLES)
+    rows = mesh_beside_rtl(record)
+    assert [row.flits for row in rows] == [128, 512, 2048, 8192]
+    for row, measured in zip(rows, record.rows, strict=True):
+        assert row.model_cycles == pytest.approx(52 * (measured.step_cycles or 0))
+        assert abs(row.rtl_cycles - row.model_cycles) <= 150
+        assert row.ok
+
+
+@pytest.mark.parametrize("key", ["steps", "step_cycles"])
+def test_steps_are_said_of_schedules_in_lockstep_alone(key: str, tmp_path: Path) -> None:
+    data = shipped("mesh-5x4-trees")
+    del data["rows"][0][key]
+    message = f"rows.0.{key}: must be given with multitree_one_port, and only with it"
+    with pytest.raises(InputError, match=message):
+        load_mesh_cycles(written(tmp_path / "cycles.json", data))
+    data = shipped("mesh-5x4-phases")
+    data["rows"][0][key] = 3
+    with pytest.raises(InputError, match=message):
+        load_mesh_cycles(written(tmp_path / "other.json", data))
 
 
 def test_an_npu_hangs_on_its_router_by_a_link() -> None:

@@ -39,6 +39,7 @@ KINDS = [
     ("wafer-20", PlaneRecord),
     ("wafer-20-controllers", PlaneRecord),
     ("mesh-5x4-phases", MeshRecord),
+    ("mesh-5x4-trees", MeshRecord),
 ]
 
 
