@@ -253,11 +253,11 @@ class ClusterFile(FileModel):
         for key, other in (("bytes", "bytes_per_s"), ("bytes_per_s", "bytes")):
             given, needed = getattr(vary, f"expanded_{key}"), getattr(vary, f"expanded_{other}")
             if given and not needed and self.expanded is None:
-                message = f"is required with expanded_{key} and no expanded memory"
+                message = f"must be given with expanded_{key} and no expanded memory"
                 raise InputError(source, f"vary.expanded_{other}", message)
         lists = [found for one in type(vary).model_fields if (found := getattr(vary, one))]
         if (count := prod(len(one) for one in lists)) > MAX_VARIANTS:
-            message = f"must be at most {MAX_VARIANTS} combinations in all, not {count}"
+            message = f"must have at most {MAX_VARIANTS} combinations, not {count}"
             raise InputError(source, "vary", message)
 
 

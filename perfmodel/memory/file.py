@@ -139,7 +139,7 @@ NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
 
 
 def load_memory(path: Path) -> MemoryFile:
-    """Return the remote memory of a file, JSON if its name ends so, else YAML.
+    """Return the remote memory of a file: JSON if its name ends in .json, otherwise YAML.
 
     Raises
     ------

@@ -175,7 +175,9 @@ class MeshTopology(Topology):
             raise ValueError(f"a mesh transfer must have one source, not {len(sources)}")
         source = sources[0]
         if set(targets) & self._along_row.keys():
-            raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
+            raise ValueError(
+                "a mesh transfer must end at NPUs, not at I/O controllers: use reduction_hops"
+            )
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:

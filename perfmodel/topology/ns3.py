@@ -59,7 +59,9 @@ def read_links(path: Path) -> LinksFile:
     names = {one: f"npu_{place}" for place, one in enumerate(hosts)}
     names |= {one: f"switch_{place}" for place, one in enumerate(sorted(numbers))}
     if len(rows) != count:
-        raise InputError(source, "line 1", f"must have as many links as follow, not {count}")
+        raise InputError(
+            source, "line 1", f"must give the number of links, {len(rows)}, not {count}"
+        )
     links = [_link(source, number, words, names) for number, words in rows]
     if not links:
         raise InputError(source, "line 1", "must have 1 or more links, not 0")
@@ -67,7 +69,7 @@ def read_links(path: Path) -> LinksFile:
 
 
 def bits_per_s(text: str) -> float | None:
-    """Return a rate of ns-3, such as 200Gbps or 50Mb/s, in bits per second; None of other texts."""
+    """Return the bits per second of a rate in ns-3's form, such as 200Gbps; None if malformed."""
     found = _RATE.fullmatch(text)
     return float(found[1]) * _SCALES[found[2]] if found else None
 

@@ -302,7 +302,7 @@ BAD_NODES = {
     ),
     "local": (
         memory(3, 1, tensor_loc=1),
-        "node 3: tensor_loc: must be that of remote memory, as the system has no local-mem-bw",
+        "node 3: tensor_loc: must not be local (1) if the system file has no local-mem-bw",
     ),
 }
 

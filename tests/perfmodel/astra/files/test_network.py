@@ -60,7 +60,7 @@ def test_file_is_a_network(tmp_path: Path) -> None:
         ({"topology": "[fred-d, Ring, Ring]"}, "npus_count.0: must be the 20 NPUs .*, not 2"),
         (
             {"topology": "[Ring, 'mesh:4x2', Ring]"},
-            "bandwidth.1: must be null, as mesh:4x2 has its own, not 100",
+            "bandwidth.1: must be null, because mesh:4x2 has its own, not 100",
         ),
         ({"topology": "[Ring, 'mesh:0x2', Ring]"}, "topology.1: .*"),
         ({"dimensions": "3"}, "dimensions: unknown key; allowed are topology, npus_count, .*"),
