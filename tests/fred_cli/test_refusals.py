@@ -66,7 +66,7 @@ REFUSED = {
     "routing: must be xy, the routing of the model's meshes, not odd_even_adaptive",
     f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of "
     "4 x 5, as mesh:4x5, not mesh_5x4_.*",
-    f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B of a "
+    f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B per "
     "cycle between NPUs 0, 1, 2, 3 and all others, as fred-b, not 10240",
     f"estimate --topology fives.yaml --workload gpt-3 --rtl {WAFER}": r"--rtl: must have a switch "
     "with NPUs 0, 1, 2, 3, 4 and no others, as fives.yaml, not wafer_.*",
