@@ -186,5 +186,5 @@ def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
         ("bytes read from memory", "read"),
         ("bytes written to memory", "written"),
     ):
-        figures = (getattr(one, key) / one.npus for one in works)
-        yield HardwareRow("energy", what, "B/B", *figures, source)
+        on_fred, on_mesh = (getattr(one, key) / one.npus for one in works)
+        yield HardwareRow("energy", what, "B/B", on_fred, on_mesh, source)
