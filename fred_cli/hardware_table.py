@@ -161,11 +161,11 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
         ("mean", "mean_units", "mean_links"),
         ("most", "most_units", "most_links"),
     ):
-        fred, rival = (
+        fred, mesh_ns = (
             1e9 * (getattr(one, units) * each_s + getattr(one, links) * LINK_LATENCY_S)
             for one, each_s in ((ways, unit_s), (others, router.latency_s))
         )
-        yield HardwareRow("latency", f"latency from NPU to NPU, {what}", "ns", fred, rival, far)
+        yield HardwareRow("latency", f"latency from NPU to NPU, {what}", "ns", fred, mesh_ns, far)
 
 
 _HOW = {
@@ -214,7 +214,7 @@ def _iteration() -> HardwareRow:
 
 def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
     """Yield what an all-reduce makes the hardware do, which energy goes with."""
-    fred, rival = plane_work(wafer, VECTOR_FLITS), mesh_work(mesh, VECTOR_FLITS)
+    works = plane_work(wafer, VECTOR_FLITS), mesh_work(mesh, VECTOR_FLITS)
     source = "all-reduce of all NPUs, compiled; per NPU and byte of its vector"
     for what, key in (
         ("bytes over links", "crossed"),
@@ -222,5 +222,5 @@ def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
         ("bytes read from memory", "read"),
         ("bytes written to memory", "written"),
     ):
-        ours, theirs = (getattr(one, key) / one.npus for one in (fred, rival))
-        yield HardwareRow("energy", what, "B/B", ours, theirs, source)
+        on_fred, on_mesh = (getattr(one, key) / one.npus for one in works)
+        yield HardwareRow("energy", what, "B/B", on_fred, on_mesh, source)

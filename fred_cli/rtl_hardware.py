@@ -102,7 +102,7 @@ class Hardware:
         rate = sum(one.bytes_per_s for one in links)
         if abs(self.planes * self.full_flit_bytes * self.clock_hz / rate - 1) > _SAME:
             message = (
-                f"must have planes and lanes that make {rate / self.clock_hz:g} B of a cycle at "
+                f"must have planes and lanes that make {rate / self.clock_hz:g} B per cycle at "
                 f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
@@ -140,7 +140,7 @@ class Hardware:
             rate = min_cut(graph, inside, outside, "bytes_per_s") / self.clock_hz
             if abs(ours / rate - 1) > _SAME:
                 message = (
-                    f"must have {rate:g} B of a cycle between NPUs {', '.join(map(str, npus))} and "
+                    f"must have {rate:g} B per cycle between NPUs {', '.join(map(str, npus))} and "
                     f"all others, as {fabric.name}, not {ours:g}"
                 )
                 raise InputError("--rtl", "", message)
@@ -155,7 +155,7 @@ class Hardware:
         rate = self.planes * self.full_flit_bytes * self.clock_hz
         if any(abs(rate / one - 1) > _SAME for one in rates):
             message = (
-                f"must have I/O controllers of {min(rates) / self.clock_hz:g} B of a cycle, as "
+                f"must have I/O controllers of {min(rates) / self.clock_hz:g} B per cycle, as "
                 f"{fabric.name}, not endpoints of {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
@@ -166,7 +166,7 @@ class Hardware:
         Raises
         ------
         InputError
-            It does not do that, or the groups take several.
+            The hardware does not execute this algorithm, or the groups use several algorithms.
         """
         from perfmodel.collectives.select import chosen
 
@@ -285,7 +285,7 @@ def _mesh(source: str) -> Hardware:
 
     whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
     if whole.routing != "xy":
-        message = f"must be xy, the ways that the model's meshes have, not {whole.routing}"
+        message = f"must be xy, the routing of the model's meshes, not {whole.routing}"
         raise InputError(source, "routing", message)
 
     def algorithms(group: Sequence[int]) -> Sequence[str]:

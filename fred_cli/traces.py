@@ -227,7 +227,7 @@ def check_options(context: click.Context) -> bool:
     given = given_names(context)
     traces = "network" in given
     if not traces and "topology" not in given:
-        raise click.UsageError("--topology: must be given, or --network")
+        raise click.UsageError("--topology: must be given without --network")
     for name in given:
         if name not in _SHARED and (name in TRACE_OPTIONS) != traces:
             other = "--network" if traces else "--topology"

@@ -40,23 +40,24 @@ class EndpointSpec(FileModel, validate_default=True):
     Parameters
     ----------
     fsms : int
-        State machines of each data circuit, 1 to 16: each owns a chunk.
+        State machines of each virtual channel, 1 to 16: each owns a chunk.
     slots : int
-        Slots of each data circuit's partition of the scratchpad, 1 to 64 and at least as many as
-        state machines: what is beyond is loaded ahead.
+        Slots of each virtual channel's partition of the scratchpad, 1 to 64 and at least as many as
+        state machines: further slots are loaded in advance.
     chunk_flits : int
-        Flits in a slot, 2 to 4096: of a ring of n endpoints n messages have room in it. 128 flits
-        of 512 B are 64 KB.
+        Flits in a slot, 2 to 4096. In a ring of n endpoints a slot holds n messages. 128 flits of
+        512 B are 64 KB.
     memory_reads : int
-        Reads of memory under way, 2 to 256: to read a flit per cycle the latency of memory and 2.
+        Memory reads in flight, 2 to 256. A flit per cycle takes the latency of memory in cycles,
+        and 2 more.
     read_ports : int
-        Ports to read memory, 1 or 2, a flit per cycle each: of two the second one reads what is
-        added to flits that come, so that a ring's messages need not wait for it; ``memory_reads``
-        is of each.
+        Ports to read memory, 1 or 2, a flit per cycle each. The second port reads the operands that
+        are added to received flits, so that a ring's messages need not wait for them;
+        ``memory_reads`` applies to each port.
     replay_packets : int
-        Packets of each data circuit that are kept until they are acknowledged, 2, 4, 8, 16, 32 or
-        64, at most ``window_packets`` of the protocol; 0 for as many. docs/reference/endpoint.md
-        has the budget.
+        Packets of each virtual channel that are kept until they are acknowledged, 2, 4, 8, 16, 32
+        or 64, at most ``window_packets`` of the protocol; 0 for as many as the window.
+        docs/reference/endpoint.md shows how to choose.
     schedule_entries : int
         Entries of the schedule table, 0 to 256: descriptors that are issued in lockstep. 0 leaves
         out the table.

@@ -21,13 +21,13 @@ class FabricSpec(FileModel):
     format : str
         Number format of a lane, one of ``FORMATS``.
     operation : str
-        What reduces two operands, one of ``OPERATIONS``.
+        Operation that reduces two operands, one of ``OPERATIONS``.
     overflow : str
-        What integer sums do beyond the range: saturate or wrap.
+        Result of integer sums beyond the range: saturate or wrap.
     lanes : int
         Numbers in a flit, 1 to 256.
     protocol : ProtocolSpec
-        Link layer, buffers and phases of all ends of links that do not say otherwise.
+        Link layer, buffers and phases of all units without a protocol of their own.
     endpoint : EndpointSpec
         Collective engine at each port of an NPU.
 

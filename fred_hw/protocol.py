@@ -242,36 +242,37 @@ class ProtocolSpec(FileModel, validate_default=True):
     Parameters
     ----------
     phases : int
-        Phases that the switch has configurations for, 1 to 64; one more index routes online.
+        Phases that the switch has configurations for, 1 to 64. Unicast traffic needs none.
     packet_flits : int
         Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
-        From a flit leaving to its credit coming back [cycles], 1 to 255: 2 x 20 ns at a flit
+        From a flit that leaves to the return of its credit [cycles], 1 to 255: 2 x 20 ns at a flit
         per cycle of 512 B and 600 GB/s are 47.
     buffer_packets : int
-        Largest packets that each data circuit of an input port has room for, 2 to 64, and 255
-        flits at most. The published 24 KB are 6 of 4 KB, which is the bandwidth times the round
-        trip; full rate takes 9, as a packet starts only when there is room for all of it, and
-        credits take some cycles in the ports too (docs/explanation/switch.md).
+        Largest packets for which each virtual channel of an input port has buffer space, 2 to 64,
+        and 255 flits at most. The published 24 KB are 6 packets of 4 KB, the bandwidth times the
+        round trip. Full rate takes 9, because a packet starts only when there is space for all of
+        it, and credits take some cycles in the ports too (docs/explanation/switch.md).
     ack_interval : int
-        Packets per ack, 1 to 64. "auto" stands for 16, or in a switch of more ports than can be
-        acknowledged so often for the least that keeps the highest rate
-        (docs/explanation/switch.md); it becomes that number in the specification of a switch, a
-        mesh or a wafer.
+        Packets per ack, 1 to 64. "auto" stands for 16. In a switch of more ports than can be
+        acknowledged so often, it stands for the smallest interval with the highest rate
+        (docs/reference/switch.md). The specification of a switch, a mesh or a wafer then holds this
+        number.
     window_packets : int
-        Packets that a source may have unacknowledged, a power of two, 2 to 64.
+        Unacknowledged packets that a source may have, a power of two, 2 to 64.
     timeout_cycles : int
-        Without progress for so long a source retransmits, and missing credits are asked for
-        [cycles], 16 to 65535.
+        Time without progress after which a source retransmits, and a sender requests missing
+        credits [cycles], 16 to 65535.
     idle_cycles : int
-        Without a data flit for so long [cycles] a destination may ask for packets again, 1 to
-        65535; after a quarter of that without one of any flow it acknowledges what it has.
+        Time without a data flit of a flow after which a destination may request packets again
+        [cycles], 1 to 65535. After a quarter of it without a data flit of any flow, a destination
+        acknowledges the packets that it has.
     patience_cycles : int
-        A packet that stops half-way is given up after so long [cycles], and so long passes between
-        two nacks to a source, 4 to 65535.
+        Time after which a packet whose flits stop arriving is ended, and interval between two nacks
+        to a source [cycles], 4 to 65535.
     stuck_cycles : int
-        A packet that has been first in its circuit for so long [cycles], as other ports of its flow
-        have none, is thrown away, to be sent again, 256 to 16777215: 1048575 are 0.9 ms.
+        Time after which a packet at the head of its queue is dropped, to be sent again, if other
+        ports of its flow have no packet [cycles], 256 to 16777215: 1048575 are 0.9 ms.
 
     Raises
     ------

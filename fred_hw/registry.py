@@ -15,8 +15,8 @@ Entry = TypeVar("Entry")
 class Registry(Mapping[str, Entry]):
     """Entries by name, added by the modules of a package when they are imported.
 
-    Who looks something up sees all of them: at the first look every module of the package is
-    imported. So a new entry is a new file there, and nothing lists it a second time.
+    The first lookup imports every module of the package, so a lookup always sees all entries. A
+    new entry is therefore one new file in the package, and no second list names it.
 
     Parameters
     ----------

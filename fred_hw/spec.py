@@ -70,23 +70,24 @@ class SwitchSpec(FileModel):
     ports : int
         Ports P, 2 to 64; each is an input and an output.
     middle : int
-        Middle-stage subswitches m at each level of the recursion, 2 to 8; published is 3.
+        Middle-stage subswitches m at each level of the recursion, 2 to 8; 3 as published.
     format : str
         Number format of a lane, one of ``FORMATS``; docs/reference/names.md lists them.
     operation : str
-        What a micro-switch does with the two operands that it reduces, one of ``OPERATIONS``;
-        docs/reference/names.md says what each does.
+        Operation of a micro-switch on the two operands that it reduces, one of ``OPERATIONS``;
+        docs/reference/names.md describes each.
     overflow : str
-        What integer sums do beyond the range: saturate or wrap. Saturating sums depend on the
-        order of addition, which the routing fixes; wrapping ones do not. Floating point ignores it.
+        Result of integer sums beyond the range: saturate or wrap. Saturating sums depend on the
+        order of addition, which the routing fixes; wrapping sums do not. Floating point ignores
+        this key.
     lanes : int
         Numbers in a flit, 1 to 256.
     stage_registers : int
         Pipeline registers at the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
-        Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for as few as reach
-        ``clock_ns``, or without it for what ``Operation.registers`` says of the format, and becomes
-        that number at once.
+        Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for the fewest that
+        reach ``clock_ns``, or without it for ``Operation.registers`` of the format; the
+        specification then holds this number.
     clock_ns : float, optional
         Period [ns] that it is to run with, as a 45 nm library without wires has it, 0.01 to 1000:
         0.853 is that of the published links. ``adder_registers: auto`` follows it by what was

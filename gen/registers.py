@@ -22,23 +22,28 @@ _USE = f"""\
 
 <!-- Written by: python -m gen.registers > docs/reference/registers.md -->
 
-Software reaches a switch by an AXI4-Lite slave with words of 32 bits. Reads of no register and
-unaligned ones read 0; writes to none, unaligned ones, writes to a register that has nothing to
-write, and writes of less than four bytes change nothing. All are answered by SLVERR and counted as
-errors. Bits of no field read 0 and ignore writes. Addresses are the same for all switches; the
-lengths of arrays are not. `fred_hw.control.access` has all of this for Python, and
-`python -m gen.registers c PRESET` writes a C header, whose names begin with that of the switch.
+Software reaches a switch through an AXI4-Lite slave with words of 32 bits. These accesses are
+answered by SLVERR and counted as errors:
+
+* Reads at an address without a register, and unaligned reads. They return 0.
+* Writes at an address without a register, unaligned writes, writes to a register without a writable
+  field, and writes of less than four bytes. They change nothing.
+
+Bits outside all fields read 0 and ignore writes. All switches have the same addresses; only the
+lengths of arrays differ. `fred_hw.control.access` has the registers for Python, and
+`python -m gen.registers c PRESET` writes a C header. Its names begin with the name of the switch.
 
 To write a phase, write the words of ENTRY, then the number of the phase to PHASE and 1 to COMMAND,
-and read COMMAND_STATUS until `busy` is 0. If `refused` is 1 the phase is as it was: the entry does
-not keep flows apart, or there is no such phase. To read one back, write its number to PHASE and 2
-to COMMAND, wait likewise, and read ENTRY. While `busy`, writes to ENTRY and COMMAND are answered by
-SLVERR.
+and read COMMAND_STATUS until `busy` is 0. If `refused` is 1 the phase is unchanged: the entry joins
+two flows, or the number is out of range. To read a phase back, write its number to PHASE and 2 to
+COMMAND, wait until `busy` is 0, and read ENTRY. While `busy` is 1, writes to ENTRY and COMMAND are
+answered by SLVERR.
 
-On an interrupt, read ERROR and ERROR_FIRST, and clear them before looking for what is wrong: an
-error that comes later sets its bit again. ERROR_COUNT tells how many there were of each.
+On an interrupt, read ERROR and ERROR_FIRST, and clear them before you look for the reason: a later
+error sets its bit again. ERROR_COUNT has the number of errors of each cause.
 
-Counters are read one by one; `freeze` makes them stand still for that.
+Counters are read one after the other; `freeze` stops them meanwhile, so that all values belong to
+one moment.
 
 ## Configuration memory
 
@@ -50,7 +55,10 @@ The published configuration memory of a switch has {CONFIGURATION_BYTES / 1024} 
 
 def page() -> str:
     """Return docs/reference/registers.md."""
-    rows = ["| switch | ports | bits of an entry | phases in it |", "| --- | --- | --- | --- |"]
+    rows = [
+        "| preset | ports | bits of an entry | phases that fit 1.5 KB |",
+        "| --- | --- | --- | --- |",
+    ]
     for preset in PRESETS:
         spec = load_spec(preset)
         rows.append(f"| {preset} | {spec.ports} | {entry_bits(spec)} | {phases_that_fit(spec)} |")

@@ -37,7 +37,7 @@ def units_of(wafer: WaferSpec) -> dict[str, Unit]:
 
 
 def modules_of(wafer: WaferSpec) -> dict[str, Module]:
-    """Return the modules of these units."""
+    """Return the Verilog modules of some units."""
     return {name: Module(one.unit_name, module_ports(one)) for name, one in units_of(wafer).items()}
 
 

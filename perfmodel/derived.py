@@ -1,4 +1,4 @@
-"""Figures derived from published ones, with the steps; none is published."""
+"""Figures derived from published figures, with the steps of each derivation."""
 
 from dataclasses import dataclass
 

@@ -17,23 +17,23 @@ __all__ = ["Cache", "Flat", "Inside", "Surroundings", "flatten"]
 
 @dataclass
 class Flat:
-    """A design dissolved: cells in the order of their instances, nets by number.
+    """A flattened design: cells in the order of their instances, nets by number.
 
     Parameters
     ----------
     cell : Ints
-        Of each cell the item of a definition that it is an instance of.
+        For each cell, the item of the definition that it is an instance of.
     pins : Ints
-        Of each cell the net of each pin, -1 for none and for a constant.
+        For each cell, the net of each pin; -1 for an unconnected pin or a constant.
     nets : int
-        How many nets there are.
+        Number of nets.
     launches, ends : Ints
-        Nets that memories and registers outside drive, and that they take.
+        Nets that memories and external registers drive, and nets that they read.
     loaded, load : Ints, Floats
-        Nets that memories and blocks load, and how much, in units of the library.
+        Nets with the load of memories and blocks, and this load in units of the library.
     net_of, net, base : Ints
-        Of each net of each instance of a definition: its number among those of definitions, that
-        in the whole design, and the first cell of the instance.
+        For each net of each instance of a definition: its number in the definition, its number in
+        the whole design, and the first cell of the instance.
     """
 
     cell: Ints

@@ -321,7 +321,7 @@ def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
     if not _NAME.fullmatch(name):
         raise ValueError(f"cell: must have a name of letters, digits, _, $, . and -, not {name!r}")
     if name in others:
-        raise ValueError(f"cell {name}: must be there once, not again")
+        raise ValueError(f"cell {name}: must occur once, not again")
     return Cell(name, usable=not any(fnmatch(name, pattern) for pattern in NOT_LOGIC))
 
 

@@ -87,7 +87,7 @@ class SizableDesign:
         self.graph.time()
 
     def keep(self) -> None:
-        """Take over the sizes of cells that the graph has."""
+        """Adopt the cell sizes of the timing graph."""
         for (name, its), first in zip(self._kind.items(), self._items, strict=True):
             self._kind[name] = self.graph.kind[first : first + len(its)].tolist()
 

@@ -78,24 +78,24 @@ class Sizing:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """What synthesis found.
+    """The result of synthesis.
 
     Parameters
     ----------
     name : str
         Top module.
     effort : str
-        How it was mapped.
+        Effort of mapping.
     libraries : Libraries
-        To which cells.
+        Cell libraries.
     target_ns : float
-        Period that was asked for [ns].
+        Requested clock period [ns].
     area : Area
         Areas.
     timing : Timing
         Shortest clock, and the worst paths.
     sizing : Sizing
-        What was done about the clock after the modules were mapped.
+        Changes by the sizing of the whole design after mapping.
     verilog : str
         The mapped modules.
     tools : dict of str to str

@@ -55,10 +55,10 @@ Broken units are faults that [benches](../how-to/extend/test.md#a-fault-broken-u
 """
 
 PLAIN: dict[str, Registry[Any]] = {
-    "Levels of what is generated": LEVELS,
+    "Levels of generated designs": LEVELS,
     "Simulators": SIMULATORS,
     "Kinds of workloads": WORKLOADS,
-    "Ways through a mesh": ROUTINGS,
+    "Routing algorithms of a mesh": ROUTINGS,
     "Algorithms on a mesh": MESH_ALGORITHMS,
     "Pipeline schedules": SCHEDULES,
     "Models of compute": COMPUTE_MODELS,
@@ -224,16 +224,20 @@ def names() -> str:
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
         "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
-        "Files beside the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
+        "Companion files of the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
         "Network models": (NETWORK_MODELS, ("name", "has"), models),
-        "Sections of published figures": (SECTIONS, ("name", "ids of its rows begin"), sections),
+        "Sections of published figures": (
+            SECTIONS,
+            ("name", "prefixes of the ids of its rows"),
+            sections,
+        ),
     }
     for heading, registry in PLAIN.items():
         does = [says(ROOT / f"{registry.module(name).replace('.', '/')}.py") for name in registry]
         rows = [(f"`{name}`", what) for name, what in zip(registry, does, strict=True)]
-        rich[heading] = registry, ("name", "its file is about"), rows
+        rich[heading] = registry, ("name", "description"), rows
     lines = [HEAD, *command_table()]
     for heading, (registry, titles, rows) in rich.items():
         homes = [home(registry, name) for name in registry]

@@ -93,7 +93,7 @@ def _swept(
         file = file.model_copy(update={"training": training})
     if bad := [one for one in file.training.groups if model.experts % one]:
         message = (
-            f"must divide the experts of {workload}, which are {model.experts}, not be {bad[0]}"
+            f"must divide {model.experts}, the number of experts of {workload}, not be {bad[0]}"
         )
         raise InputError(str(path), "training.ep", message)
     source, field = ("--batch", "") if batch is not None else (str(path), "training.batch")

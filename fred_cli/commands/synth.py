@@ -65,11 +65,11 @@ def command(
 ) -> None:
     """Map SPEC, or any Verilog, to a cell library: area by unit and class, and shortest clock.
 
-    Needs the extra fred-hw[synth]. Timing is OpenSTA's if its command sta is installed, else the
-    estimate that Yosys gives.
+    Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
+    otherwise the timing is the estimate of Yosys.
     """
     if (spec_source is None) == (verilog is None):
-        raise InputError("synth", "SPEC", "must be given, or --verilog, but not both")
+        raise InputError("synth", "SPEC", "must be given without --verilog, and only without it")
     if (verilog is None) != (top is None):
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     from gen.clock import CLOCK_NS

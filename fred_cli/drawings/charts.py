@@ -129,9 +129,9 @@ def _said(estimate: Estimate, over: float) -> str:
 
 
 def iteration_chart(rows: Sequence[Row], name: str) -> str:
-    """Show iterations of all workloads on all fabrics, stacked; the first fabric is 1.
+    """Show stacked iteration times of all workloads on all fabrics, relative to the first fabric.
 
-    A line over a bar is where the published speed-up has its end.
+    A line over a bar marks the time that follows from the published speed-up.
     """
     panels: list[Panel] = []
     parts = parts_of(row.estimate for row in rows)

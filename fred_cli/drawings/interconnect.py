@@ -80,7 +80,7 @@ class _Drawn:
 def draw_interconnect(configuration: Configuration, flows: Sequence[Flow]) -> str:
     """Return an SVG of the interconnect with the wires of each flow in its colour.
 
-    Boxes say their stage (``data-column``, from 0) and the number of their flow (``data-flow``).
+    Boxes carry their stage (``data-column``, from 0) and the number of their flow (``data-flow``).
 
     Parameters
     ----------

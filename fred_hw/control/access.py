@@ -187,7 +187,7 @@ class AsyncAccess:
         await self._command("commit", number)
 
     async def read_phase(self, number: int) -> int:
-        """Return the entry of a phase as the switch has it."""
+        """Read the entry of a phase from the switch."""
         self._check_phase(number)
         await self._command("load", number)
         words = self.registers.register("ENTRY").words

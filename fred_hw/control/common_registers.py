@@ -17,16 +17,16 @@ __all__ = [
     "word",
 ]
 
-ADDRESS = "access to no register, unaligned, or write to a register that is read-only"
-STROBE = "write of a part of a register"
-PARTNER = "hello of a neighbour that speaks another protocol or has other sizes"
+ADDRESS = "access without a register, unaligned access, or write to a read-only register"
+STROBE = "write of less than a whole register"
+PARTNER = "hello of a neighbour with another protocol version or other sizes"
 """Errors that both have."""
 
 COUNT_BITS = WORD_BITS
 """Bits of a counter, which fills its register."""
 
 CYCLES = "Clock cycles"
-REWINDS = "Times that sending went back to an earlier packet"
+REWINDS = "Retransmissions: times that a sender went back to an earlier packet"
 """Performance counters that both have."""
 
 
@@ -51,8 +51,8 @@ def version_register(address: int, version: tuple[int, int]) -> Register:
         address,
         "Version of these registers",
         (
-            constant("minor", 0, 16, minor, "Grows with additions that break no software"),
-            constant("major", 16, 16, major, "Grows with all others"),
+            constant("minor", 0, 16, minor, "Incremented by additions that break no software"),
+            constant("major", 16, 16, major, "Incremented by all other changes"),
         ),
     )
 
@@ -62,9 +62,9 @@ def control_register(address: int, *others: Field) -> Register:
     return Register(
         "CONTROL",
         address,
-        "Acts on counters",
+        "Control of counters",
         (
-            Field("freeze", 0, 1, "rw", "Whether performance counters stand still"),
+            Field("freeze", 0, 1, "rw", "Stop all performance counters"),
             Field("clear", 1, 1, "pulse", "Clear all performance counters"),
             *others,
         ),
@@ -96,7 +96,7 @@ def cause_registers(address: int, causes: Mapping[str, str]) -> tuple[Register, 
             address + 4,
             "Bits of ERROR that raise the interrupt",
             tuple(
-                Field(name, place, 1, "rw", f"Whether {name} does")
+                Field(name, place, 1, "rw", f"Enable the interrupt for {name}")
                 for place, name in enumerate(causes)
             ),
         ),

@@ -13,11 +13,11 @@ WORD_BITS = 32
 WORD_BYTES = 4
 
 ACCESSES = {
-    "constant": "reads its value",
-    "ro": "reads what the hardware gives",
-    "rw": "reads what was written, or what the hardware has loaded",
-    "w1c": "reads 1 since the hardware set it; a 1 written clears the bit",
-    "pulse": "what is written acts once; reads 0",
+    "constant": "reads a fixed value",
+    "ro": "reads a value from the hardware",
+    "rw": "reads the value that software wrote or the hardware loaded",
+    "w1c": "reads 1 after the hardware has set the bit; writing 1 clears it",
+    "pulse": "a written value acts once; reads 0",
 }
 """What reading and writing a field does."""
 

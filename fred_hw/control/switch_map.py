@@ -42,10 +42,10 @@ none any more. 3.0 has routes, without which no unicast goes anywhere. 3.1 added
 
 CAUSES = {
     "phase": "packet of a phase without a configuration",
-    "length": "packet longer than allowed, or of another length than others of its flow",
+    "length": "packet longer than allowed, or of a length that differs between sources of its flow",
     "kind": "header of unknown kind",
-    "overflow": "flit beyond the credits",
-    "stuck": "packet given up at the head of a queue",
+    "overflow": "flit without a credit",
+    "stuck": "packet dropped after waiting too long at the head of a queue",
     "configuration": "entry refused, phase out of range, or locked register written",
     "address": ADDRESS,
     "strobe": STROBE,
@@ -64,16 +64,16 @@ COMMANDS = ("none", "commit", "load", "erase")
 COUNTERS = {
     "cycles": CYCLES,
     "phase_starts": "Starts of phases",
-    "preemptions": "Packets that went before waiting packets of a less urgent circuit",
+    "preemptions": "Packets that overtook waiting packets of a less urgent virtual channel",
     "reconfiguration_cycles": "Clock cycles lost to changes of configuration",
 }
 """Performance counters of the switch."""
 
 PORT_COUNTERS = {
-    "flits_in": "Flits that came in",
-    "flits_out": "Flits that went out",
-    "dropped": "Flits that were dropped; a packet of another generation than its phase's, or "
-    "to an address without a route, is one",
+    "flits_in": "Flits received",
+    "flits_out": "Flits sent",
+    "dropped": "Flits dropped; a packet of a generation that is not its phase's, or to an "
+    "address without a route, counts as one",
     "rewinds": REWINDS,
 }
 """Performance counters of each port."""
@@ -150,15 +150,23 @@ def _state() -> tuple[Register, ...]:
         Register(
             "STATUS",
             0x010,
-            "What the switch does",
+            "State of the switch",
             (
                 Field("active", 0, 1, "ro", "Whether a phase is active"),
-                Field("phase", 8, 8, "ro", "The active phase; the number of phases if online"),
+                Field(
+                    "phase",
+                    8,
+                    8,
+                    "ro",
+                    "The active phase; for unicast traffic the number of phases",
+                ),
             ),
         ),
         control_register(
             0x014,
-            Field("clear_errors", 2, 1, "pulse", "Clear ERROR, ERROR_FIRST and ERROR_COUNT as one"),
+            Field(
+                "clear_errors", 2, 1, "pulse", "Clear ERROR, ERROR_FIRST and ERROR_COUNT at once"
+            ),
         ),
     )
 
@@ -169,19 +177,19 @@ def _errors() -> tuple[Register, ...]:
         Register(
             "ERROR_FIRST",
             0x028,
-            "The first error since valid was cleared, 0 if there was none; of several in one "
-            "cycle that of the lowest cause, then of the lowest port",
+            "The first error since valid was cleared, 0 if there was none; among errors of one "
+            "cycle, that with the lowest cause, then with the lowest port",
             (
-                Field("valid", 0, 1, "w1c", "Whether there was one"),
-                Field("cause", 8, 8, "ro", "Its cause", names=tuple(CAUSES)),
-                Field("port", 16, 8, "ro", "Its port; 0 if it is of none"),
+                Field("valid", 0, 1, "w1c", "Whether an error occurred"),
+                Field("cause", 8, 8, "ro", "Cause of the error", names=tuple(CAUSES)),
+                Field("port", 16, 8, "ro", "Port of the error; 0 if the cause has no port"),
             ),
         ),
         word(
             "ERROR_COUNT",
             0x040,
             "ro",
-            "Errors of each cause, in the order of ERROR; stays at 0xFFFFFFFF",
+            "Number of errors of each cause, in the order of ERROR; stays at 0xFFFFFFFF",
             len(CAUSES),
         ),
     )
@@ -199,24 +207,30 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
         Register(
             "COMMAND",
             0x084,
-            "Act on the entry of PHASE: commit writes ENTRY to it, load reads it into ENTRY, erase "
-            "writes zeros, so that there is no such phase",
-            (Field("command", 0, 2, "pulse", "What to do", names=COMMANDS),),
+            "Command for the entry of PHASE: commit writes ENTRY to it, load reads it into ENTRY, "
+            "erase writes zeros, which removes the phase",
+            (Field("command", 0, 2, "pulse", "Command", names=COMMANDS),),
             lockable=True,
         ),
         Register(
             "COMMAND_STATUS",
             0x088,
-            "What became of COMMAND",
+            "Result of COMMAND",
             (
-                Field("busy", 0, 1, "ro", "Whether it goes on; then ENTRY and COMMAND are locked"),
+                Field(
+                    "busy",
+                    0,
+                    1,
+                    "ro",
+                    "Whether the command is running; ENTRY and COMMAND are then locked",
+                ),
                 Field(
                     "refused",
                     1,
                     1,
                     "ro",
-                    "Whether the last one did nothing: PHASE was out of range, or the "
-                    "configuration does not keep flows apart",
+                    "Whether the last command was refused: PHASE was out of range, or the "
+                    "configuration joins two flows",
                 ),
             ),
         ),
@@ -231,7 +245,7 @@ def _bits(name: str, address: int, text: str, what: str, count: int) -> Register
     return Register(
         name,
         address,
-        f"{text}, a bit for each {what}, that of {what} 0 the lowest of the first word",
+        f"{text}, a bit for each {what}; {what} 0 is the lowest bit of the first word",
         (Field("value", 0, WORD_BITS, "ro", f"Bits of {what}s"),),
         count=-(-count // WORD_BITS),
         total_bits=count,
@@ -254,12 +268,8 @@ def _routes(spec: SwitchSpec) -> Register:
     return Register(
         "ROUTE",
         _ROUTES_AT,
-        "Where unicasts go, and messages about them, by address",
-        (
-            Field(
-                "exit", 0, route_bits(spec), "rw", "1 more than the port they leave by, 0 for none"
-            ),
-        ),
+        "Route of unicasts, and of messages about them, by address",
+        (Field("exit", 0, route_bits(spec), "rw", "1 more than the output port, 0 for no route"),),
         count=ADDRESSES,
     )
 

@@ -25,23 +25,23 @@ class Departure(wiring.PureInterface):
 
 
 def departure_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what a ``FlowSender`` gives.
+    """Return the signature of the flits that a ``FlowSender`` offers.
 
     Members
     -------
     waiting, ends : Out(1)
-        A flit may be taken; it ends its packet. From the first to the last flit of a packet
-        ``waiting`` stays high.
+        A flit may be taken; this flit ends its packet. ``waiting`` stays high from the first to
+        the last flit of a packet.
     length : Out(last)
         Place of the last flit of its packet.
     take : In(1)
-        Take it.
+        Take the flit.
     data : Out(data_width)
-        Lanes of the flit taken in the cycle before.
+        Lanes of the flit that was taken in the previous cycle.
     descriptor : Out(descriptor_layout(spec))
-        What its header says of its packet.
+        Header fields of the packet of this flit.
     index, last : Out(index), Out(1)
-        Its place in the packet, and whether that is the last.
+        Place of this flit in its packet, and whether it is the last one.
     """
     members = {
         "waiting": Out(1),

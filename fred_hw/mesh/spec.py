@@ -57,7 +57,7 @@ class MeshShape(FileModel):
         Whether each router has an I/O controller where it has no neighbour: one at an edge, two at
         a corner. Otherwise these ports are left out. NPUs and controllers are 128 at most.
     routing : str
-        How routers choose the way of a packet, one of ``ROUTINGS``; docs/explanation/mesh.md.
+        How routers choose the route of a packet, one of ``ROUTINGS``; docs/explanation/mesh.md.
     """
 
     width: Annotated[int, int_range(1, 64)]

@@ -19,7 +19,7 @@ __all__ = ["Way", "check_directions", "position_layout", "ways_name"]
 
 
 def position_layout(mesh: MeshShape) -> data.StructLayout:
-    """Return where a router is: column ``x`` and row ``y``."""
+    """Return the layout of the position of a router: column ``x`` and row ``y``."""
     return data.StructLayout({"x": range(max(2, mesh.width)), "y": range(max(2, mesh.height))})
 
 

@@ -68,7 +68,7 @@ OPERATIONS: Registry[Operation] = Registry("fred_hw.operations", "operation")
 
 
 def fitting(number_format: NumberFormat) -> tuple[str, ...]:
-    """Return the names of the operations that take a format."""
+    """Return the names of the operations that have hardware for a number format."""
     return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 

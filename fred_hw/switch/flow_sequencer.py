@@ -48,7 +48,7 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class FlowSequencer(Unit):
-    """Take a flit from every input of a flow in the cycles in which all of them have one.
+    """Take a flit from every input of a flow, in each cycle in which all inputs have one.
 
     Parameters
     ----------
@@ -58,27 +58,27 @@ class FlowSequencer(Unit):
     Members
     -------
     members, ends : In(P), In(P)
-        Its inputs and outputs; the same while a packet goes on.
+        Inputs and outputs of the flow; constant while a packet is in progress.
     ports : In(port_states_signature(spec))
-        What it knows of the ports.
+        States of the ports.
     able, start, fire, ending, bad : Out(1)
-        A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
-        must not be used.
+        A packet is ready to start; a packet starts; a flit enters the interconnect; this flit ends
+        the packet; the packet is broken and must not be used.
     goes, closes : Out(1)
-        A flit of a packet that has started before goes in; what goes in, if anything does, ends
+        A flit of a packet from an earlier cycle enters; a flit that enters in this cycle would end
         its packet.
     under_way, stays, lasts : Out(1)
-        Whether a packet has started before this cycle; whether it goes on behind it; whether that
-        or one that starts in it does.
+        A packet from an earlier cycle is in progress; that packet continues after this cycle; that
+        packet, or one that starts in this cycle, continues after this cycle.
     descriptor : Out(descriptor_layout(spec))
-        What is known of the packet that starts.
+        Header fields of the packet that starts.
     longer : Out(P)
-        Inputs whose packet has more flits than the one that ends.
+        Inputs whose packet has more flits than the packet that ends.
 
     Timing
     ------
-    Latency : none, a packet starts in the cycle in which all is there.
-    Throughput : a flit per cycle, and packet behind packet without a gap.
+    Latency : none, a packet starts in the cycle in which all its inputs and outputs are ready.
+    Throughput : a flit per cycle, and packets follow each other without a gap.
     Paths : all inputs to the outputs.
     Reset : forgets the packet.
 

@@ -25,20 +25,21 @@ class PhaseWatch(Unit):
     Members
     -------
     number : In(phase)
-        Of the phase; constant.
+        Number of the phase; constant.
     update : In(phase_update_signature(spec))
-        Changes of phases, of which it takes those with its number.
+        Changes of phases; the unit takes those with its number.
     waiting, room : In(ArrayLayout(3, P)), In(ArrayLayout(3, P))
-        Ports and circuits with a packet, and with room for one.
+        Per port and virtual channel: a packet waits, and there is buffer space for a packet.
     heads : In(ArrayLayout(ArrayLayout(phase, 3), P))
-        Phases of those packets.
+        Phases of the waiting packets.
     used, circuit, takes : Out(1), Out(2), Out(P)
-        Whether there is such a phase, its circuit, and the ports that it takes packets from.
+        Whether the phase has an entry, its virtual channel, and its input ports.
     there, free : Out(P), Out(P)
-        Ports with a packet of it at the head of its circuit; ports with room for one.
+        Ports with a packet of the phase at the head of the queue of its virtual channel; ports
+        with buffer space for a packet.
     complete, some : Out(1), Out(1)
-        Whether all of its inputs and outputs are such ports; whether one of its inputs is. A
-        cycle old.
+        Whether all inputs have a packet and all outputs have space; whether any input has a
+        packet. Both are a cycle old.
 
     Timing
     ------

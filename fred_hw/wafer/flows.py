@@ -27,14 +27,14 @@ class NoWayError(ValueError):
     Parameters
     ----------
     room, flows : int
-        How many can, of how many.
+        Flows that can be active at once, and flows of the phase.
     """
 
     def __init__(self, room: int, flows: int) -> None:
         self.room, self.flows = room, flows
         super().__init__(
-            "must have at most as many flows at once as links and micro-switches have room for, "
-            f"which is {room}, not {flows}"
+            f"must have at most {room} flows at once, as many as links and micro-switches carry, "
+            f"not {flows}"
         )
 
 
@@ -142,10 +142,11 @@ class _Search:
 def find_ways(
     plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int] | None = None
 ) -> PhaseWays:
-    """Return what chiplets do for flows between NPUs that are all active at once.
+    """Return the flows and settings of chiplets for flows between NPUs that are active at once.
 
-    Of links and chiplets in parallel a flow takes those that the fewest others have, in its phase
-    and in ``busy``, in the order of their numbers, and others where flows behind it need these.
+    Among parallel links and chiplets, a flow takes those that the fewest other flows use, counting
+    its phase and ``busy``; the lowest number decides between equals. If later flows need these
+    links, the search moves the flow to others.
 
     Parameters
     ----------
@@ -154,13 +155,13 @@ def find_ways(
     flows : sequence of Flow
         Flows whose ports are addresses of NPUs, disjoint in inputs and in outputs.
     busy : dict, optional
-        Flows of other phases of the circuit that leave each chiplet by each port towards another
-        chiplet; those of this phase are added.
+        By chiplet and output port towards another chiplet, the number of flows of other phases of
+        the virtual channel. The flows of this phase are added.
 
     Raises
     ------
     NoWayError
-        They do not fit on the links, or through the micro-switches; says how many of them do.
+        The flows do not fit on the links or through the micro-switches; has the number that fits.
     """
     busy = {} if busy is None else busy
     search = _Search(plane, flows, busy)

@@ -29,8 +29,8 @@ class WaferSpec(FabricSpec, WaferTree):
     Parameters
     ----------
     controllers : str
-        What is at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``,
-        the same as at NPUs, before the memory of a controller.
+        Hardware at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``
+        like those of NPUs, in front of the memory of a controller.
 
     Raises
     ------

@@ -67,12 +67,12 @@ def check_tasks(npus: Sequence[Sequence[Task]]) -> None:
         for place, task in enumerate(tasks):
             if any(not 0 <= one < place for one in task.after):
                 raise ValueError(
-                    f"task {place} of NPU {npu} must be after tasks before it, not {task.after}"
+                    f"task {place} of NPU {npu} must wait only for earlier tasks, not {task.after}"
                 )
             if task.cycles:
                 continue
             if npu not in (*task.inputs, *task.outputs):
-                raise ValueError(f"task {place} of NPU {npu} must be of a flow that it is in")
+                raise ValueError(f"task {place} of NPU {npu} must belong to a flow of this NPU")
             sizes.setdefault(task.flow, {}).setdefault(npu, []).append(task.size)
     for flow, found in sizes.items():
         assert isinstance(flow, tuple)

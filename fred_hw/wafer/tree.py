@@ -34,36 +34,36 @@ def _each_once(npus: list[int]) -> list[int]:
 
 
 class SwitchEntry(FileModel):
-    """A switch of a wafer: chiplets in parallel, alike, as many in each plane.
+    """A switch of a wafer: equal chiplets in parallel, the same number in each plane.
 
     Parameters
     ----------
     name : str
-        What it is called in files and in the Verilog: lower-case letters, digits and underscores.
+        Name in files and in the Verilog: lower-case letters, digits and underscores.
     above : str
-        Name of the switch that it hangs on; none for the one at the top.
+        Name of the next higher switch; omitted for the switch at the top.
     chiplets : int
         Chiplets of all planes together, a multiple of `planes`. A switch with NPUs has one in each
         plane.
     ports : int
-        Ports of a chiplet, 2 to 64: as many as it has links, and those without.
+        Ports of a chiplet, 2 to 64: its links plus `spare`.
     spare : int
-        Ports of a chiplet that nothing is at: a chiplet may serve in places with fewer links.
+        Unconnected ports of a chiplet, so that one chiplet can serve places with fewer links.
     uplinks : int
-        Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
-        chiplets in a plane, each of which has as many.
+        Links from each chiplet to the next higher switch, 0 at the top. A multiple of the chiplets
+        of that switch in a plane, each of which gets the same number.
     uplink_cycles : int
-        From flit to flit on a link up, 1 to 64 [cycles], in each direction: 2 for half the rate.
-        What is between the chiplets holds ``tready`` meanwhile; the Verilog has no part in it.
+        Cycles from flit to flit on an uplink in each direction, 1 to 64: 2 for half the rate. The
+        circuit between the chiplets holds ``tready`` low meanwhile; it is not in the Verilog.
     npus : list of int
-        NPUs that hang on it by a port in each plane, numbers from 0.
+        NPUs that are attached by a port in each plane, numbers from 0.
     controllers : int
-        I/O controllers, in each plane one after the other.
+        I/O controllers that are attached by a port in each plane.
     middle : int
         Middle-stage subswitches of its interconnect, 2 to 8.
     protocol : ProtocolSpec
-        What it does at its ports, all of it, in place of the wafer's: `packet_flits`,
-        `window_packets` and `buffer_packets` must be alike, as both ends of a link count by them.
+        Complete protocol of this switch, in place of the wafer's. `packet_flits`, `window_packets`
+        and `buffer_packets` must equal the wafer's, because both sides of a link rely on them.
     """
 
     name: Annotated[str, Check(_name, schema=lambda: {"type": "string", "pattern": _NAME})]

@@ -180,7 +180,7 @@ class Feeder(Generic[N]):
     def _add(self, node: N) -> None:
         number, held, ended = node.id, self._held, self._ended
         if number in held or number in ended:
-            raise InputError(self._source, f"node {number}", "must be there once, not again")
+            raise InputError(self._source, f"node {number}", "must occur once, not again")
         held[number] = node
         wanted, children = self._wanted, self._children
         if wanted:

@@ -158,7 +158,7 @@ class Reader(Iterator[T], Generic[T]):
             for number, (begun, data) in enumerate(self._messages, 1):
                 offset = begun
                 if not data:
-                    raise BadMessageError("0 bytes, which no node has")
+                    raise BadMessageError("0 bytes")
                 if self._json:
                     data = parse_object("Node", data).SerializeToString()
                 yield decode(data)

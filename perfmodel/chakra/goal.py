@@ -180,7 +180,7 @@ def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
             continue
         one = _operation(lines, ranks)
         if one.label in places:
-            raise lines.bad(f"label must be there once in a rank, not again: {one.label!r:.60}")
+            raise lines.bad(f"label must occur once in a rank, not again: {one.label!r:.60}")
         if one.label:
             places[one.label] = len(operations)
         operations.append(one)

@@ -11,25 +11,27 @@ __all__ = ["with_controllers"]
 def with_controllers(
     npus: Sequence[Sequence[Task]], endpoints: int, flit_bytes: int
 ) -> list[list[Task]]:
-    """Return the tasks of all endpoints, those of controllers behind those of NPUs.
+    """Return the tasks of all endpoints: first those of NPUs, then those of controllers.
 
-    An NPU has one thread. So that weights come while it computes, it queues a load before the first
-    compute that comes after all that the load is after, and a store likewise, ahead of loads. Both
-    are on one circuit, which keeps their order, so they do not wait for each other.
+    An NPU has one thread. So that weights arrive while it computes, it queues a load before the
+    first compute that follows all predecessors of the load. Stores are queued in the same way,
+    before loads. Both use one virtual channel, which keeps their order, so they do not wait for
+    each other.
 
-    A controller cannot see when NPUs have room, and what it sent too early would be lost and sent
-    again a timeout later. So a load that is after another task is asked for: ahead of it its NPUs
-    store a flit, and as switches add up what is stored, it comes when the last one has room. It is
-    of the same buffers as what they store otherwise, so a later store has the same there.
+    A controller cannot see when NPUs have free memory. Data that it sends too early would be lost
+    and sent again after a timeout. NPUs therefore request a load that follows another task: before
+    the load, each of them stores one flit. Switches add the stored flits, so the request arrives
+    when the last NPU has free memory. The request uses the same buffers as other stores, so a later
+    store finds the same contents there.
 
     Parameters
     ----------
     npus : sequence of sequence of Task
-        Of each NPU; loads and stores have an input or an output that is none of them.
+        Tasks of each NPU; loads and stores have an input or an output that is no NPU.
     endpoints : int
-        Of NPUs and controllers.
+        Number of NPUs and controllers.
     flit_bytes : int
-        Of a flit.
+        Bytes of a flit.
     """
     count = len(npus)
     found = [_with_requests(_early(own, count), count, flit_bytes) for own in npus]

@@ -134,7 +134,7 @@ def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
         if not isinstance(name, str):
             raise InputError(source, f"{where}.name", f"must be a text, not {name!r:.60}")
         if number in found:
-            raise InputError(source, f"{where}.id", f"must be there once, not {number} again")
+            raise InputError(source, f"{where}.id", f"must occur once, not {number} again")
         found[number] = _Operator(number, name, parent, node, _attrs(node, source, where))
     for one in found.values():
         if one.parent in found and one.parent != one.id:

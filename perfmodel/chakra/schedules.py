@@ -75,7 +75,7 @@ def from_nodes(
     places: dict[int, int] = {}
     for place, node in enumerate(nodes):
         if places.setdefault(node.id, place) != place:
-            raise InputError(source, f"node {node.id}", "must be there once, not again")
+            raise InputError(source, f"node {node.id}", "must occur once, not again")
     try:
         return tuple(_operation(node, places, rank, ranks, control) for node in nodes)
     except InputError as error:

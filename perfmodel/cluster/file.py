@@ -60,9 +60,9 @@ class ClusterMemory(FileModel):
     Parameters
     ----------
     capacity_bytes : float
-        Its size [B].
+        Capacity of the memory [B].
     bytes_per_s : float
-        Its bandwidth [B/s].
+        Bandwidth of the memory [B/s].
     """
 
     capacity_bytes: _Bytes
@@ -75,13 +75,13 @@ class ClusterLevel(FileModel):
     Parameters
     ----------
     fan_in : int
-        NPUs, or blocks of the level before it, that it joins.
+        NPUs, or blocks of the previous level, that the level joins.
     bytes_per_s : float
-        What an NPU sends there at once, and receives [B/s].
+        Bandwidth of an NPU on this level, in each direction [B/s].
     efficiency : float
-        Share of it that collectives reach.
+        Share of the bandwidth that collectives reach.
     latency_s : float
-        Of a message [s].
+        Latency of a message [s].
     """
 
     fan_in: Annotated[int, int_range(1, MAX_NPUS)]
@@ -98,21 +98,22 @@ class ClusterTraining(FileModel):
     batch : int
         Samples in an iteration.
     microbatch : int
-        Samples that go through a replica at once; all of a replica without it.
+        Samples that go through a replica at once; without this key all samples of a replica.
     zero : int
-        What data-parallel NPUs share out: nothing (0), the optimizer, gradients too, weights too.
+        State that data-parallel NPUs divide: nothing (0), the optimizer state (1), gradients too
+        (2), weights too (3).
     recompute : str
-        What is computed again in the backward pass: nothing, scores of attention (`selective`), or
+        State that the backward pass computes again: nothing, attention scores (`selective`), or
         whole layers.
     sequence_parallel : bool
-        Whether MP also divides what is between the matrix products.
+        Whether MP also divides the operators between the matrix products.
     gradients : str
-        Numbers that gradients are kept in.
+        Number format of the gradients.
     pipeline : list of int
-        Numbers of pipeline stages to try, 1 without it.
+        Numbers of pipeline stages to try; 1 by default.
     ep : list of int
-        Expert groups to try, for a model with experts, of which they take equal shares; 1 without
-        it.
+        Sizes of expert groups to try, for a model with experts; each must divide the number of
+        experts. 1 by default.
     interleave : int
         Pieces of the network on each NPU of a pipeline.
     overlap : bool
@@ -253,11 +254,11 @@ class ClusterFile(FileModel):
         for key, other in (("bytes", "bytes_per_s"), ("bytes_per_s", "bytes")):
             given, needed = getattr(vary, f"expanded_{key}"), getattr(vary, f"expanded_{other}")
             if given and not needed and self.expanded is None:
-                message = f"is required with expanded_{key} and no expanded memory"
+                message = f"must be given with expanded_{key} and no expanded memory"
                 raise InputError(source, f"vary.expanded_{other}", message)
         lists = [found for one in type(vary).model_fields if (found := getattr(vary, one))]
         if (count := prod(len(one) for one in lists)) > MAX_VARIANTS:
-            message = f"must be at most {MAX_VARIANTS} combinations in all, not {count}"
+            message = f"must have at most {MAX_VARIANTS} combinations, not {count}"
             raise InputError(source, "vary", message)
 
 

@@ -52,18 +52,18 @@ class Schedule:
     pattern : str
         One of ``PATTERNS``.
     algorithm : str
-        How it is done, in words.
+        Name of the algorithm.
     parts : tuple of Part
         The groups.
     messages : tuple of Transfer or RingPass
-        In an order that respects ``after``.
+        Messages, each behind those that it is ``after``.
     assumptions : tuple of str
-        What the algorithm takes for granted.
+        Assumptions of the algorithm.
     details : mapping
-        Figures of the algorithm itself by their names in JSON, such as ``steps``; of several groups
-        those of the last.
+        Figures of the algorithm by their names in JSON, such as ``steps``; with several groups,
+        those of the last group.
     stages : tuple of Schedule
-        Collectives one after the other of which it is made; none if it is one.
+        The successive collectives of a sequence; empty for a single collective.
     """
 
     pattern: str

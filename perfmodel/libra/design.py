@@ -159,7 +159,7 @@ class DesignFile(FileModel):
         Raises
         ------
         InputError
-            A constraint is malformed, or the objective needs prices that are not there.
+            A constraint is malformed, or the objective needs prices that are not given.
         """
         workloads = tuple(
             Workload(
@@ -193,7 +193,7 @@ def problem_of(
     Raises
     ------
     InputError
-        A constraint is malformed, or the objective needs prices that are not there.
+        A constraint is malformed, or the objective needs prices that are not given.
     """
     costs = cost_per_byte_per_s(dimensions) if priced else None
     if objective == "time_x_cost" and (costs is None or min(costs) <= 0):

@@ -43,22 +43,22 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         for all that serves one request after the other, or groups of memory behind switches, whose
         links all requests at a time share.
     remote-mem-latency : int
-        Of each access [ns]; 0 if it is not given.
+        Latency of each access [ns]; 0 by default.
     remote-mem-bw : float
         Bandwidth [bytes per ns], of each group in a hierarchical pool; required unless there is no
         such memory.
     num-nodes : int
         Nodes, required with a memory for each of them and with a hierarchical pool.
     num-npus-per-node : int
-        NPUs of a node, likewise; NPUs 0 up are in node 0.
+        NPUs of a node, required in the same cases; the first NPUs are in node 0.
     num-remote-mem-groups : int
-        Groups of memory in a hierarchical pool, over which all that is stored is spread.
+        Groups of memory in a hierarchical pool; all data is spread over all groups.
     num-out-node-switches : int
-        Switches between them and the nodes, each with a link to every node.
+        Switches between the groups of memory and the nodes, each with a link to every node.
     out-node-bw : float
-        Of such a link, in one direction [bytes per ns].
+        Bandwidth of a link between such a switch and a node, one direction [bytes per ns].
     in-node-bw : float
-        Of the fabric of a node to each of its NPUs, in one direction [bytes per ns].
+        Bandwidth of the fabric of a node to each of its NPUs, one direction [bytes per ns].
     piece-size : int
         What goes from one level to the next as a whole [B].
     in-switch-collectives : int
@@ -139,7 +139,7 @@ NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
 
 
 def load_memory(path: Path) -> MemoryFile:
-    """Return the remote memory of a file, JSON if its name ends so, else YAML.
+    """Return the remote memory of a file: JSON if its name ends in .json, otherwise YAML.
 
     Raises
     ------

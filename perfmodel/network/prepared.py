@@ -146,7 +146,7 @@ class Prepared:
 
     @property
     def ack_s(self) -> float:
-        """From the end until sources know of it [s]."""
+        """Time from the end of the collective until its sources have received the acks [s]."""
         return self.stages[-1].timed.ack_s
 
     @property

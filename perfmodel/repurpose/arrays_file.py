@@ -37,7 +37,7 @@ def _arrays(file: BinaryIO, source: str) -> Mapping[str, Any]:
     try:
         with zipfile.ZipFile(file) as archive:
             if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
-                message = f"must have arrays of at most {MAX_BYTES:,} bytes, not of more"
+                message = f"must have arrays of at most {MAX_BYTES:,} bytes in all, not more"
                 raise InputError(source, "", message)
             found: dict[str, Any] = {}
             for info in archive.infolist():

@@ -312,7 +312,7 @@ class Flatten(Operation):
         return -1
 
     def channels(self, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Indices]:
-        """Return the first output channel of each input channel; the others follow it."""
+        """Return, for each input channel, the first of its successive output channels."""
         shape = shapes[0]
         return [np.arange(shape[1]) * prod(shape[2:])]
 

@@ -58,16 +58,18 @@ def layer_cost(
 
 
 def worker_costs(energy: Array, penalty: Array, lam0: float) -> Array:
-    """Return what each neuron costs on each worker if it keeps each weight or drops it.
+    """Return the cost of each neuron on each worker, if each weight is kept or dropped.
+
+    A weight is kept or dropped, whichever costs less.
 
     Parameters
     ----------
     energy : array
-        What a dropped weight costs, as neuron x input.
+        Cost of dropping a weight, as neuron x input.
     penalty : array
-        What a kept weight costs beyond ``lam0``, as input x worker.
+        Cost of keeping a weight in addition to ``lam0``, as input x worker.
     lam0 : float
-        What every kept weight costs.
+        Cost of every kept weight.
     """
     least = np.empty_like(energy)
     found = np.empty((energy.shape[0], penalty.shape[1]))

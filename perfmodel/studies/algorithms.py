@@ -52,11 +52,12 @@ class AlgorithmRow:
     group : tuple of int
         NPUs that take part, the root of a broadcast first.
     topology : str
-        Where it runs.
+        Name of the topology.
     wires_bytes_per_s : float
-        Rate of all its links but those of I/O controllers, see :func:`wires_bytes_per_s` [B/s].
+        Sum of the rates of all links except those of I/O controllers [B/s], see
+        :func:`wires_bytes_per_s`.
     in_network : bool
-        Whether switches reduce or multicast on the way.
+        Whether switches reduce or multicast.
     algorithm : str
         One of ``collectives.algorithm.ALGORITHMS``, or a sequence of other patterns.
     time_s : float
@@ -64,9 +65,9 @@ class AlgorithmRow:
     bus_bandwidth_bytes_per_s : float
         Bus bandwidth as nccl-tests defines it [B/s].
     on_topology : bool
-        Whether no other algorithm is faster on this topology.
+        Whether this algorithm is the fastest on this topology.
     of_all : bool
-        Whether nothing is faster on any of the topologies.
+        Whether this row is the fastest of all topologies.
     """
 
     pattern: str

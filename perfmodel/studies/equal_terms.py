@@ -73,7 +73,7 @@ def equal_npus(
     """
     if npu_from is not None:
         if as_is:
-            raise InputError("", "npu_from", "must be left out where NPUs are compared as they are")
+            raise InputError("", "npu_from", "must not be given if NPUs are compared as they are")
         if npu_from not in npus:
             raise InputError("", "npu_from", not_one_of(npu_from, npus, listed_by=None))
         return dict.fromkeys(npus, npus[npu_from])

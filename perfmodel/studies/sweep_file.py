@@ -44,43 +44,44 @@ def _strategies_schema() -> dict[str, Any]:
 
 
 class SweepKeys(FileModel):
-    """Lists of what is to be varied: every entry of each meets every entry of the others.
+    """Lists of values. Every value of a list is combined with every value of the other lists.
 
     Parameters
     ----------
     topologies : list of str
         Names or files, as `--topology` takes them; paths are relative to this file.
     workloads : list of str
-        Names or files, likewise, as `--workload` takes them.
+        Names or files, as `--workload` takes them; paths are relative to this file.
     strategies : list of str
-        Each like ``MP2-DP5-PP2`` or ``TP2-DP5-PP2``, or `all` for those that fit the smallest of
-        the topologies; without it each workload has its own.
+        Strategies such as ``MP2-DP5-PP2`` or ``TP2-DP5-PP2``, or `all` for those that fit the
+        smallest of the topologies. By default each workload uses its own strategy.
     samples : int
-        Samples in an iteration for each replica, in as many microbatches as `fred strategies`
-        takes; without it those of the workload.
+        Samples in an iteration for each replica, in as many microbatches as in `fred strategies`.
+        By default those of the workload.
     least_npus : int
-        NPUs in use at least, with `all` strategies; 90 % of the smallest topology by default.
+        Minimum number of NPUs in use, with `all` strategies; 90 % of the smallest topology by
+        default.
     cp : list of int
-        Context parallelism to try, with `all` strategies; 1 without it.
+        Sizes of context parallelism to try, with `all` strategies; 1 by default.
     ep : list of int
-        Expert groups to try, likewise.
+        Sizes of expert groups to try, with `all` strategies; 1 by default.
     sp : bool
         Whether `all` strategies are tried with sequence parallelism too, where MP is 2 or more.
     protocols : list of str
-        What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
-        Without it what a file says, and `measured` for names.
+        Cost of headers, CRC, acks and the link layer: as measured in co-simulation (`measured`), or
+        none (`ideal`). By default that of the topology file, and `measured` for names.
     npus : list of NpuEntry
-        Changes to the NPUs of all topologies; ``{}`` leaves them as they are, as does no list.
+        Changes to the NPUs of all topologies. ``{}``, or no list, leaves the NPUs unchanged.
     memories : list of str
         Files of remote memory, as `--memory` takes them, in place of the I/O controllers of the
-        topologies; `none` keeps those, as does no list.
+        topologies. `none`, or no list, keeps the I/O controllers.
     baseline : str
-        The topology that others are compared with; the first by default.
+        Topology with which the others are compared; the first by default.
     npu_from : str
-        The topology whose NPUs all topologies get. Topologies whose NPUs differ are refused
-        without it, unless `as_is` is true.
+        Topology whose NPUs all topologies get. Without it, topologies with different NPUs are
+        refused, unless `as_is` is true.
     as_is : bool
-        Whether to compare topologies whose NPUs differ.
+        Whether to compare topologies with different NPUs.
     """
 
     file_kind = SWEEP

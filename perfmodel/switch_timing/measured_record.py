@@ -104,7 +104,7 @@ class MeasuredRecord(Measured[Schema], Generic[Schema, Spec]):
     def _check_specs(self) -> "MeasuredRecord[Schema, Spec]":
         spec = self.spec
         if self.name != spec.name:
-            raise ValueError(f"name must be {spec.name} as spec says, not {self.name}")
+            raise ValueError(f"name must be {spec.name}, the name of spec, not {self.name}")
         own = {key: getattr(spec, key) for keys in self.SMALLER.values() for key in keys}
         if self.measured_spec.with_changes(**own) != spec:
             words = " and ".join(self.SMALLER)

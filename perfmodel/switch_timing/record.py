@@ -151,7 +151,7 @@ class SwitchTiming:
         """The same of links that carry its flits and do not hang on it."""
 
     def with_ports(self, ports: int) -> "SwitchTiming":
-        """Return the timing of such a switch with more ports, interpolated."""
+        """Return the interpolated timing of the same switch with more ports."""
         return SwitchTiming(self.record, self.loaded_as, self.protocol, ports)
 
     def use(self, switches: str, *, latency: bool = True) -> RecordUse:

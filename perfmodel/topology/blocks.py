@@ -246,8 +246,8 @@ class BlocksFile(TopologyFile):
     blocks : list of BlockEntry
         The dimensions, the innermost first, at most 4096 NPUs in all.
     io_bytes_per_s : float
-        Of an I/O controller at every NPU, one direction [B/s]; there are none if it is not given,
-        and then no estimates.
+        Bandwidth of an I/O controller at every NPU, one direction [B/s]. Without this key there are
+        no I/O controllers, and the topology runs collectives only.
     link_record : str
         Timing record of the switch whose flits the links carry, at the share of payload measured
         there: a shipped one such as `l1-12`, or the path of a JSON file.

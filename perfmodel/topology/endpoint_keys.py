@@ -18,7 +18,7 @@ ENDPOINT_KEYS = {"if": _given("memory_latency_s"), "then": _given("endpoint_reco
 
 
 class HasEndpoint(Protocol):
-    """A file with these keys."""
+    """A topology file with the key of an endpoint record."""
 
     @property
     def endpoint_record(self) -> str | None:

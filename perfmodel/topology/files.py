@@ -39,22 +39,22 @@ Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 
 class EfficiencyEntry(FileModel):
-    """``efficiency:`` of an NPU: the share of its peak that each kind of operator reaches.
+    """``efficiency:`` of an NPU: the share of the peak that each kind of operator reaches.
 
     Parameters
     ----------
     matmul : float
-        Of dense matrix products.
+        Share for dense matrix products.
     attention : float
-        Of fused attention.
+        Share for fused attention.
     convolution : float
-        Of convolutions.
+        Share for convolutions.
     normalization : float
-        Of normalizations, which memory bounds in most cases.
+        Share for normalizations, which are limited by memory in most cases.
     elementwise : float
-        Of what works number by number, likewise.
+        Share for elementwise operators, which are limited by memory in most cases.
     embedding : float
-        Of looking up words, likewise.
+        Share for embedding lookups, which are limited by memory in most cases.
     """
 
     matmul: Annotated[Share | None, Field(examples=[0.6])] = None
@@ -66,7 +66,7 @@ class EfficiencyEntry(FileModel):
 
 
 class NpuEntry(FileModel):
-    """``npu:`` of a file: an NPU, an H100 in what the file does not say.
+    """``npu:`` of a file: an NPU. Keys that are not given have the values of an H100.
 
     Parameters
     ----------
@@ -97,11 +97,12 @@ class TopologyFile(FileModel):
     Parameters
     ----------
     kind : str
-        Says which other keys there are.
+        Kind of topology; it determines the other keys.
     npu : NpuEntry
         Rates and memory of each NPU.
     protocol : str
-        What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
+        Cost of headers, CRC, acks and the link layer: as measured in co-simulation (`measured`), or
+        none (`ideal`).
     """
 
     file_kind = TOPOLOGY

@@ -73,10 +73,10 @@ class FredFile(TopologyFile):
     l1 : list of L1Entry
         The L1 switches; NPUs are numbered in their order, 2 to 4096 in all.
     l2_record : str
-        Timing record of the chiplets of the one switch above all L1s. With `l1_l2_bytes_per_s`, or
-        `levels` in place of both.
+        Timing record of the chiplets of the one switch above all L1s. Give it with
+        `l1_l2_bytes_per_s`, or give `levels` instead of both.
     l1_l2_bytes_per_s : float
-        Between one L1 and the switch above, one direction [B/s].
+        Bandwidth between one L1 and the switch above, one direction [B/s].
     levels : list of LevelEntry
         Levels above the L1s, the lowest first, until one switch is left.
     in_network : bool
@@ -85,16 +85,16 @@ class FredFile(TopologyFile):
         Whether switches that do not reduce fork multicasts. `fred-a` and `fred-c` do: the paper
         (8.1) gives messages between pipeline stages the full rate of an NPU on all variants.
     interpolate : bool
-        Whether the latency of a record is taken for switches of more ports than it has.
+        Whether the latency is interpolated for switches with more ports than the record.
     npu_l1_bytes_per_s : float
-        Between an NPU and its switch, one direction [B/s].
+        Bandwidth between an NPU and its switch, one direction [B/s].
     io_bytes_per_s : float
-        Of an I/O controller, one direction [B/s].
+        Bandwidth of an I/O controller, one direction [B/s].
     link_latency_s : float
-        Of every link, one direction [s].
+        Latency of every link, one direction [s].
     endpoint_record : str
-        Timing record of the NPUs' ends of links, ``endpoint`` or a file of `fred characterize`;
-        without it they take no time, as in the paper.
+        Timing record of the NPUs' collective endpoints: ``endpoint`` or a file of `fred
+        characterize`. Without this key endpoints take no time, as in the paper.
     memory_latency_s : float
         From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
     """

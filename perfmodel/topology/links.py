@@ -203,17 +203,17 @@ class LinksFile(TopologyFile):
     switches : int
         Switches, called `switch_0` on.
     bytes_per_s : float
-        Of each link that has no other, one direction [B/s].
+        Bandwidth of each link without a value of its own, one direction [B/s].
     latency_s : float
-        Of each link that has no other, one direction [s].
+        Latency of each link without a value of its own, one direction [s].
     links : list of LinkEntry
         All links; they lead from each NPU to every other.
     routing : str
         `first` takes the path that the file names first, of those with the fewest links; `ecmp`
         spreads pairs of NPUs over all of them, and NPUs forward only where there are no switches.
     io_bytes_per_s : float
-        Of an I/O controller at every NPU, one direction [B/s]; there are none if it is not given,
-        and then no estimates.
+        Bandwidth of an I/O controller at every NPU, one direction [B/s]. Without this key there are
+        no I/O controllers, and the topology runs collectives only.
     link_record : str
         Timing record of the switch whose flits the links carry, at the share of payload measured
         there: a shipped one such as `l1-12`, or the path of a JSON file.

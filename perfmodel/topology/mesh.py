@@ -175,7 +175,9 @@ class MeshTopology(Topology):
             raise ValueError(f"a mesh transfer must have one source, not {len(sources)}")
         source = sources[0]
         if set(targets) & self._along_row.keys():
-            raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
+            raise ValueError(
+                "a mesh transfer must end at NPUs, not at I/O controllers: use reduction_hops"
+            )
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:
@@ -331,19 +333,19 @@ class MeshFile(TopologyFile):
     rows : int
         NPUs in a column.
     link_bytes_per_s : float
-        Of a link between NPUs, one direction [B/s].
+        Bandwidth of a link between NPUs, one direction [B/s].
     io_bytes_per_s : float
-        Of an I/O controller, one direction [B/s].
+        Bandwidth of an I/O controller, one direction [B/s].
     link_latency_s : float
-        Of every link, one direction [s].
+        Latency of every link, one direction [s].
     link_record : str
-        Timing record of the routers, the shipped `mesh-5x4` or the path of a JSON file; or of a
-        switch whose flits the links carry, at the share of payload measured there, such as
-        `l1-12`: then routers take no time.
+        Timing record of the routers: the shipped `mesh-5x4` or the path of a JSON file. The record
+        of a switch, such as `l1-12`, gives the share of payload on the links; routers then take no
+        time.
     endpoint_record : str
-        Timing record of the NPUs' ends of links, ``endpoint`` or a file of `fred characterize`:
-        then an NPU has one link to its router, as in hardware. Without it NPUs take no time and
-        have all links of their routers, as in the paper.
+        Timing record of the NPUs' collective endpoints: ``endpoint`` or a file of `fred
+        characterize`. An NPU then has one link to its router, as in hardware. Without this key NPUs
+        take no time and have all links of their routers, as in the paper.
     memory_latency_s : float
         From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
     """

@@ -216,13 +216,13 @@ class MeshSwitchFile(TopologyFile):
     in_network : bool
         Whether the switches reduce and multicast, or only route.
     npu_bytes_per_s : float
-        Between an NPU and its switch, one direction [B/s].
+        Bandwidth between an NPU and its switch, one direction [B/s].
     mesh_bytes_per_s : float
-        Between two neighbouring switches, one direction [B/s].
+        Bandwidth between two neighbouring switches, one direction [B/s].
     io_bytes_per_s : float
-        Of an I/O controller, one direction [B/s].
+        Bandwidth of an I/O controller, one direction [B/s].
     link_latency_s : float
-        Of every link, one direction [s].
+        Latency of every link, one direction [s].
     """
 
     kind: Annotated[str, one_of("mesh_switch")]

@@ -84,7 +84,7 @@ def _head(source: str, lines: _Lines) -> tuple[int, list[int], list[int], _Lines
 
 
 def bits_per_s(text: str) -> float | None:
-    """Return a rate of ns-3, such as 200Gbps or 50Mb/s, in bits per second; None of other texts."""
+    """Return the bits per second of a rate in ns-3's form, such as 200Gbps; None if malformed."""
     found = _RATE.fullmatch(text)
     return float(found[1]) * _SCALES[found[2]] if found else None
 

@@ -144,18 +144,19 @@ def rounds(
 def default_placement(
     request: Request, judge: Callable[[Placement], float] | None = None
 ) -> Placement:
-    """Return the placement of a request; ``auto`` takes on a mesh the best of those marked so.
+    """Return the placement of a request.
 
-    That is the one with the least communication; of those alike, the one that occupies the busiest
-    link for the least time, as collectives of several stages run at once. ``anneal`` starts from
-    that and searches on.
+    On a mesh, ``auto`` takes the best of the policies marked ``auto``: the placement with the least
+    communication. Between equal placements it takes the one that occupies the busiest link for the
+    least time, because collectives of several stages run at once. ``anneal`` starts from this
+    placement and searches further.
 
     Parameters
     ----------
     request : Request
         What to place.
     judge : callable or None
-        Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
+        Time of an iteration with a placement [s]. A result of ``anneal`` must reduce it too.
 
     Raises
     ------

@@ -62,22 +62,22 @@ class WorkloadFile(FileModel):
     Parameters
     ----------
     kind : str
-        Says which other keys there are.
+        Kind of network; it determines the other keys.
     strategy : str
-        Such as ``MP2-DP5-PP2``: MP is tensor parallelism, called model parallelism in the paper,
-        and may be written TP. Behind it may stand ``-CP2`` (context), ``-EP5`` (experts, divides
-        DP) and ``-SP`` (sequence parallelism). The one used when no other is asked for.
+        Strategy of training unless another is requested, such as ``MP2-DP5-PP2``. MP is tensor
+        parallelism, called model parallelism in the paper, and may be written TP. ``-CP2``
+        (context), ``-EP5`` (experts, divides DP) and ``-SP`` (sequence parallelism) may follow.
     mode : str
         Whether the model stays on the wafer (`stationary`) or its layers are streamed in.
     microbatches : int
-        Pieces that the samples of a replica go through the pipeline in; divides
+        Parts of the samples of a replica that pass the pipeline one after the other; divides
         ``samples_per_replica``.
     samples_per_replica : int
         Samples in an iteration for each data-parallel replica.
     schedule : str
         Order of the passes of a pipeline stage; only matters in stationary mode.
     overlap : bool
-        Whether gradients are reduced while the backward pass goes on, in stationary mode.
+        Whether gradients are reduced during the backward pass, in stationary mode.
     """
 
     file_kind = WORKLOAD

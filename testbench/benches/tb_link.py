@@ -15,7 +15,7 @@ _LINK = ("last", "data", "header", "crc")
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def payload_crosses_a_link_that_loses_flits(dut: Any, packets: int = 20) -> None:
-    """Values that decide anything must be 0 or 1: ``int`` refuses others."""
+    """Control signals must be 0 or 1: ``int`` refuses undefined values."""
     rng = random.Random(cocotb.RANDOM_SEED)
     waiting = {flow: deque[tuple[int, int]]() for flow in ALL_FLOWS}
     wanted = {flow: deque[tuple[int, int]]() for flow in ALL_FLOWS}

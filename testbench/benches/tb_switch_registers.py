@@ -52,7 +52,7 @@ async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
 async def while_others_run(
     dut: Any, act: Callable[[SwitchBench], Awaitable[None]], cause: str, port: int = 0
 ) -> SwitchBench:
-    """Do something wrong while all ports send unicasts, and see it told and nothing lost."""
+    """Cause an error while all ports send unicasts; it is reported, and nothing is lost."""
     bench, rng = await started(dut)
     others = list(range(1, PORTS))
     for source in others:

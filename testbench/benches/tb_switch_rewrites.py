@@ -76,9 +76,9 @@ async def write_when_taken(bench: SwitchBench, phase: Phase) -> None:
 
 
 async def write_anything(bench: SwitchBench, number: int) -> None:
-    """Write to any register that can be written, locked or not, but to no phase of others.
+    """Write to any writable register, locked or not, except phases that other traffic uses.
 
-    Routes of addresses that nobody has are written too.
+    Routes of unused addresses are written too.
     """
     rng, own = bench.rng, {address_of(port) for port in range(PORTS)}
     registers = [one for one in bench.access.registers.registers if one.writable]

@@ -87,7 +87,7 @@ class Program:
         self.steps.append((0, 0, cycles, 0))
 
     def write(self, register: str, value: int, index: int = 0, answer: int = 0) -> None:
-        """Write a register; ``answer`` is the response of AXI that is expected."""
+        """Write a register; ``answer`` is the expected AXI response."""
         self.steps.append((1, self.at(register, index), value, answer))
 
     def until(self, register: str, value: int, mask: int = 0xFFFFFFFF, index: int = 0) -> None:
@@ -326,7 +326,7 @@ def write_steps(
     """Write programs of drivers."""
     for k, steps in enumerate(programs):
         if len(steps) >= length:
-            raise ValueError(f"steps of a program must be less than {length}, not {len(steps)}")
+            raise ValueError(f"a program must have fewer than {length} steps, not {len(steps)}")
         whole = [*steps, *[(4, 0, 0, 0)] * (length - len(steps))]
         text = "".join(f"{a:04x}{b:08x}{c:08x}{d:08x}\n" for a, b, c, d in whole)
         (work / f"program_{k}.hex").write_text(text)

@@ -69,17 +69,17 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
 def measured_rows(
     jobs: Sequence[Job], run: Callable[[PlaneRun, Path], Finished], seed: int
 ) -> dict[str, Any]:
-    """Do each of some phases alone, and return what a record says of them.
+    """Run each phase alone, and return the rows of its record.
 
     Parameters
     ----------
     jobs : sequence of Job
-        What is done.
+        Phases to run.
     run : Callable
         Simulates the fabric, with links of ``LINK_CYCLES`` and memories of ``MEMORY_CYCLES``, in a
         folder.
     seed : int
-        Of all numbers.
+        Seed of all random numbers.
 
     Raises
     ------

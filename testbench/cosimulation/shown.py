@@ -45,7 +45,7 @@ class Shown:
 
 
 def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") -> Shown:
-    """Run an all-reduce of all ports on the generated Verilog and return what was seen.
+    """Run an all-reduce of all ports on the generated Verilog and return the observed flits.
 
     Every flit is compared with the golden model's, as in the regression.
 

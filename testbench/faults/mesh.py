@@ -34,7 +34,7 @@ def never_urgent(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(PacketQueue, {"mesh": "end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while"})
 def never_stuck(m: Module, sound: Any, ports: Any) -> None:
-    """A packet waits for ever where nobody has room for it."""
+    """A packet waits forever if no receiver has buffer space for it."""
     m.d.comb += sound.tick.eq(0)
 
 

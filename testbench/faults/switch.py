@@ -103,7 +103,7 @@ def never_stomps(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(EntryCheck, {"switch": "entry_that_joins_two_flows_is_refused"})
 def any_entry(m: Module, sound: Any, ports: Any) -> None:
-    """Every entry of the configuration memory is taken."""
+    """Every entry of the configuration memory is accepted."""
     m.d.comb += ports.right.eq(1)
 
 

@@ -183,7 +183,7 @@ def _run_bench(
 
 
 def find_simulator(name: str) -> tuple[str, Path]:
-    """Return version of a simulator and the folder of its programs.
+    """Return the version of a simulator and the folder of its programs.
 
     Raises
     ------

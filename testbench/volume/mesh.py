@@ -109,18 +109,18 @@ def _choices(mesh: MeshSpec) -> str:
 
 
 def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
-    """Run a mesh; return what is offered and accepted per end and cycle, latencies, and errors.
+    """Run a mesh; return the offered and accepted load per endpoint, latencies, and errors.
 
-    Ends stop making packets after the measurement, and all that are on their way have to come. The
-    mesh is ``wedged`` if packets wait and for ``idle_limit`` cycles no end gets anything: routers
-    throw a packet away that is stuck, which is an error, but not before ``stuck_cycles``.
+    Endpoints stop creating packets after the measurement, and all packets in flight must arrive.
+    The mesh is ``wedged`` if packets wait and no endpoint receives anything for ``idle_limit``
+    cycles. A router drops a stuck packet, which is an error, but only after ``stuck_cycles``.
 
     Parameters
     ----------
     program : Path
         What ``build_mesh`` returned.
     load : MeshLoad
-        What ends send, and which faults links and routers have.
+        Traffic of the endpoints, and faults of links and routers.
 
     Raises
     ------

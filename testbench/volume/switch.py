@@ -86,7 +86,9 @@ class Slow:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchConditions(Conditions):
-    """How the switch and its NPUs run; packets that an NPU has got keep their room in stalls.
+    """Conditions of a run: faults, pauses and delays of the switch and its NPUs.
+
+    While an NPU stalls, the packets that it has received keep their buffer space.
 
     Parameters
     ----------
@@ -97,14 +99,14 @@ class SwitchConditions(Conditions):
     slow : Slow, optional
         A port that is slow.
     start_spread, gap_cycles : int
-        A circuit of a port starts, and goes on after a burst, up to so many cycles late.
+        Largest random delay of a virtual channel of a port before it starts, and after a burst.
     interval_cycles : int
-        At least so many cycles between two packets of a burst when they are sent first; 0 for as
-        fast as it goes.
+        Minimum number of cycles between two packets of a burst, without retransmissions; 0 for full
+        rate.
     trace : bool
         Whether the result has ``arrivals``.
     written_phase : int, optional
-        A phase whose packets are compared with nothing, as its entry may be anything at any time.
+        A phase whose packets are not checked, because its entry may change at any time.
     """
 
     fault: LinkFault | None = None

@@ -91,23 +91,23 @@ def _written(
 def run_writes(
     program: Path, spec: SwitchSpec, *, seed: int, writes: int, packets: int, **options: Any
 ) -> dict[str, Any]:
-    """Run phases and unicasts while anything is written, and return what ``run_fabric`` does.
+    """Run phases and unicasts during random register writes; return the result of ``run_fabric``.
 
-    One phase is written, has a circuit of its own, and is not held against anything; all others
-    must be delivered as ever.
+    One phase with its own virtual channel is rewritten, and its packets are not checked. All other
+    packets must be delivered correctly.
 
     Parameters
     ----------
     program, spec : Path, SwitchSpec
         Of ``build_switch``.
     seed : int
-        Of all of it.
+        Seed of all random numbers.
     writes : int
-        Single registers that are written.
+        Number of single register writes.
     packets : int
-        Of each burst; there are three of each phase.
+        Packets of each burst; each phase has three bursts.
     options
-        Of ``SwitchConditions``.
+        Fields of ``SwitchConditions``.
     """
     rng, phases = random.Random(seed), spec.protocol.phases
     victim, mine = rng.randrange(phases), rng.randrange(DATA_COUNT)

@@ -63,10 +63,10 @@ REFUSED = {
     f"estimate --topology fred-d --workload gpt-3 --rtl {MESH}": r"--rtl: must be no mesh, "
     "as fred-d, not mesh_5x4_.*",
     "estimate --topology mesh:5x4 --workload gpt-3 --rtl adaptive.yaml": r"adaptive\.yaml: "
-    "routing: must be xy, the ways that the model's meshes have, not odd_even_adaptive",
+    "routing: must be xy, the routing of the model's meshes, not odd_even_adaptive",
     f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of "
     "4 x 5, as mesh:4x5, not mesh_5x4_.*",
-    f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B of a "
+    f"estimate --topology fred-b --workload gpt-3 --rtl {WAFER}": r"--rtl: must have 1280 B per "
     "cycle between NPUs 0, 1, 2, 3 and all others, as fred-b, not 10240",
     f"estimate --topology fives.yaml --workload gpt-3 --rtl {WAFER}": r"--rtl: must have a switch "
     "with NPUs 0, 1, 2, 3, 4 and no others, as fives.yaml, not wafer_.*",
@@ -78,7 +78,7 @@ REFUSED = {
         r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory, .*"
     ),
     f"estimate --topology fred-d --workload {ITERATION} --rtl {ENDS}": r"--rtl: must have I/O "
-    r"controllers of 109.* B of a cycle, as fred-d, not endpoints of 5 planes of 512 B",
+    r"controllers of 109.* B per cycle, as fred-d, not endpoints of 5 planes of 512 B",
     f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --record r.json": r"--record: "
     "must be of hardware without endpoints at I/O controllers, as it has NPUs alone",
     f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --strategy MP10-DP1-PP2": (

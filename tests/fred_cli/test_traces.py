@@ -295,7 +295,7 @@ def test_ranks_that_are_alike_are_one_row() -> None:
 
 GIVEN = " ".join(FILES[:2])
 REFUSED = {
-    "--workload gpt-3": r"fred estimate: --topology: must be given, or --network",
+    "--workload gpt-3": r"fred estimate: --topology: must be given without --network",
     GIVEN: r"fred estimate: --workload: must be given",
     f"{FILES[0]} --workload w": r"fred estimate: --system: must be given with --network",
     f"{GIVEN} --workload w --network-model no": r"--network-model: must be one of fluid, .*",

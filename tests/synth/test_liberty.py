@@ -101,7 +101,7 @@ def test_a_library_may_be_split(tmp_path: Path) -> None:
         (
             "double.lib",
             (tiny_liberty() * 2).encode(),
-            r"double\.lib: cell INV: must be there once, not again",
+            r"double\.lib: cell INV: must occur once, not again",
         ),
     ],
 )

@@ -181,16 +181,17 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def event_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of packets that were thrown away as another was due.
+    """Return the signature of packets that were dropped because another number was due.
 
     Members
     -------
     late, early : Out(1)
-        It was due before; it is due later. High until ``taken``, or until numbers are written.
+        The dropped packet is older, or newer, than the one that is due. High until ``taken``, or
+        until packet numbers are written.
     key : Out(number_bits(spec))
-        Its phase.
+        Phase of the dropped packet.
     taken : In(1)
-        It is known.
+        The event has been read.
     """
     return wiring.Signature(
         {"late": Out(1), "early": Out(1), "key": Out(number_bits(spec)), "taken": In(1)}

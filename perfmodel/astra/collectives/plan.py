@@ -330,7 +330,7 @@ def _order(
     for axis in axes:
         joins = network.joins(axis.queue)
         if joins is None:
-            message = "must be baseline where a dimension is a fabric, not "
+            message = "must be baseline if a dimension is a fabric, not "
             message += repr(system.inter_dimension_scheduling)
             raise InputError(source, "inter-dimension-scheduling", message)
         links = 1

@@ -274,7 +274,7 @@ def _memory(node: Node | Task, unit: Unit, system: SystemFile) -> What:
         joint = node.attr("pg_name") is not None
         return What(node.type, unit, bytes=moved, group=_group(node), joint=joint)
     if system.local_mem_bw is None:
-        message = "must be that of remote memory, as the system has no local-mem-bw"
+        message = "must be remote memory without local-mem-bw in the system file, not 1"
         raise InputError("", f"node {node.id}: tensor_loc", message)
     return What(node.type, unit, int(moved / system.local_mem_bw), moved)
 

@@ -64,7 +64,7 @@ def load_groups(path: Path) -> dict[str, tuple[int, ...]]:
         if not isinstance(name, str) or not re.fullmatch(GROUP_NAME, name):
             raise InputError(source, "", f"groups must be numbers from 1 up, not {key!r:.60}")
         if name in found:
-            raise InputError(source, name, "must be there once")
+            raise InputError(source, name, "must occur once, not several times")
         found[name] = _members(members, source, name)
     return found
 
@@ -94,7 +94,7 @@ def check_names(groups: Groups, source: str) -> None:
     """
     for name in groups:
         if not re.fullmatch(GROUP_NAME, name):
-            message = f"must be a number from 1 up in a groups file, not {name!r:.60}"
+            message = f"must be a number of 1 or more in a group file, not {name!r:.60}"
             raise InputError(source, "pg_name", message)
 
 

@@ -141,12 +141,12 @@ class NetworkFile(FileModel):
         """Fail unless the other lists agree with a fabric."""
         npus = self.npus_count[number]
         if npus != fabric.npus:
-            message = f"must be the {fabric.npus} NPUs of {fabric.name}, not {npus}"
+            message = f"must be {fabric.npus}, the number of NPUs of {fabric.name}, not {npus}"
             raise InputError(source, f"npus_count.{number}", message)
         for field in ("bandwidth", "latency"):
             value: float | None = getattr(self, field)[number]
             if value is not None:
-                message = f"must be null, as {fabric.name} has its own, not {value:g}"
+                message = f"must be null, because {fabric.name} has its own, not {value:g}"
                 raise InputError(source, f"{field}.{number}", message)
 
 

@@ -87,10 +87,10 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     Parameters
     ----------
     scheduling-policy : str
-        Order of chunks that wait for a dimension, by the priority of their collective; of no
-        effect, as an NPU has one at a time.
+        Order of chunks that wait for a dimension, by the priority of their collective. No effect,
+        because an NPU executes one collective at a time.
     collective-optimization : str
-        An all-reduce over several dimensions at full size in each (`baseline`), or as
+        All-reduces over several dimensions: of the full size in each dimension (`baseline`), or as
         reduce-scatters inwards and all-gathers back (`localBWAware`).
     inter-dimension-scheduling : str
         Order in which each chunk of an all-reduce, a reduce-scatter or an all-gather goes through
@@ -101,65 +101,67 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Order of chunks that wait for a dimension: first come, first served (`FIFO`), or the
         smallest first (`SCF`).
     gap-denominator : int
-        `themis` goes the innermost first if a chunk of one part in so many of the usual size would
+        `themis` takes the order of `baseline` if a chunk smaller than usual by this factor would
         fill the gap between loads.
     all-reduce-implementation : list of str
-        Algorithm in each dimension; one that begins with `one` is for all NPUs at once and stands
-        alone. `direct4` has 4 messages on their way at a time.
+        Algorithm of all-reduces in each dimension. An algorithm that begins with `one` is for all
+        NPUs at once and must be the only one. `direct4` has 4 messages in flight at a time.
     all-gather-implementation : list of str
-        Likewise.
+        Algorithm of all-gathers in each dimension.
     reduce-scatter-implementation : list of str
-        Likewise.
+        Algorithm of reduce-scatters in each dimension.
     all-to-all-implementation : list of str
-        Likewise.
+        Algorithm of all-to-alls in each dimension.
     all-reduce-implementation-custom : list of str
-        Prefix of traces that say what each NPU of an all-reduce sends, receives and adds up,
-        `PREFIX.PLACE.et` from the working folder; goes before algorithms.
+        Prefix of traces with the sends, receives and additions of each NPU in an all-reduce:
+        `PREFIX.PLACE.et`, relative to the working folder. It has priority over algorithms.
     all-gather-implementation-custom : list of str
-        Likewise.
+        The same for all-gathers.
     reduce-scatter-implementation-custom : list of str
-        Likewise.
+        The same for reduce-scatters.
     all-to-all-implementation-custom : list of str
-        Likewise.
+        The same for all-to-alls.
     per-node-custom-implementation : str
-        File of such prefixes by the numbers of nodes, which goes before all of these.
+        File with prefixes of such traces by the numbers of nodes. It has priority over all keys
+        above.
     preferred-dataset-splits : int
-        Chunks of a collective, each of which goes through the dimensions by itself.
+        Chunks of a collective; each passes the dimensions separately.
     active-chunks-per-dimension : int
         Chunks that a dimension works on at a time.
     endpoint-delay : int
-        Of an NPU before each message and after the last [ns]; 10 in groups of some NPUs.
+        Delay of an NPU before each message and after the last [ns]; 10 in groups of some NPUs.
     local-mem-bw : float
         Bandwidth of an NPU's memory [10^9 B/s]. Without it, and with 0, local memory is not
         modelled and reductions take no time.
     peak-perf : float
         Peak of an NPU [10^12 operations per second].
     roofline-enabled : int
-        1 for compute by a roofline of `peak-perf` and `local-mem-bw`, 0 for what the trace says.
+        1 for compute times from a roofline of `peak-perf` and `local-mem-bw`, 0 for the durations
+        in the trace.
     replay-only : int
-        1 for all nodes as long as the trace says, communication too.
+        1 for the durations in the trace for all nodes, communication included.
     model-shared-bus : int
-        0; the bus between NPU and network is not modelled.
+        Must be 0; the bus between NPU and network is not modelled.
     L : float
-        Latency of that bus, of no effect.
+        Latency of that bus; no effect.
     o : float
-        Overhead of that bus, of no effect.
+        Overhead of that bus; no effect.
     g : float
-        Gap of that bus, of no effect.
+        Gap of that bus; no effect.
     G : float
-        Gap per byte of that bus, of no effect.
+        Gap per byte of that bus; no effect.
     local-reduction-delay : int
-        Time of a reduction [ns], of no effect: `local-mem-bw` decides.
+        Time of a reduction [ns]; no effect, because `local-mem-bw` determines it.
     boost-mode : int
-        Of no effect.
+        No effect.
     trace-enabled : int
-        1 to log each event, of no effect.
+        1 to log each event; no effect.
     track-local-mem : int
-        1 to record how much memory of an NPU is in use, of no effect.
+        1 to record the memory use of an NPU; no effect.
     local-mem-trace-filename : str
-        File of that record, of no effect.
+        File of the record of memory use; no effect.
     frequency : float
-        Clock of an NPU for energy estimates, of no effect.
+        Clock of an NPU for energy estimates; no effect.
     """
 
     file_kind = SYSTEM

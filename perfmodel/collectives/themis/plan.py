@@ -273,15 +273,15 @@ def _themis_flex(tracker: _Tracker, sizes: Sequence[int]) -> Iterator[_Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An order of dimensions.
+    """A rule for the order in which chunks pass the dimensions.
 
     Parameters
     ----------
     words : str
-        For people.
+        Description for users.
     orders : callable
-        Yields the size of each chunk [B] and its order in a reduce-scatter, given loads of none
-        and the usual sizes [B].
+        Yields the size of each chunk [B] and its order of dimensions in a reduce-scatter, from
+        empty loads and the usual sizes [B].
     merges : bool
         Whether an all-reduce is one phase along its last dimension, see :class:`ChunkPlan`.
     """

@@ -38,12 +38,12 @@ class Packet:
         self.assumptions = () if self._engine else (missing,)
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
-        """Return the time of a vector, which endpoints send as one chunk [s].
+        """Return the time of a vector that endpoints send as one chunk [s].
 
         Raises
         ------
         CannotTimeError
-            The topology has endpoints, and the vector several chunks.
+            The topology has endpoints, and the vector has several chunks.
         """
         if self._has_endpoints and chunk_bytes < size_bytes:
             count = round(size_bytes / chunk_bytes)

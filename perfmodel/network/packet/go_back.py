@@ -33,7 +33,7 @@ class GoBack(ABC):
         """Offer a packet, if there is one that may be and none is offered."""
 
     def start(self) -> int:
-        """Return the number of the packet that starts now."""
+        """Start the next packet, and return its number."""
         # All may have been acknowledged while it was offered: then the last one comes again.
         number = min(self._following, self._count - 1)
         self._following = number + 1

@@ -1,4 +1,4 @@
-"""The shared buffer of a switch: admission of packets, and pauses of the links they come by."""
+"""The shared buffer of a switch: admission of packets, and pauses of the incoming links."""
 
 from typing import Any
 

@@ -1,18 +1,22 @@
-"""Averages over all strategies and the best ones, by every reading of the paper.
+"""Averages over all strategies, and the fastest strategies, under every reading of the paper.
 
-Readings differ in the strategies that count, in what is exposed, and in the kind of mean. The
-chosen one goes by the text alone:
+A reading is one interpretation of the text. Readings differ in the strategies that count, in the
+definition of exposed time, and in the kind of mean. The chosen reading follows the text alone:
 
 * *Strategies*: the caption of figure 2 says 20 NPUs, and the sizes of PP in footnote 6 divide 20,
-  so all 20 NPUs are in use. The other reading takes 18 or more, as MP3-DP3-PP2 has (section 7).
-* *Memory*: the text says nothing. A strategy that does not fit cannot be trained, so strategies
-  count whose activations fit, if need be recomputed. The other reading takes all.
-* *Recomputation*: the text says nothing. Where activations fit only if recomputed, the backward
-  pass takes the time for it. The other reading does not charge it, and calibrates compute without.
-* *Exposed*: iteration minus compute, as ASTRA-sim counts, which the paper extends (section 7.4).
-  Others take the NPU that computes most instead of the one that ends last, leave out the pipeline
-  bubble, or take communication on the critical path alone.
-* *Mean*: the text says "on average"; the mean of ratios. The other one is the ratio of sums.
+  so all 20 NPUs are in use. The other reading takes strategies with 18 or more, as MP3-DP3-PP2 has
+  (section 7).
+* *Memory*: the text does not mention it. A strategy that does not fit cannot be trained, so only
+  strategies count whose activations fit, with recomputation if necessary. The other reading takes
+  all strategies.
+* *Recomputation*: the text does not mention it. Where activations fit only if they are recomputed,
+  the backward pass includes the time of recomputation. The other reading leaves this time out, and
+  calibrates compute without it.
+* *Exposed*: iteration minus compute, as in ASTRA-sim, which the paper extends (section 7.4). Other
+  readings take the NPU that computes most instead of the one that ends last, leave out the pipeline
+  bubble, or count only communication on the critical path.
+* *Mean*: the text says "on average", which is read as the mean of ratios. The other reading is the
+  ratio of sums.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

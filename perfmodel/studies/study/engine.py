@@ -178,7 +178,9 @@ class DaskCluster(Engine):
         except self._killed:
             raise LostError("several workers ended at this point") from None
         except CancelledError:
-            message = "must be a scheduler that stays, not one that ended during the study"
+            message = (
+                "must be a scheduler that runs until the study ends, not one that ended before"
+            )
             raise InputError("--scheduler", self._scheduler, message) from None
 
     def close(self) -> None:
@@ -216,7 +218,7 @@ def open_engine(scheduler: str | None, workers: int | None) -> Engine:
         message = f"must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not {scheduler!r}{hint}"
         raise InputError("--scheduler", "", message)
     if workers is not None:
-        message = f"must be left out with {kind}://, whose workers are started on their own"
+        message = f"must be left out with {kind}://, whose workers are started separately"
         raise InputError("--workers", "", message)
     with needed("distributed", "studies on a cluster", "fred-hw[cluster]"):
         import_module("distributed")

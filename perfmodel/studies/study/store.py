@@ -329,7 +329,7 @@ def migrate(path: Path) -> tuple[int, int]:
 
 
 def parquet_bytes(table: Any) -> bytes:
-    """Return a ``pyarrow.Table`` as the contents of a Parquet file."""
+    """Return the bytes of a Parquet file with the rows of a ``pyarrow.Table``."""
     found = BytesIO()
     _parquet().write_table(table, found, compression="zstd")
     return found.getvalue()

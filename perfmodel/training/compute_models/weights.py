@@ -22,7 +22,7 @@ class WeightReader(Npu):
     """An NPU whose operators take as long as reading their parameters."""
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
-        """Return the time to read the parameters of an operator once [s], whatever the samples."""
+        """Return the time to read the parameters of an operator once [s], for any samples."""
         return NUMBER_BYTES * operator.read_parameters / mp / self.hbm_bytes_per_s
 
     @property

@@ -47,7 +47,7 @@ class Registers:
         }
 
     async def read(self, address: int) -> int:
-        """Read a word that is there."""
+        """Read the word at a valid address."""
         answer = await self.master.read(address, 4)
         assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
         return int.from_bytes(answer.data, "little")

@@ -110,7 +110,7 @@ BAD = {
     "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must leave .*, not be 1",
     "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must leave a strategy .*, not be 2",
     "cluster groups.yaml --workload gpt-3": (
-        r"groups\.yaml: training\.ep: must divide the experts of gpt-3, which are 1, not be 8"
+        r"groups\.yaml: training\.ep: must divide 1, the number of experts of gpt-3, not be 8"
     ),
     "cluster {file} --workload gpt-3 --csv x --chart x": r"--chart: must be another file than .*",
 }

@@ -86,7 +86,7 @@ def test_topologies_whose_npus_differ_are_refused_unless_told_how(
     fabrics = ("--topology", "mesh:2x2", "--topology", "slow.yaml")
     line = (*command.split(), *fabrics, "--workload", "own.yaml")
     assert re.fullmatch(DIFFER, refused(*line))
-    both = "error: --npu-from: must be left out where NPUs are compared as they are"
+    both = "error: --npu-from: must not be given if NPUs are compared as they are"
     assert refused(*line, "--as-is", "--npu-from", "slow.yaml") == both
     if command.startswith("report"):
         assert not (place / "made").exists()

@@ -163,10 +163,13 @@ def test_progress_is_told(
     ("line", "message"),
     [
         ("synth tiny-2", r"fred synth: Missing option '--liberty'\."),
-        ("synth --liberty tiny.lib", r"synth: SPEC: must be given, or --verilog, but not both"),
+        (
+            "synth --liberty tiny.lib",
+            r"synth: SPEC: must be given without --verilog, and only without it",
+        ),
         (
             "synth tiny-2 --verilog twice.v --top twice --liberty tiny.lib",
-            r"synth: SPEC: must be given, or --verilog, but not both",
+            r"synth: SPEC: must be given without --verilog, and only without it",
         ),
         (
             "synth --verilog twice.v --liberty tiny.lib",

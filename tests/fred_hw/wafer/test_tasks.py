@@ -17,10 +17,10 @@ def test_tasks_that_go_together_pass() -> None:
 @pytest.mark.parametrize(
     ("npus", "message"),
     [
-        ([[SUM], [WORK, SUM]], r"task 0 of NPU 0 must be after tasks before it, not \(0,\)"),
+        ([[SUM], [WORK, SUM]], r"task 0 of NPU 0 must wait only for earlier tasks, not \(0,\)"),
         ([[WORK], [WORK, SUM]], r"flow \[0, 1\] -> \[0, 1\] must have tasks of the same sizes"),
         ([[WORK, replace(SUM, size=4)], [WORK, SUM]], r"must have tasks of the same sizes"),
-        ([[WORK], [WORK], [WORK, SUM]], r"task 1 of NPU 2 must be of a flow that it is in"),
+        ([[WORK], [WORK], [WORK, SUM]], r"task 1 of NPU 2 must belong to a flow of this NPU"),
     ],
 )
 def test_tasks_that_do_not_are_refused(npus: list[list[Task]], message: str) -> None:

@@ -166,7 +166,7 @@ def test_parent_far_behind_is_read_up_to() -> None:
             [node(1, *range(10, 30))],
             r"a\.et: node 1: must depend on nodes of the trace, not on 10, 11, .*, 15 and 14 more",
         ),
-        ([node(1), node(1)], r"a\.et: node 1: must be there once, not again"),
+        ([node(1), node(1)], r"a\.et: node 1: must occur once, not again"),
     ],
     ids=["itself", "cycle", "unknown", "many unknown", "twice"],
 )
@@ -176,7 +176,7 @@ def test_what_can_never_run_is_named(nodes: list[Node], line: str) -> None:
 
 
 def test_id_of_an_ended_node_is_refused_too() -> None:
-    with pytest.raises(InputError, match=r"^node 1: must be there once, not again$"):
+    with pytest.raises(InputError, match=r"^node 1: must occur once, not again$"):
         list(drain(Feeder([node(1), node(2), node(1)], window=1)))
 
 

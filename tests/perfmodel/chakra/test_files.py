@@ -296,7 +296,7 @@ BAD = {
         ALL_REDUCE[:-3],
         "byte 8: must be a message of 72 bytes, as its length says, not of 69",
     ),
-    "zeros": (bytes(4000), "byte 1: must be a node, not a message with 0 bytes, which no node has"),
+    "zeros": (bytes(4000), "byte 1: must be a node, not a message with 0 bytes"),
     "no protobuf": (
         framed(b"", b"\xff\xff"),
         "byte 1: must be a node, not a message with broken or no protobuf",

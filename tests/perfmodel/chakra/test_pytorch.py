@@ -199,7 +199,7 @@ def changed(key: str, value: Any) -> dict[str, Any]:
             r"et.json: nodes: must have a node named .*thread.*",
         ),
         (changed("id", -1), None, r"et.json: nodes\.3\.id: must be an integer from 0 .*, not -1"),
-        (changed("id", 5), None, r"et.json: nodes\.4\.id: must be there once, not 5 again"),
+        (changed("id", 5), None, r"et.json: nodes\.4\.id: must occur once, not 5 again"),
         (changed("ctrl_deps", [2]), None, r"et.json: nodes\.3\.ctrl_deps: .*, not \[2\]"),
         (changed("name", 7), None, r"et.json: nodes\.3\.name: must be a text, not 7"),
         (changed("attrs", 7), None, r"et.json: nodes\.3\.attrs: must be objects .*, not 7"),

@@ -67,7 +67,7 @@ def test_compute_without_nanoseconds_takes_its_microseconds() -> None:
         ([send(comm_src=1)], "node 4: comm_src: must be 0, whose trace it is"),
         ([send(comm_size=0)], "node 4: comm_size: must be 1 byte or more, not 0"),
         ([send(nic=-1)], "node 4: nic: must be an integer from 0 to 9007199254740991, not -1"),
-        ([send(), send()], "node 4: must be there once, not again"),
+        ([send(), send()], "node 4: must occur once, not again"),
         ([replace(send(), data_deps=(9,))], "node 4: must wait for nodes of its trace, not for 9"),
         (
             [Node(5, type=NodeType.COMM_COLL_NODE)],

@@ -88,15 +88,21 @@ def test_bad_value_is_named(key: str, tmp_path: Path) -> None:
         ),
         (
             {"vary": {"expanded_bytes": [1e9]}},
-            r"vary\.expanded_bytes_per_s: is required with expanded_bytes and no expanded memory$",
+            (
+                r"vary\.expanded_bytes_per_s: must be given with expanded_bytes "
+                r"and no expanded memory$"
+            ),
         ),
         (
             {"vary": {"expanded_bytes_per_s": [1e9]}},
-            r"vary\.expanded_bytes: is required with expanded_bytes_per_s and no expanded memory$",
+            (
+                r"vary\.expanded_bytes: must be given with expanded_bytes_per_s "
+                r"and no expanded memory$"
+            ),
         ),
         (
             {"vary": {"compute": [*range(1, 41)], "network": [*range(1, 41)]}},
-            r"vary: must be at most 1000 combinations in all, not 1600$",
+            r"vary: must have at most 1000 combinations, not 1600$",
         ),
     ],
 )

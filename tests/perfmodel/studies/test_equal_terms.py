@@ -60,7 +60,7 @@ def test_npus_that_differ_are_kept_as_they_are_on_request() -> None:
     ("name", "as_is", "message"),
     [
         ("fred-c", False, "must be one of mesh:5x4, fred-d, not 'fred-c'; did you mean 'fred-d'?"),
-        ("fred-d", True, "must be left out where NPUs are compared as they are"),
+        ("fred-d", True, "must not be given if NPUs are compared as they are"),
     ],
 )
 def test_bad_choice_is_refused(name: str, as_is: bool, message: str) -> None:

@@ -163,7 +163,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
         load_endpoint_record("l1-12")
     path = tmp_path / "record.json"
     for change, message in (
-        ({"name": "other"}, "name must be fred_m3_p12_fp16x256 as spec says, not other"),
+        ({"name": "other"}, "name must be fred_m3_p12_fp16x256, the name of spec, not other"),
         ({"schema": "fred-timing/2"}, "schema: must be 'fred-endpoint-timing/1'"),
         (
             {"measured_spec": content()["spec"] | {"ports": 4}},

@@ -48,7 +48,7 @@ def test_record_of_any_kind_is_of_what_its_specification_says(
     name: str, model: type[FileModel]
 ) -> None:
     said = shipped(name)
-    with pytest.raises(InputError, match=rf"name must be {said['name']} as spec says, not x$"):
+    with pytest.raises(InputError, match=rf"name must be {said['name']}, the name of spec, not x$"):
         validate(model, said | {"name": "x"}, name)
     other = said["measured_spec"] | {"format": "int8"}
     with pytest.raises(InputError, match=r"measured_spec must differ from spec in .*lanes only$"):
@@ -152,7 +152,7 @@ def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
         ({"schema": "fred-timing/1"}, "schema: must be 'fred-timing/2', not 'fred-timing/1'"),
         ({"simulators": []}, r"simulators: must have 1 or more entries, not \[\]"),
         ({"throughput_flits_per_cycle": 1.5}, "throughput_flits_per_cycle: .* 1, not 1.5"),
-        ({"name": "x"}, "name must be fred_m3_p12_fp16x256 as spec says, not x"),
+        ({"name": "x"}, "name must be fred_m3_p12_fp16x256, the name of spec, not x"),
         (
             {"measured_spec": {"ports": 8, "lanes": 4}},
             "measured_spec must differ from spec in lanes only",

@@ -56,7 +56,7 @@ def test_record_of_a_switch_is_taken_for_its_links() -> None:
 
 
 BAD = {
-    "name": ({"name": "x"}, "name must be mesh_5x4_fp16x256_link as spec says, not x"),
+    "name": ({"name": "x"}, "name must be mesh_5x4_fp16x256_link, the name of spec, not x"),
     "share": (
         {"router": {**shipped("mesh-5x4")["router"], "payload_share": 0.5}},
         "router.payload_share must be 0.971379 as .* and flits of 4096 bits say, not 0.5",

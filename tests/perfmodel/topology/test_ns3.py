@@ -62,7 +62,7 @@ def test_what_is_written_is_read_again(nvswitches: int, tmp_path: Path) -> None:
             TEXT.replace("\n2\n", "\n7\n"),
             "line 2: must name switches from 0 to 2, each once, not 7",
         ),
-        (TEXT.replace("3 1 2", "3 1 3"), "line 1: must have as many links as follow, not 3"),
+        (TEXT.replace("3 1 2", "3 1 3"), "line 1: must give the number of links, 2, not 3"),
         (TEXT.replace("1 2 100", "1 9 100"), "line 4: must join nodes from 0 to 2, not '9'"),
         (TEXT.replace("100Gbps", "fast"), "line 4: must have a rate such as 200Gbps, not 'fast'"),
         (TEXT.replace("500ns", "-1ns"), "line 4: must have a delay such as 0.005ms, not '-1ns'"),

@@ -103,7 +103,7 @@ def test_a_fabric_has_no_bandwidth_to_balance() -> None:
     fabric = FabricLine(parse_topology("fred-d"), "published")
     net = FluidNetwork([fabric, *FluidNetwork([fabric]).lines])
     message = (
-        "sys.json: inter-dimension-scheduling: must be baseline where a dimension is a fabric, "
+        "sys.json: inter-dimension-scheduling: must be baseline if a dimension is a fabric, "
         "not 'themis'"
     )
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):

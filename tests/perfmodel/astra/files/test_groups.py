@@ -42,5 +42,5 @@ def test_a_number_of_yaml_is_a_group_once(tmp_path: Path) -> None:
     path = written(tmp_path / "w.yaml", "1: [0]\n2: [1]\n")
     assert load_groups(path) == {"1": (0,), "2": (1,)}
     path.write_text("1: [0]\n'1': [1]\n")
-    with pytest.raises(InputError, match=r"w\.yaml: 1: must be there once$"):
+    with pytest.raises(InputError, match=r"w\.yaml: 1: must occur once, not several times$"):
         load_groups(path)

@@ -57,10 +57,13 @@ def test_file_is_a_network(tmp_path: Path) -> None:
         ({"latency": "[50, -1, 3]"}, r"latency.1: must be a number from 0 to 1e\+12, not -1"),
         ({"latency": None}, "latency: is required and was not given"),
         ({"bandwidth": "[200, null, 5]"}, "bandwidth.1: must be a number for Fully.*, not null"),
-        ({"topology": "[fred-d, Ring, Ring]"}, "npus_count.0: must be the 20 NPUs .*, not 2"),
+        (
+            {"topology": "[fred-d, Ring, Ring]"},
+            "npus_count.0: must be 20, the number of NPUs of .*, not 2",
+        ),
         (
             {"topology": "[Ring, 'mesh:4x2', Ring]"},
-            "bandwidth.1: must be null, as mesh:4x2 has its own, not 100",
+            "bandwidth.1: must be null, because mesh:4x2 has its own, not 100",
         ),
         ({"topology": "[Ring, 'mesh:0x2', Ring]"}, "topology.1: .*"),
         ({"dimensions": "3"}, "dimensions: unknown key; allowed are topology, npus_count, .*"),
