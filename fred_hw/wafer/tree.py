@@ -53,8 +53,9 @@ class SwitchEntry(FileModel):
         Links from each chiplet to the next higher switch, 0 at the top. A multiple of the chiplets
         of that switch in a plane, each of which gets the same number.
     uplink_cycles : int
-        Cycles from flit to flit on an uplink in each direction, 1 to 64: 2 for half the rate. The
-        circuit between the chiplets holds ``tready`` low meanwhile; it is not in the Verilog.
+        Time from flit to flit on an uplink in each direction, 1 to 64 [cycles]: 2 for half the
+        rate. The circuit between the chiplets, which is not in the Verilog, holds ``tready`` low
+        meanwhile.
     npus : list of int
         NPUs that are attached by a port in each plane, numbers from 0.
     controllers : int

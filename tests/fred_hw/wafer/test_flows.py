@@ -72,8 +72,7 @@ def test_flows_that_do_not_fit_are_counted() -> None:
         )
     )
     message = (
-        "^must have at most as many flows at once as links and micro-switches have room for, "
-        "which is 1, not 2$"
+        "^must have at most 1 flows at once, as many as links and micro-switches carry, not 2$"
     )
     with pytest.raises(NoWayError, match=message):
         find_ways(narrow, cross)
