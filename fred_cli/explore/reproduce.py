@@ -11,7 +11,7 @@ import yaml
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from perfmodel.studies.study.inputs import Inputs, Part, Resolver, flat, part_of
-from perfmodel.studies.study.point import request_of
+from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
 from perfmodel.training.request import Request

@@ -192,6 +192,12 @@ _OF_PLANE = Kind(
     "perfmodel.studies.rtl_plane:PlaneRecord",
 )
 _OF_MESH = Kind("verilator", "mesh and endpoint", _PHASES, "perfmodel.studies.rtl_mesh:MeshRecord")
+_OF_TREES = Kind(
+    "verilator",
+    "mesh and endpoint",
+    (*_SPEC, "flits", "steps"),
+    "perfmodel.studies.rtl_mesh:MeshRecord",
+)
 _OF_ITERATION = Kind(
     "verilator",
     "plane, or mesh and endpoint",
@@ -278,8 +284,7 @@ ENTRIES = {
     "mesh-5x4-trees": Entry(
         "all-reduces along the trees of MultiTree on a mesh, by schedule tables of endpoints",
         3,
-        "verilator",
-        "perfmodel.studies.rtl_mesh:MeshRecord",
+        _OF_TREES,
         _trees,
     ),
     "iteration-wafer-20": Entry(
