@@ -1,7 +1,7 @@
 """Hardware comparison of FRED and mesh: area, clock, latency and work of an all-reduce."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from perfmodel.switch_timing.areas import AreaRecord
     from perfmodel.switch_timing.router import RouterTiming
 
-__all__ = ["VECTOR_FLITS", "HardwareRow", "hardware_rows"]
+__all__ = ["VECTOR_FLITS", "HardwareRow", "Price", "hardware_rows", "price"]
 
 VECTOR_FLITS = 20_480
 """Of each NPU in the all-reduce that work is counted of: 10 MiB, whole blocks on both fabrics."""
+
+_AREA, _OF_BOTH, _PER_LINK = "area", " of both", ", per link of an NPU"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,40 @@ class HardwareRow:
     fred: float
     mesh: float
     source: str
+
+
+@dataclass(frozen=True)
+class Price:
+    """Logic area of FRED over that of the mesh.
+
+    Parameters
+    ----------
+    per_npu, per_link : HardwareRow
+        Switches or routers and endpoints together.
+    library, lanes : str
+        Library of cells, and the lanes that all units have.
+    """
+
+    per_npu: HardwareRow
+    per_link: HardwareRow
+    library: str
+    lanes: str
+
+    @staticmethod
+    def ratio(row: HardwareRow) -> float:
+        """Return the area of FRED over that of the mesh."""
+        return row.fred / row.mesh
+
+
+def price(rows: Iterable[HardwareRow]) -> Price:
+    """Return the price of FRED in area, from the rows and the record behind them."""
+    from fred_hw.files import load_model
+    from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
+
+    areas = load_model(AreaRecord, SHIPPED_AREAS)
+    found = {row.what: row for row in rows if row.part == "area"}
+    lanes = f"{areas.lanes} {areas.format.upper()} lane{'s' if areas.lanes > 1 else ''}"
+    return Price(found[_AREA + _OF_BOTH], found[_AREA + _OF_BOTH + _PER_LINK], areas.library, lanes)
 
 
 def hardware_rows() -> tuple[HardwareRow, ...]:
@@ -81,11 +117,11 @@ def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
         fred, mesh = (one + other for one, other in zip(units, ends, strict=True))
         yield HardwareRow("area", f"{what} of switches or routers", unit, *units, source)
         yield HardwareRow("area", f"{what} of endpoints", unit, *ends, source)
-        yield HardwareRow("area", f"{what} of both", unit, fred, mesh, source)
+        yield HardwareRow("area", f"{what}{_OF_BOTH}", unit, fred, mesh, source)
         link = fred / wafer.planes
-        yield HardwareRow("area", f"{what} of both, per link of an NPU", unit, link, mesh, source)
+        yield HardwareRow("area", f"{what}{_OF_BOTH}{_PER_LINK}", unit, link, mesh, source)
 
-    yield from both("area", "um2 per NPU", lambda name: areas.unit(name).area_um2)
+    yield from both(_AREA, "µm² per NPU", lambda name: areas.unit(name).area_um2)
     for what, key in (("flip-flops", "flip_flops"), ("memory", "memory_bits")):
         *_, whole, _ = both(what, "per NPU", lambda name, key=key: getattr(areas.unit(name), key))
         unit = "bits per NPU" if what == "memory" else "per NPU"
@@ -130,7 +166,10 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
 
     unit_s = max(load_record(name).latency_s for name in SHIPPED)
     ways, others = plane_ways(wafer), mesh_ways(mesh)
-    lone, far = "lone flit, co-simulation", f"ways of the compilers, links of {LINK_LATENCY_S:g} s"
+    lone, far = (
+        "lone flit, co-simulation",
+        f"routes of the compilers, links of {LINK_LATENCY_S * 1e9:g} ns",
+    )
     yield HardwareRow(
         "latency", "a switch or router", "ns", unit_s * 1e9, router.latency_s * 1e9, lone
     )
@@ -157,11 +196,11 @@ def _iteration() -> HardwareRow:
 
     fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
     source = "records of examples/iteration.yaml, co-simulation"
-    return HardwareRow("time", "a small training iteration", "us", fred, mesh, source)
+    return HardwareRow("time", "a small training iteration", "µs", fred, mesh, source)
 
 
 def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
-    """Yield what an all-reduce makes the hardware do, which energy goes with."""
+    """Yield the traffic of an all-reduce, bytes per byte of the vector of an NPU."""
     fred, rival = plane_work(wafer, VECTOR_FLITS), mesh_work(mesh, VECTOR_FLITS)
     source = "all-reduce of all NPUs, compiled; per NPU and byte of its vector"
     for what, key in (
@@ -171,4 +210,4 @@ def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
         ("bytes written to memory", "written"),
     ):
         ours, theirs = (getattr(one, key) / one.npus for one in (fred, rival))
-        yield HardwareRow("energy", what, "B/B", ours, theirs, source)
+        yield HardwareRow("traffic", what, "B/B", ours, theirs, source)
