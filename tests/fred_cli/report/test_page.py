@@ -390,7 +390,7 @@ def test_other_hardware_than_the_own_wafer_is_in_an_appendix(report: Report, pla
     for other in ("small-4", "fred-d", "FRED-D", "mesh:5x4", "INT8"):
         assert other not in words
     *_, cost = re.findall(r'<p class="answer">(.*)</p>', own.text)
-    assert cost.startswith("Price: the area of the mesh:4x4 and wafer has not been synthesized.")
+    assert cost.startswith("Price: the area of mesh:4x4 and wafer has not been synthesized.")
     rows = own.numbers["iterations"]
     assert [row["topology"] for row in rows] == ["mesh:4x4", "wafer.yaml"]
     assert {row["strategy"] for row in rows} == {"MP2-DP4-PP2"}
