@@ -41,7 +41,7 @@ from .maps import as_csv, maps
 from .results import simulation_results, work_folder
 from .shown import all_reduce, find_simulator, shown_folder
 from .study import Question, Study, study
-from .summary import summary
+from .summary import duration, summary
 
 __all__ = ["Made", "build"]
 
@@ -176,6 +176,7 @@ def _study(asked: Study) -> dict[str, Any]:
         "study": asked,
         "summary": summary(asked, cost),
         "price": cost,
+        "duration": duration,
         "hardware_rows": beside,
         "hardware_table_columns": HARDWARE.titled,
         "hardware_table_csv": download(HARDWARE.csv(beside)),

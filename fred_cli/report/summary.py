@@ -11,7 +11,7 @@ from perfmodel.training.estimate import Estimate
 from .study import Study
 from .wafer import iterations
 
-__all__ = ["summary"]
+__all__ = ["duration", "summary"]
 
 _TIE = 0.005
 """Share by which iterations may differ and still be called alike."""
@@ -69,13 +69,15 @@ def _why(study: Study) -> str:
     names = [_fabric(one.topology) for one in (best, first)]
     return (
         f"An iteration of {study.title} as {study.strategy} takes "
-        f"{_time(best.iteration_time_s)} on {names[0]} and {_time(first.iteration_time_s)} on "
-        f"{names[1]}. Communication that compute does not hide takes {_share(best)} of it on "
+        f"{duration(best.iteration_time_s)} on {names[0]} and "
+        f"{duration(first.iteration_time_s)} on {names[1]}. "
+        f"Communication that compute does not hide takes {_share(best)} of it on "
         f"{names[0]} and {_share(first)} on {names[1]}."
     )
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in the unit that fits it."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -112,7 +114,7 @@ def _own_winner(study: Study) -> str:
     rows = sorted(study.rows, key=lambda row: -row.speedup)
     what = f"{study.title} as {study.strategy}"
     best = rows[0]
-    time = _time(best.estimate.iteration_time_s)
+    time = duration(best.estimate.iteration_time_s)
     share = f"{_share(best.estimate)} of it communication that compute does not hide"
     if len(rows) == 1:
         name = _fabric(best.estimate.topology)
