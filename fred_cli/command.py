@@ -23,7 +23,7 @@ SECTIONS = {
     "Hardware": "rtl hardware liberty clock effort sizing simulator seed verilog top spec_source",
     "Output": (
         "output folder timeline record chart csv_file parquet links_file collectives_file details "
-        "draw picture export waves check as_json"
+        "draw picture export waves check evidence as_json"
     ),
 }
 """Parameters of each section; all others are in the first one, without a name of its own."""

@@ -1,7 +1,7 @@
 """Hardware comparison of FRED and mesh: area, clock, latency and work of an all-reduce."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from perfmodel.switch_timing.areas import AreaRecord
     from perfmodel.switch_timing.router import RouterTiming
 
-__all__ = ["VECTOR_FLITS", "HardwareRow", "hardware_rows"]
+__all__ = ["VECTOR_FLITS", "HardwareRow", "Price", "hardware_rows", "price"]
 
 VECTOR_FLITS = 20_480
 """Of each NPU in the all-reduce that work is counted of: 10 MiB, whole blocks on both fabrics."""
+
+_AREA, _TOTAL, _PER_LINK = "area", ", total", ", per link of an NPU"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,40 @@ class HardwareRow:
     fred: float
     mesh: float
     source: str
+
+
+@dataclass(frozen=True)
+class Price:
+    """Logic area of FRED over that of the mesh.
+
+    Parameters
+    ----------
+    per_npu, per_link : HardwareRow
+        Switches or routers and endpoints together.
+    library, lanes : str
+        Library of cells, and the lanes that all units have.
+    """
+
+    per_npu: HardwareRow
+    per_link: HardwareRow
+    library: str
+    lanes: str
+
+    @staticmethod
+    def ratio(row: HardwareRow) -> float:
+        """Return the area of FRED over that of the mesh."""
+        return row.fred / row.mesh
+
+
+def price(rows: Iterable[HardwareRow]) -> Price:
+    """Return the price of FRED in area, from the rows and the record behind them."""
+    from fred_hw.files import load_model
+    from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
+
+    areas = load_model(AreaRecord, SHIPPED_AREAS)
+    found = {row.what: row for row in rows if row.part == "area"}
+    lanes = f"{areas.lanes} {areas.format.upper()} lane{'s' if areas.lanes > 1 else ''}"
+    return Price(found[_AREA + _TOTAL], found[_AREA + _TOTAL + _PER_LINK], areas.library, lanes)
 
 
 def hardware_rows() -> tuple[HardwareRow, ...]:
@@ -82,11 +118,11 @@ def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
         fred, mesh = (one + other for one, other in zip(units, ends, strict=True))
         yield HardwareRow("area", f"{what} of switches or routers", unit, *units, source)
         yield HardwareRow("area", f"{what} of endpoints", unit, *ends, source)
-        yield HardwareRow("area", f"{what}, total", unit, fred, mesh, source)
+        yield HardwareRow("area", f"{what}{_TOTAL}", unit, fred, mesh, source)
         link = fred / wafer.planes
-        yield HardwareRow("area", f"{what}, total, per link of an NPU", unit, link, mesh, source)
+        yield HardwareRow("area", f"{what}{_TOTAL}{_PER_LINK}", unit, link, mesh, source)
 
-    yield from both("area", "um2 per NPU", lambda name: areas.unit(name).area_um2)
+    yield from both(_AREA, "µm² per NPU", lambda name: areas.unit(name).area_um2)
     for what, key in (("flip-flops", "flip_flops"), ("memory", "memory_bits")):
         *_, whole, _ = both(what, "per NPU", lambda name, key=key: getattr(areas.unit(name), key))
         unit = "bits per NPU" if what == "memory" else "per NPU"
@@ -136,7 +172,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
     ways, others = plane_ways(wafer), mesh_ways(mesh)
     lone, far = (
         "lone flit, co-simulation",
-        f"routes of the compilers, links of {LINK_LATENCY_S:g} s",
+        f"routes of the compilers, links of {LINK_LATENCY_S * 1e9:g} ns",
     )
     yield HardwareRow(
         "latency", "latency of a switch or router", "ns", unit_s * 1e9, router.latency_s * 1e9, lone
@@ -200,7 +236,7 @@ def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
             if (row.strategy, row.phase, row.flits) == ("MP20-DP1-PP1", "mp_all_reduce", flits):
                 what = f"all-reduce of {flits:,} flits, {_HOW[row.algorithm]}"
                 times = plane / hz * 1e6, row.cycles / mesh_hz * 1e6
-                yield HardwareRow("time", what, "us", *times, source)
+                yield HardwareRow("time", what, "µs", *times, source)
 
 
 def _iteration() -> HardwareRow:
@@ -209,7 +245,7 @@ def _iteration() -> HardwareRow:
 
     fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
     source = "records of examples/iteration.yaml, co-simulation"
-    return HardwareRow("time", "small training iteration in RTL", "us", fred, mesh, source)
+    return HardwareRow("time", "small training iteration in RTL", "µs", fred, mesh, source)
 
 
 def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:

@@ -89,7 +89,7 @@ def count(what: str, done: int, total: int | None = None) -> None:
 
 
 @contextmanager
-def parts(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def parts(what: str, total: int) -> Iterator[Callable[..., None]]:
     """Report work with unequal parts; yield a function to call when a part begins.
 
     Parameters
@@ -97,19 +97,19 @@ def parts(what: str, total: int) -> Iterator[Callable[[int], None]]:
     what : str
         What the size of a part is counted in, in the plural.
     total : int
-        Sum of the sizes. The function takes the size of the part that begins; those before it are
-        then done.
+        Sum of the sizes. The function takes the size of the part that begins and, if it has one,
+        its name; the parts before it are then done.
     """
     name, loop = _told_as(what), _Loop("")
     listener = _listeners[-1] if _listeners else None
     size = 0
 
-    def begin(next_size: int) -> None:
+    def begin(next_size: int, part: str = "") -> None:
         nonlocal size
         loop.done, size = loop.done + size, next_size
         loop.first = f"the first {size:,} of {total:,} {what}" if size < total else ""
         if listener and name:
-            listener(name, loop.done, total, size)
+            listener(f"{name}, {part}" if part else name, loop.done, total, size)
 
     _loops.append(loop)
     try:

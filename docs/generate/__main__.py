@@ -4,12 +4,13 @@ import json
 import sys
 from pathlib import Path
 
+from fred_cli.drawings.idea import draw_idea
+
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
-from .idea import draw_idea
 from .names import names
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page

@@ -29,7 +29,7 @@ COLUMNS = Columns(
         ),
         Column(attrgetter("algorithm"), "algorithm", "algorithm", number=False),
         Column(
-            attrgetter("time_s"), "time [s]", "time [us]", lambda row: f"{row.time_s * 1e6:,.2f}"
+            attrgetter("time_s"), "time [s]", "time [µs]", lambda row: f"{row.time_s * 1e6:,.2f}"
         ),
         Column(
             attrgetter("bus_bandwidth_bytes_per_s"),

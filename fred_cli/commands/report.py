@@ -1,12 +1,12 @@
 """`fred report`."""
 
-import time
+import shlex
+import sys
 from pathlib import Path
 
 import click
 
 from fred_cli.command import Command
-from fred_cli.cosimulation import tests_begun_last
 from fred_cli.names import option_value
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -23,7 +23,6 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, say_json
 from fred_cli.progress import progress
-from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
 __all__ = ["command"]
@@ -88,6 +87,12 @@ __all__ = ["command"]
     type=InputPath(),
     help="JSON of `fred sim --json`; co-simulated with Icarus if missing.",
 )
+@click.option(
+    "--evidence",
+    is_flag=True,
+    help="Add the evidence: every figure of the paper compared with ours, RTL and model, and "
+    "algorithms. Takes minutes.",
+)
 @as_json_option
 def command(
     folder: Path,
@@ -100,26 +105,20 @@ def command(
     least_npus: int | None,
     spec_source: str,
     results: Path | None,
+    evidence: bool,
     as_json: bool,
 ) -> None:
-    """Write the HTML report: the wafer, the training, the switch and its co-simulation."""
+    """Write the HTML report: which fabric wins, its price, and the wafer and switch behind it."""
     with needed("plotly", "the report", "fred-hw[report]"):
-        from fred_cli.report.page import build, simulation_logs
+        from fred_cli.report.page import Made, build
         from fred_cli.report.study import Question
 
     question = Question(
         topologies, workload, strategy, compute, least_npus, npu_from=npu_from, as_is=as_is
     )
-    begun_s = time.time()
-
-    def look() -> tuple[str, int, int] | None:
-        try:
-            return tests_begun_last(simulation_logs(spec_source), begun_s)
-        except InputError:  # of the switch, which the report is about to refuse
-            return None
-
-    with option_names(*TRAINING_OPTIONS), progress("writing the report", look):
-        paths = build(spec_source, folder, results, question)
+    made = Made.now(shlex.join(["fred", *sys.argv[1:]]))
+    with option_names(*TRAINING_OPTIONS), progress("writing the report"):
+        paths = build(spec_source, folder, results, question, made, evidence=evidence)
     if as_json:
         say_json({"files": paths})
         return

@@ -70,7 +70,7 @@ def _iteration(one: Drawn, kinds: Sequence[str], end_us: float) -> Panel:
     data = [_bars(kind, rows) for kind in kinds]
     layout = {
         "barmode": "overlay",
-        "xaxis": {"title": {"text": "us"}, "range": [0, 1.01 * end_us]},
+        "xaxis": {"title": {"text": "µs"}, "range": [0, 1.01 * end_us]},
         "yaxis": {
             "range": [y - _GAP - 0.4, -0.45],
             "tickmode": "array",
@@ -96,7 +96,7 @@ def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
         "base": [round(span.begin_s * 1e6, 3) for _, span in found],
         "width": height,
         "customdata": [
-            f"{span.name}: {span.begin_s * 1e6:.2f} to {span.end_s * 1e6:.2f} us"
+            f"{span.name}: {span.begin_s * 1e6:.2f} to {span.end_s * 1e6:.2f} µs"
             for _, span in found
         ],
         "hovertemplate": "%{customdata}<extra></extra>",

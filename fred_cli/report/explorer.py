@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from fred_cli.columns.parts import parts_of
 from fred_cli.columns.strategies import COLUMNS
 from perfmodel.studies.strategies import StrategyRow
+
+from .download import download
 
 __all__ = ["explorer"]
 
@@ -45,8 +46,5 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
                     "fits": row.fits,
                 }
             )
-    tables = {
-        name: "data:text/csv;charset=utf-8," + quote(COLUMNS.csv(found))
-        for name, found in swept.items()
-    }
+    tables = {name: download(COLUMNS.csv(found)) for name, found in swept.items()}
     return {"parts": shown, "rows": rows, "tables": tables}

@@ -71,8 +71,8 @@ class RtlIteration:
     def said(self) -> str:
         """Its figures, in words."""
         return (
-            f"{self.record.cycles:,} cycles or {self.record.time_s * 1e6:.2f} us in RTL, "
-            f"{self.model_s * 1e6:.2f} us in the model, {self.ratio - 1:+.1%}"
+            f"{self.record.cycles:,} cycles or {self.record.time_s * 1e6:.2f} µs in RTL, "
+            f"{self.model_s * 1e6:.2f} µs in the model, {self.ratio - 1:+.1%}"
         )
 
     @property
@@ -98,7 +98,7 @@ class RtlIteration:
     def _busy_words(self) -> str:
         """Return busy times in words."""
         return "; ".join(
-            f"stage {one.stage}, {one.kind}: {one.least_s * 1e6:.2f} to {one.most_s * 1e6:.2f} us "
+            f"stage {one.stage}, {one.kind}: {one.least_s * 1e6:.2f} to {one.most_s * 1e6:.2f} µs "
             f"in RTL, {one.model_s * 1e6:.2f} in the model"
             for one in self.busy()
         )

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from fred_cli.columns.loads import COLUMNS as LOADS
 from fred_cli.drawings.loads import draw_loads
-from fred_hw.compiler.placement import Strategy
 from perfmodel.network.run import profile
 from perfmodel.studies.section import GIB
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import parse_topology
-from perfmodel.training.placement.place import Placement, place
+from perfmodel.training.placement.place import Placement
 
 from .study import Study
 
@@ -19,8 +17,6 @@ __all__ = ["MOST_NPUS", "Map", "as_csv", "maps", "maps_of"]
 MOST_NPUS = 128
 """NPUs of the largest wafer that is drawn."""
 
-_MAPPED = ("mesh:5x4", "fred-a", "fred-d")
-_STRATEGY = Strategy(2, 5, 2)
 _Groups = tuple[tuple[int, ...], ...]
 
 
@@ -43,14 +39,10 @@ class Map:
 
 
 def maps(study: Study) -> tuple[Map, ...]:
-    """Return the phases of the strategy on the study's fabrics; of MP2-DP5-PP2 on the paper's."""
-    if not study.own:
-        fabrics = [parse_topology(name) for name in _MAPPED]
-        placements = [place(one, _STRATEGY, "columns" if one.grid else "linear") for one in fabrics]
-    else:
-        places = dict.fromkeys((study.subject, 0))
-        fabrics = [study.fabrics[i] for i in places]
-        placements = [study.iterations[i].placement for i in places]
+    """Return the phases of the strategy on the fabric that is looked into, and on the baseline."""
+    places = tuple(dict.fromkeys((study.subject, 0)))
+    fabrics = [study.fabrics[i] for i in places]
+    placements = [study.iterations[i].placement for i in places]
     return tuple(
         one
         for fabric, placed in zip(fabrics, placements, strict=True)

@@ -1,77 +1,89 @@
 """The HTML report: one page that needs no network."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import jinja2
 
-from fred_cli.columns.algorithms import COLUMNS as ALGORITHMS
 from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.hardware import COLUMNS as HARDWARE
-from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.parts import PARTS, rare_columns
-from fred_cli.columns.reproduce import columns_of
 from fred_cli.drawings.chart import asset, plotly_packed
 from fred_cli.drawings.charts import iteration_chart, roofline_chart
+from fred_cli.drawings.idea import draw_idea
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
 from fred_cli.drawings.loads import colour_key, dark_colours
-from fred_cli.hardware_table import hardware_rows
-from fred_cli.output import plain
+from fred_cli.hardware_table import hardware_rows, price
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
+from fred_hw.progress import parts
 from fred_hw.spec import SwitchSpec
 from fred_hw.visible import visible
 from gen.design import generate
 from gen.write import check_file, check_folder, write_files
-from perfmodel.studies.algorithms import (
-    PATTERNS_COMPARED,
-    SIZES_COMPARED_BYTES,
-    TOPOLOGIES_COMPARED,
-    compare_algorithms,
-    winners,
-)
 from perfmodel.studies.compare import Row
-from perfmodel.studies.reproduce import count
-from perfmodel.topology.parse import parse_topology
 
+from .download import download
+from .evidence import SECTIONS, evidence_numbers
 from .explorer import explorer
-from .hardware import gather_hardware
-from .maps import Map, as_csv, maps
+from .maps import as_csv, maps
 from .results import simulation_results, work_folder
 from .shown import all_reduce, find_simulator, shown_folder
 from .study import Question, Study, study
-from .summary import summary
-from .wafer import Wafer, gather
+from .summary import duration, summary
 
-__all__ = ["build", "simulation_logs"]
+__all__ = ["Made", "build"]
 
 _PAGE, _NUMBERS, _TIMELINE = "index.html", "report.json", "iteration.perfetto.json"
 
 _SIMULATORS = ("icarus",)
 """Simulators that build in seconds, in the order of trying, before those of given results."""
 
+_Section = tuple[float, Callable[[], dict[str, Any]]]
+"""About how long a section takes [s of processor time], and what makes it."""
 
-def simulation_logs(spec_source: str) -> list[Path]:
-    """Return the logs in which simulators report progress."""
-    spec = load_spec(spec_source)
-    return [one / "simulation.log" for one in (work_folder(spec), shown_folder(spec))]
+
+@dataclass(frozen=True)
+class Made:
+    """How a page was made; the page says so.
+
+    Parameters
+    ----------
+    command, day, version : str
+        The command line, the date in ISO 8601, and the version of the package.
+    """
+
+    command: str
+    day: str
+    version: str
+
+    @classmethod
+    def now(cls, command: str) -> "Made":
+        """Return what a page made today says."""
+        return cls(command, date.today().isoformat(), version("fred-hw"))
 
 
 def build(
-    spec_source: str, folder: Path, results: Path | None, question: Question | None = None
+    spec_source: str,
+    folder: Path,
+    results: Path | None,
+    question: Question,
+    made: Made,
+    *,
+    evidence: bool = False,
 ) -> list[Path]:
-    """Write ``index.html``, the numbers behind it and the timeline of RTL iterations to ``folder``.
-
-    The numbers are in ``report.json``; Perfetto opens ``iteration.perfetto.json``.
+    """Write ``index.html`` and the numbers behind it, ``report.json``, to ``folder``.
 
     Parameters
     ----------
@@ -79,17 +91,21 @@ def build(
         File or preset of the switch to show.
     folder : Path
         Folder to write to, made if missing.
-    results : Path, optional
-        What ``fred sim --json`` printed; the switch is co-simulated with Icarus otherwise.
-    question : Question, optional
+    results : Path or None
+        What ``fred sim --json`` printed; None to co-simulate the switch with Icarus.
+    question : Question
         Own wafers, workload and strategy.
+    made : Made
+        How the page was made.
+    evidence : bool
+        Whether to add the evidence, and the timeline of RTL iterations for Perfetto.
 
     Raises
     ------
     InputError
         An input is bad, or a file cannot be written.
     """
-    for name in (_PAGE, _NUMBERS, _TIMELINE):
+    for name in (_PAGE, _NUMBERS, *([_TIMELINE] if evidence else [])):
         check_file(folder / name)
     spec = load_spec(spec_source)
     if results is None:
@@ -98,100 +114,100 @@ def build(
         check_folder(shown_folder(spec))
     # What is given is refused before anything that takes long.
     given = simulation_results(spec, results) if results else None
-    asked = study(question or Question())
-    simulation = given or simulation_results(spec, None)
-    wafer, mapped = gather(), maps(asked)
-    page = {**_switch(spec, spec_source, simulation), **_study(asked, wafer, mapped)}
-    page |= {**_hardware(), **_algorithms()}
-    html = _template().render(**page, simulation=simulation, **_published(wafer), **_look())
-    numbers = {
-        "manifest": page["design"].manifest,
-        "simulation": simulation,
-        "rtl_iterations": [one.to_dict() for one in page["hardware"].iterations],
-        "rtl_phases": plain(page["hardware"].rows),
-        "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
-        "algorithms": plain(page["algorithms"]),
-        **_figures(asked, wafer),
+    asked = study(question)
+    sections: dict[str, _Section] = {
+        "strategies": (1 + asked.sweep_s, lambda: {"explorer": _explorer(asked)}),
+        "iteration": (3, lambda: _study(asked)),
+        "links": (1, lambda: _links(asked)),
+        "switch and co-simulation": (3 if given else 13, lambda: _switch(spec, spec_source, given)),
+        **(SECTIONS if evidence else {}),
     }
-    timeline = json.dumps(page["hardware"].timeline(), separators=(",", ":"))
-    files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n", _TIMELINE: timeline}
-    return write_files(files, folder)
+    page = {"evidence": evidence, "made": made, **_made_all(sections)}
+    html = _template().render(**page, **_look())
+    written = {_PAGE: html, _NUMBERS: json.dumps(_numbers(page), indent=1) + "\n"}
+    if evidence:
+        timeline = page["hardware"].timeline()
+        written[_TIMELINE] = json.dumps(timeline, separators=(",", ":"))
+    return write_files(written, folder)
 
 
-def _switch(spec: SwitchSpec, source: str, simulation: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page says of the switch."""
+def _made_all(sections: dict[str, _Section]) -> dict[str, Any]:
+    """Make all sections, and report which one is being made."""
+    page: dict[str, Any] = {}
+    sizes = {name: ceil(seconds) for name, (seconds, _) in sections.items()}
+    with parts("steps", sum(sizes.values())) as begin:
+        for name, (_, make) in sections.items():
+            begin(sizes[name], name)
+            page |= make()
+    return page
+
+
+def _switch(spec: SwitchSpec, source: str, given: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what the page shows of the switch and its co-simulation, which runs unless given."""
     strategy, flows = _shown_flows(spec)
     routing = route(flows, spec.ports, spec.middle)
     if routing.configuration is None:
         raise InputError(source, "middle", f"must route {strategy}, which {spec.middle} do not")
+    simulation = given or simulation_results(spec, None)
     simulators = dict.fromkeys([*_SIMULATORS, *(run["simulator"] for run in simulation["runs"])])
     return {
+        "simulation": simulation,
         "design": generate(spec),
         "spec": spec,
+        "spec_name": source,
         "switch_strategy": strategy,
         "flows": list(zip(flows, COLOURS * len(flows), strict=False)),
         "drawing": draw_interconnect(routing.configuration, flows),
-        "word": f"{routing.configuration.pack():#x}",
         "all_reduce": all_reduce(spec, list(simulators)),
     }
 
 
-def _study(asked: Study, wafer: Wafer, mapped: tuple[Map, ...]) -> dict[str, Any]:
-    """Return what the page says of the question."""
-    swept = {asked.workload.name: asked.swept} if asked.own else wafer.sweeps
-    timelines = asked.timelines()
+def _explorer(asked: Study) -> dict[str, Any]:
+    """Return the strategies of the workload."""
+    return explorer({asked.workload.name: asked.swept})
+
+
+def _study(asked: Study) -> dict[str, Any]:
+    """Return the answer, the price, and what the page shows of an iteration."""
+    timelines, beside = asked.timelines(), hardware_rows()
+    cost = price(beside)
     kinds = {lane["kind"] for one in timelines.values() for lane in one["lanes"]}
     return {
         "study": asked,
-        "summary": summary(asked, wafer.calibrated, wafer.first_principles),
+        "summary": summary(asked, cost),
+        "price": cost,
+        "duration": duration,
+        "hardware_rows": beside,
+        "hardware_table_columns": HARDWARE.titled,
+        "hardware_table_csv": download(HARDWARE.csv(beside)),
         "iteration_chart": iteration_chart(asked.rows, "chart-iteration"),
-        "explorer": explorer(swept),
+        "iteration_table": download(COMPARE.without("iteration [s]").csv(asked.rows)),
+        "compare_columns": _compare_columns,
         "timelines": timelines,
         "timeline_parts": [part for part in PARTS if part.name in kinds],
         "parts": [asdict(part) for part in PARTS],
         "points": asked.points,
         "roofline_chart": roofline_chart(asked.points, asked.npu),
-        "maps": mapped,
-        "map_table": _download(as_csv(mapped)),
-        "iteration_table": _download(COMPARE.without("iteration [s]").csv(asked.rows)),
     }
 
 
-def _hardware() -> dict[str, Any]:
-    """Return what the page says of RTL beside the model."""
-    found, beside = gather_hardware(), hardware_rows()
+def _links(asked: Study) -> dict[str, Any]:
+    """Return the maps of the load of links."""
+    mapped = maps(asked)
+    return {"maps": mapped, "map_table": download(as_csv(mapped))}
+
+
+def _numbers(page: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers that the page shows, as JSON has them."""
+    asked = page["study"]
     return {
-        "hardware": found,
-        "hardware_charts": found.charts(),
-        "hardware_table": _download(found.table()),
-        "hardware_rows": beside,
-        "hardware_table_columns": HARDWARE.titled,
-        "hardware_table_csv": _download(HARDWARE.csv(beside)),
-    }
-
-
-def _algorithms() -> dict[str, Any]:
-    """Return what the page says of collective algorithms."""
-    topologies = [parse_topology(name) for name in TOPOLOGIES_COMPARED]
-    rows = compare_algorithms(topologies, PATTERNS_COMPARED, SIZES_COMPARED_BYTES, [None])
-    return {
-        "algorithms": rows,
-        "fastest": winners(rows),
-        "algorithm_columns": ALGORITHMS.titled,
-        "algorithms_csv": _download(ALGORITHMS.csv(rows)),
-    }
-
-
-def _published(wafer: Wafer) -> dict[str, Any]:
-    """Return what the page has beside published figures."""
-    return {
-        "wafer": wafer,
-        "compare_columns": _compare_columns,
-        "identified_columns": IDENTIFIED.titled,
-        "reproduce_columns": columns_of(moved=True).titled,
-        "charts": wafer.charts(),
-        "counts": count(wafer.reproduced),
-        "downloads": {name: _download(table) for name, table in wafer.tables().items()},
+        "made": asdict(page["made"]),
+        "own": asked.own,
+        "iterations": [COMPARE.json(row.estimate, row) for row in asked.rows],
+        "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
+        "manifest": page["design"].manifest,
+        "simulation": page["simulation"],
+        **(evidence_numbers(page) if page["evidence"] else {}),
     }
 
 
@@ -203,6 +219,7 @@ def _compare_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
 def _look() -> dict[str, Any]:
     """Return what the page is drawn with."""
     return {
+        "idea": draw_idea(),
         "colours": colour_key(),
         "dark_colours": dark_colours(),
         "style": asset("page.css"),
@@ -210,20 +227,6 @@ def _look() -> dict[str, Any]:
         "report_script": _text("report.js"),
         "charts_script": asset("charts.js"),
         "plotly": plotly_packed(),
-    }
-
-
-def _figures(asked: Study, wafer: Wafer) -> dict[str, Any]:
-    """Return what the page shows of wafers as JSON has it."""
-    return {
-        "own": asked.own,
-        "iterations": [COMPARE.json(row.estimate, row) for row in asked.rows],
-        "all_reduce": plain(wafer.all_reduce),
-        "compare": [COMPARE.json(row.estimate, row) for row in wafer.first_principles],
-        "compare_weights": [COMPARE.json(row.estimate, row) for row in wafer.weights],
-        "compare_calibrated": [COMPARE.json(row.estimate, row) for row in wafer.calibrated],
-        "identified": plain(wafer.identified),
-        "reproduce": plain(wafer.reproduced),
     }
 
 
@@ -250,8 +253,3 @@ def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:
     mp = 2 if spec.ports >= 4 else 1
     strategy = Strategy(mp=mp, dp=spec.ports // mp, pp=1)
     return strategy, phases(strategy, ports=spec.ports)["dp_all_reduce"]
-
-
-def _download(table: str) -> str:
-    """Return an address that holds a table, which is CSV."""
-    return "data:text/csv;charset=utf-8," + quote(table)

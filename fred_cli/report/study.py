@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isqrt
 from typing import Any
 
@@ -27,6 +28,9 @@ WORKLOAD = "transformer-17b"
 ROOMY, SWEPT = 64, 128
 """NPUs up to which strategies may leave a tenth of a wafer idle, and up to which all are estimated
 unasked: beyond there are too many, and each takes too long."""
+
+_ESTIMATE_S, _ESTIMATE_NPUS = 0.06, 20
+"""Processor time of one estimate of a strategy on so many NPUs; it grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,8 @@ class Study:
         The iteration on each fabric.
     iterations : tuple of Iteration
         The same as they were simulated.
-    swept : tuple of StrategyRow
-        All strategies on the first and the last fabric, fastest first; of wafers that are too large
-        the given one alone. Empty where those of the paper serve.
+    choices : tuple of Strategy or None
+        Strategies to estimate on the first and the last fabric; None on wafers that are too large.
     added : bool
         Whether the baseline is a mesh that nobody asked for.
     """
@@ -84,13 +87,37 @@ class Study:
     requests: tuple[Request, ...]
     rows: tuple[Row, ...]
     iterations: tuple[Iteration, ...]
-    swept: tuple[StrategyRow, ...]
+    choices: tuple[Strategy, ...] | None
     added: bool
+
+    @cached_property
+    def swept(self) -> tuple[StrategyRow, ...]:
+        """Strategies on the first and the last fabric, fastest first; at least the given one."""
+        places = self._swept_places
+        if self.choices is None:
+            return tuple(StrategyRow(self.rows[i].estimate) for i in places)
+        return sweep([self.requests[i] for i in places], self.choices)
+
+    @property
+    def sweep_s(self) -> float:
+        """About how long ``swept`` takes [s]."""
+        npus = max(self.fabrics[i].npus for i in self._swept_places)
+        each_s = _ESTIMATE_S * (npus / _ESTIMATE_NPUS) ** 2
+        return each_s * len(self.choices or ()) * len(self._swept_places)
+
+    @property
+    def _swept_places(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys((0, len(self.requests) - 1)))
 
     @property
     def fabrics(self) -> tuple[Topology, ...]:
         """The topologies."""
         return tuple(request.topology for request in self.requests)
+
+    @property
+    def published(self) -> bool:
+        """Whether all topologies are those of the paper, of which there are records of area."""
+        return all(one.name in FABRICS for one in self.fabrics)
 
     @property
     def workload(self) -> Workload:
@@ -156,6 +183,7 @@ def study(question: Question) -> Study:
         compute = _default_compute(requests)
     asked = [replace(request, compute=compute) for request in requests]
     fair = on_equal_terms(asked, question.npu_from, as_is=question.as_is, choices=EQUAL_TERMS)
+    choices = _choices(fair, question.least_npus)
     rows: list[Row] = []
     iterations: list[Iteration] = []
     for request in fair:
@@ -164,13 +192,12 @@ def study(question: Question) -> Study:
         first = rows[0].estimate if rows else found
         rows.append(Row(found, first.iteration_time_s / found.iteration_time_s))
         iterations.append(simulated.iteration)
-    swept = _swept(fair, question.least_npus, rows) if question.own else ()
     return Study(
         own=question.own,
         requests=fair,
         rows=tuple(rows),
         iterations=tuple(iterations),
-        swept=swept,
+        choices=choices,
         added=len(fabrics) > len(question.topologies) == 1,
     )
 
@@ -199,22 +226,19 @@ def _default_compute(requests: Sequence[Request]) -> str:
     return "calibrated" if known and alike and usual else "first-principles"
 
 
-def _swept(
-    requests: Sequence[Request], least_npus: int | None, given: Sequence[Row]
-) -> tuple[StrategyRow, ...]:
-    """Return all strategies on the baseline and on what is compared with it, or the given one.
+def _choices(requests: Sequence[Request], least_npus: int | None) -> tuple[Strategy, ...] | None:
+    """Return the strategies to estimate; None for a large wafer, unless ``least_npus`` is given.
 
-    Beside those of MP, DP and PP are those with its CP, EP and SP. It is one of them, unless it
-    uses fewer NPUs than were asked for.
+    Besides those of MP, DP and PP there are those with the CP, EP and SP of the given strategy,
+    which is one of them unless it uses fewer NPUs than were asked for.
     """
     strategy, workload = requests[0].strategy, requests[0].workload
     npus = min(request.topology.npus for request in requests)
-    places = tuple(dict.fromkeys((0, len(requests) - 1)))
     if least_npus is None and npus > SWEPT:
-        return tuple(StrategyRow(given[i].estimate) for i in places)
+        return None
     least = npus if least_npus is None and npus > ROOMY else least_npus
     cp, ep = (1, strategy.cp), (1, strategy.ep)
     choices = feasible(workload, npus, least, cp=cp, ep=ep, sp=strategy.sp)
     if least_npus is None and strategy not in choices:
         choices.append(strategy)
-    return sweep([requests[i] for i in places], choices)
+    return tuple(choices)

@@ -1,33 +1,37 @@
-"""Report summary: which fabric wins, by how much, under which assumptions."""
+"""The answer of the report: which fabric wins, by how much, under which assumptions, its price."""
 
 from collections.abc import Sequence
 
 from fred_cli.drawings.charts import short
+from fred_cli.hardware_table import Price
 from perfmodel.studies.compare import Row
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.estimate import Estimate
 
 from .study import Study
+from .wafer import iterations
 
-__all__ = ["summary"]
+__all__ = ["duration", "summary"]
 
 _TIE = 0.005
 """Share by which iterations may differ and still be called alike."""
 
 
-def summary(study: Study, calibrated: Sequence[Row], plain: Sequence[Row]) -> tuple[str, ...]:
-    """Return three sentences.
+def summary(study: Study, price: Price) -> tuple[str, ...]:
+    """Return the answer: which fabric wins, why or how, what is assumed, and the price.
 
     Parameters
     ----------
     study : Study
         What the report is about.
-    calibrated, plain : sequence of Row
-        Published workloads on published fabrics, with calibrated compute and from first principles.
+    price : Price
+        In area, of the published wafer.
     """
+    cost = _price(price) if study.published else _own_price(study)
     if study.own:
-        return (_own_winner(study), _own_strategies(study), _own_assumed(study))
-    return (_winner(calibrated), _why(study), _assumed(calibrated, plain))
+        return (_own_winner(study), _own_strategies(study), _own_assumed(study), cost)
+    calibrated, plain = iterations("calibrated"), iterations("first-principles")
+    return (_winner(calibrated), _why(study), _assumed(calibrated, plain), cost)
 
 
 def _fabric(name: str) -> str:
@@ -62,16 +66,19 @@ def _share(estimate: Estimate) -> str:
 
 def _why(study: Study) -> str:
     first, best = study.rows[0].estimate, study.best.estimate
+    names = [_fabric(one.topology) for one in (best, first)]
     return (
         f"An iteration of {study.title} as {study.strategy} takes "
-        f"{_time(best.iteration_time_s)} on {_fabric(best.topology)} instead of "
-        f"{_time(first.iteration_time_s)}, as communication that compute does not hide is "
-        f"{_share(best)} of it instead of {_share(first)}."
+        f"{duration(best.iteration_time_s)} on {names[0]} and "
+        f"{duration(first.iteration_time_s)} on {names[1]}. "
+        f"Communication that compute does not hide takes {_share(best)} of it on "
+        f"{names[0]} and {_share(first)} on {names[1]}."
     )
 
 
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+def duration(seconds: float) -> str:
+    """Return a time in the unit that fits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
@@ -79,15 +86,27 @@ def _time(seconds: float) -> str:
 
 def _assumed(calibrated: Sequence[Row], plain: Sequence[Row]) -> str:
     rate = max(row.estimate.peak_share or 0.0 for row in calibrated)
-    untold = dict.fromkeys(r.estimate.workload for r in calibrated if r.estimate.peak_share is None)
-    gap = f" (which does not tell it for {', '.join(untold)})" if untold else ""
+    unknown = dict.fromkeys(
+        r.estimate.workload for r in calibrated if r.estimate.peak_share is None
+    )
+    gap = f" The rate for {', '.join(unknown)} is unknown." if unknown else ""
     most = _best(plain)
     return (
-        "Assumed is compute set, by one number per workload, such that FRED-C has its published "
-        f"speed-up{gap}, and "
-        f"that takes NPUs at up to {rate:.0f} times the peak of an H100; with compute at the rates "
-        f"of an H100 the largest gain is {most.speedup:.2f} ({_fabric(most.estimate.topology)}, "
-        f"{most.estimate.workload})."
+        "Assumption: one number per workload scales compute so that FRED-C has its published "
+        f"speed-up. NPUs then run at up to {rate:.0f} times the peak of an H100.{gap} With compute "
+        f"at the rates of an H100, the largest speed-up is {most.speedup:.2f} "
+        f"({_fabric(most.estimate.topology)}, {most.estimate.workload})."
+    )
+
+
+def _price(price: Price) -> str:
+    per_npu = price.per_npu
+    return (
+        f"Price: switches and endpoints of FRED take {price.ratio(per_npu):.1f} times the area of "
+        f"the mesh per NPU ({per_npu.fred:,.0f} and {per_npu.mesh:,.0f} µm²), and "
+        f"{price.ratio(price.per_link):.1f} times per link of an NPU. This is the area of "
+        f"link-layer and control logic with {price.lanes}, in cells of {price.library}. "
+        "Memories, wires and wide adders are excluded."
     )
 
 
@@ -95,7 +114,7 @@ def _own_winner(study: Study) -> str:
     rows = sorted(study.rows, key=lambda row: -row.speedup)
     what = f"{study.title} as {study.strategy}"
     best = rows[0]
-    time = _time(best.estimate.iteration_time_s)
+    time = duration(best.estimate.iteration_time_s)
     share = f"{_share(best.estimate)} of it communication that compute does not hide"
     if len(rows) == 1:
         name = _fabric(best.estimate.topology)
@@ -120,7 +139,7 @@ def _own_strategies(study: Study) -> str:
     fitting = [row.estimate for row in rows if row.fits]
     if len(rows) == 1:
         verdict = rows[0].estimate.memory_verdict
-        return f"No other strategy was estimated; the verdict on its need of memory is: {verdict}."
+        return f"No other strategy was estimated; the memory it needs: {verdict}."
     if not fitting:
         return f"None of the {len(rows)} strategies on {_fabric(name)} fits the memory."
     best = fitting[0]
@@ -152,5 +171,13 @@ def _own_assumed(study: Study) -> str:
     mesh = ""
     if study.added:
         rate = study.fabrics[0].links[0].bytes_per_s / 1e9
-        mesh = f", and for the mesh the published {rate:g} GB/s of a link"
-    return f"Assumed are {how}, a link protocol that is {cost}{mesh}."
+        mesh = f"; {rate:g} GB/s per link of the mesh, as published"
+    return f"Assumptions: {how}; a link protocol that is {cost}{mesh}."
+
+
+def _own_price(study: Study) -> str:
+    names = " and ".join(_fabric(one.name) for one in study.fabrics)
+    return (
+        f"Price: the area of {names} has not been synthesized. The appendix has the area of the "
+        "published wafers, as FRED and as a mesh."
+    )

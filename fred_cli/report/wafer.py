@@ -1,4 +1,4 @@
-"""Report sections of wafers: everything simulated once, with charts and tables."""
+"""Report sections of the published wafers: everything simulated once, with charts and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.request import read_requests
 from perfmodel.workloads.workload import PUBLISHED, parse_strategy
 
-__all__ = ["PAPER_SECTIONS", "Wafer", "gather"]
+__all__ = ["PAPER_SECTIONS", "Wafer", "gather", "iterations"]
 
 REPRODUCED = columns_of(moved=True)
 COMPARED = COMPARE.without("iteration [s]")
@@ -31,12 +31,12 @@ SWEPT = STRATEGIES.without("iteration [s]", "memory").replacing(
 
 
 PAPER_SECTIONS = ("bandwidth", "wafer", "link", "speedups", "sweeps")
-"""Sections of `fred reproduce` that the page shows: figures of the FRED paper."""
+"""Sections of `fred reproduce` that the evidence shows: figures of the FRED paper."""
 
 
 @dataclass(frozen=True)
 class Wafer:
-    """What the page shows of wafers.
+    """Published figures and our results.
 
     Parameters
     ----------
@@ -111,16 +111,22 @@ def _whole_wafer(rows: Sequence[StrategyRow]) -> tuple[StrategyRow, ...]:
 
 
 @cache
+def iterations(compute: str) -> tuple[Row, ...]:
+    """Return the published workloads on all fabrics, with a compute model."""
+    return compare(read_requests(FABRICS, PUBLISHED, compute=compute))
+
+
+@cache
 def gather() -> Wafer:
-    """Simulate all that the page shows of wafers."""
+    """Compare the published figures of wafers with ours."""
     fabrics = [parse_topology(name) for name in FABRICS]
     return Wafer(
         all_reduce=tuple(
             run_collective(one, "all_reduce", GIB, algorithm="published") for one in fabrics
         ),
-        first_principles=compare(read_requests(FABRICS, PUBLISHED)),
-        weights=compare(read_requests(FABRICS, PUBLISHED, compute="weights")),
-        calibrated=compare(read_requests(FABRICS, PUBLISHED, compute="calibrated")),
+        first_principles=iterations("first-principles"),
+        weights=iterations("weights"),
+        calibrated=iterations("calibrated"),
         identified=tuple(identify(name) for name in PUBLISHED),
         reproduced=reproduce_both(PAPER_SECTIONS),
         sweeps={name: _whole_wafer(swept(name, Setting())) for name in SWEEPS},

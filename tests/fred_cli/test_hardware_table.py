@@ -75,7 +75,7 @@ def test_the_page_has_the_table_of_today() -> None:
 
 def test_the_table_is_printed_and_written(fred: Fred, place: Path) -> None:
     said = fred.json("compare", "--hardware", "--csv", "hardware.csv")["rows"]
-    assert {row["part"] for row in said} == {"area", "clock", "rate", "latency", "energy", "time"}
+    assert {row["part"] for row in said} == {"area", "clock", "rate", "latency", "traffic", "time"}
     assert all(row["ratio"] == pytest.approx(row["fred"] / row["mesh"]) for row in said)
     assert len((place / "hardware.csv").read_text().splitlines()) == 1 + len(said)
     out = fred("compare", "--hardware")[1]

@@ -34,6 +34,15 @@ def test_parts_that_are_not_alike_are_told_with_their_sizes() -> None:
     assert track([1], "after") == [1]
 
 
+def test_parts_may_have_names() -> None:
+    told: list[tuple[str, int, int | None, int]] = []
+    with listening(lambda *what: told.append(what)), parts("steps", 7) as begin:
+        begin(2, "links")
+        begin(5, "strategies")
+    names = ["steps, links", "steps, strategies", "steps"]
+    assert told == list(zip(names, (0, 2, 7), (7, 7, 7), (2, 5, 0), strict=True))
+
+
 def test_what_is_within_is_told_until_the_first_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fred_hw.progress._EVERY_S", -1.0)
     told: list[str] = []

@@ -21,6 +21,7 @@ LEFT_OUT = {
     "collective": {"--protocol"},
     "sim": {"--sim"},
     "gen": {"--output"},
+    "report": {"--evidence"},  # takes minutes
 }
 """Options that others read alike, and those with which hardware and pages would be made."""
 

@@ -32,10 +32,20 @@ const charts = (() => {
     };
   }
 
-  function show(place, plot) {
+  // Paper is narrower than the window that a chart was drawn for: page.css scales it.
+  function scalable(place) {
+    place.querySelectorAll(".main-svg").forEach((svg) => {
+      svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+    });
+  }
+
+  async function show(place, plot) {
+    const first = !drawn.has(place);
     drawn.set(place, plot);
     const data = inked(plot.data, colour("ink"));
-    return Plotly.react(place, data, styled(plot.layout), { displayModeBar: false, responsive: true });
+    await Plotly.react(place, data, styled(plot.layout), { displayModeBar: false, responsive: true });
+    if (first) place.on("plotly_afterplot", () => scalable(place));
+    scalable(place);
   }
 
   // What is folded away has no size yet.

@@ -18,10 +18,12 @@ function element(name, attributes, text) {
 const regions = [...document.querySelectorAll(".wide")];
 function reachable() {
   regions.forEach((one) => {
-    const scrolls = one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1;
-    one.setAttribute("tabindex", scrolls ? "0" : "-1");
-    const given = { role: "region", "aria-label": one.dataset.label };
-    Object.entries(given).forEach(([key, value]) => (scrolls ? one.setAttribute(key, value) : one.removeAttribute(key)));
+    const across = one.scrollWidth > one.clientWidth + 1;
+    const down = one.scrollHeight > one.clientHeight + 1;
+    const cue = ["scroll", across ? "\u2194" : "", down ? "\u2195" : ""].filter(Boolean).join(" ");
+    one.setAttribute("tabindex", across || down ? "0" : "-1");
+    const given = { role: "region", "aria-label": one.dataset.label, "data-cue": cue };
+    Object.entries(given).forEach(([key, value]) => (across || down ? one.setAttribute(key, value) : one.removeAttribute(key)));
   });
 }
 const sized = new ResizeObserver(reachable);
@@ -266,10 +268,11 @@ document.addEventListener("toggle", reachable, true);
   function choose() {
     const [phase, fabric] = selects.map((select) => select.value);
     maps.forEach((map) => { map.hidden = map.dataset.phase !== phase || map.dataset.fabric !== fabric; });
+    reachable();
     if (!shown()) { status.textContent = `${fabric} has no ${phase}.`; return; }
     const found = links(shown());
     found.forEach((link, place) => link.setAttribute("tabindex", place ? "-1" : "0"));
-    if (found.length) status.textContent = `Busiest link: ${found[0].getAttribute("aria-label")} of the time occupied. Arrow keys walk the links.`;
+    if (found.length) status.textContent = `Busiest link: ${found[0].getAttribute("aria-label")} of the time occupied. Arrow keys select the next link.`;
   }
   selects.forEach((one) => one.addEventListener("change", choose));
   maps.forEach((map) => {
@@ -291,9 +294,6 @@ document.addEventListener("toggle", reachable, true);
   });
   choose();
 })();
-
-// Print shows what is folded away.
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 
 // The section in view is marked in the navigation.
 (() => {

@@ -1,4 +1,4 @@
-"""A report of small-4, made once, and what opens it in headless Chromium."""
+"""Reports of small-4, without and with the evidence, and headless Chromium to open them."""
 
 import json
 import signal
@@ -35,6 +35,11 @@ class Report:
     def numbers(self) -> dict[str, Any]:
         return json.loads((self.folder / "out" / "report.json").read_text())
 
+    @property
+    def results(self) -> dict[str, Any]:
+        """What `fred sim --json` prints of the switch."""
+        return {**self.numbers["simulation"], "name": self.numbers["manifest"]["name"]}
+
 
 def written(folder: Path, *arguments: str) -> Report:
     """Return the report that `fred report` writes."""
@@ -56,6 +61,15 @@ def written(folder: Path, *arguments: str) -> Report:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Return the report that `fred report` co-simulates and writes."""
     return written(tmp_path_factory.mktemp("report"), "--spec", "small-4")
+
+
+@pytest.fixture(scope="session")
+def evidence(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Return the same report with the evidence."""
+    folder = tmp_path_factory.mktemp("evidence")
+    (folder / "results.json").write_text(json.dumps(report.results))
+    arguments = ("--spec", "small-4", "--results", "results.json", "--evidence")
+    return written(folder, *arguments)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The report in headless Chromium: what is seen, what the keyboard reaches, what axe-core finds."""
 
 import json
+import re
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
@@ -20,9 +21,9 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-VIEWS = [(width, scheme) for width in (400, 1280) for scheme in ("light", "dark")]
-BARS = {
-    "chart-iteration": 5 * 7 + 2,
+VIEWS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
+BARS = {"chart-iteration": 5 * 7 + 2}
+EVIDENCE_BARS = {
     "chart-bandwidth": 4 * 5 * 2,
     "chart-time": 4 * 5 * 2,
     **dict.fromkeys(
@@ -76,11 +77,13 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module", params=VIEWS, ids=words)
-def view(
-    request: pytest.FixtureRequest, report: Report, browser: Browser
-) -> Iterator[tuple[Any, list[str]]]:
-    with browser.page(report.page, *request.param) as opened:
+PAGES = [(page, *view) for page in ("report", "evidence") for view in VIEWS]
+
+
+@pytest.fixture(scope="module", params=PAGES, ids=lambda one: f"{one[0]}, {words(one[1:])}")
+def view(request: pytest.FixtureRequest, browser: Browser) -> Iterator[tuple[Any, list[str]]]:
+    name, *how = request.param
+    with browser.page(request.getfixturevalue(name).page, *how) as opened:
         yield opened
 
 
@@ -95,6 +98,31 @@ def test_nothing_overlaps_or_leaves_the_window_and_the_console_is_silent(
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert page.evaluate(OVERLAPS) == []
     assert said == []
+
+
+# What is wider than its place, and does not say that it scrolls; and what says so and does not.
+CLIPPED = """() => {
+  const wider = (one) => (
+    one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1
+  );
+  const scrolls = (one) => getComputedStyle(one).overflowX !== "visible";
+  const left = (one) => !one.closest("svg, .plot, select");
+  const shown = [...document.querySelectorAll("main *")].filter((one) => one.checkVisibility());
+  const cut = shown.filter((one) => wider(one) && scrolls(one) && left(one));
+  const told = (one) => getComputedStyle(one, "::before").content.includes("scroll");
+  return [
+    ...cut.filter((one) => !told(one)), ...shown.filter((one) => told(one) && !cut.includes(one)),
+  ].map((one) => one.dataset.label ?? one.outerHTML.slice(0, 80));
+}"""
+
+
+def test_what_is_clipped_says_that_it_scrolls(view: tuple[Any, list[str]]) -> None:
+    page = view[0]
+    page.evaluate(UNFOLD)
+    page.wait_for_function("charts.drawnAll()")
+    page.wait_for_timeout(200)  # until the observer of sizes has run
+    assert page.evaluate(CLIPPED) == []
+    assert page.locator("[data-cue]").count() > 0
 
 
 def test_axe_finds_nothing(view: tuple[Any, list[str]]) -> None:
@@ -141,7 +169,24 @@ def wide(report: Report, browser: Browser) -> Iterator[Any]:
         yield page
 
 
+def drawn(page: Any) -> dict[str, int]:
+    """Return how many marks each chart has."""
+    return {
+        one.get_attribute("id"): one.locator(".main-svg .point").count()
+        for one in page.locator("figure.chart").all()
+    }
+
+
 def test_charts_are_drawn(wide: Any) -> None:
+    marks = drawn(wide)
+    assert {name for name, points in marks.items() if not points} == set()
+    assert {name: marks[name] for name in BARS} == BARS
+    assert wide.locator("#chart-roofline .main-svg .point").count() >= 8
+    assert wide.locator("svg.loads").count() == 2 * 6
+    assert wide.locator(".map:visible").count() == 1
+
+
+def test_charts_of_the_evidence_are_drawn(evidence: Report, browser: Browser) -> None:
     found = gather_hardware()
     spans = sum(
         len(lanes[npu].spans)
@@ -150,16 +195,11 @@ def test_charts_are_drawn(wide: Any) -> None:
         for npu in one.shown
     )
     more = {"chart-rtl-iteration": spans, "chart-rtl-phases": 2 * len(found.rows)}
-    drawn = {
-        one.get_attribute("id"): one.locator(".main-svg .point").count()
-        for one in wide.locator("figure.chart").all()
-    }
-    assert {name for name, points in drawn.items() if not points} == set()
-    for name, bars in {**BARS, **more}.items():
-        assert drawn[name] == bars, name
-    assert wide.locator("#chart-roofline .main-svg .point").count() >= 8
-    assert wide.locator("svg.loads").count() == 3 * 6
-    assert wide.locator(".map:visible").count() == 1
+    with browser.page(evidence.page, 1280) as (page, _):
+        marks = drawn(page)
+    assert {name for name, points in marks.items() if not points} == set()
+    every = {**BARS, **EVIDENCE_BARS, **more}
+    assert {name: marks[name] for name in every} == every
 
 
 def test_links_are_walked_by_arrow_keys(wide: Any) -> None:
@@ -172,7 +212,7 @@ def test_links_are_walked_by_arrow_keys(wide: Any) -> None:
         said.append(label)
     assert said[0] == said[2] != said[1] and said[3].endswith(": 0.0%")
     wide.select_option("#fabric", "fred-d")
-    wide.select_option("#phase", "PP multicast of MP2-DP5-PP2")
+    wide.select_option("#phase", "PP multicast of MP3-DP3-PP2")
     status = wide.locator("#link-status").inner_text()
     assert status.startswith("Busiest link: ") and "100.0%" in status
 
@@ -186,15 +226,16 @@ def test_strategies_are_sorted_and_filtered(wide: Any) -> None:
     assert len(rows_of(wide)) == 20
     wide.select_option("[name=most]", "100000")
     rows = rows_of(wide)
-    assert len(rows) == 36 and len({(row[1], row[2]) for row in rows}) == 36
+    every = len(rows)
+    assert every == len({(row[1], row[2]) for row in rows}) == 2 * 39
     fits = [row[-1].startswith("fits") for row in rows]
-    assert fits == sorted(fits, reverse=True) and not all(fits)
+    assert fits == sorted(fits, reverse=True)
     assert [row[0] for row in rows[: sum(fits)]] == [str(n + 1) for n in range(sum(fits))]
     times = [float(row[3]) for row in rows[: sum(fits)]]
     assert times == sorted(times)
-    assert wide.locator("#chart-explorer .main-svg .point").count() == 36 * 7
+    assert wide.locator("#chart-explorer .main-svg .point").count() == every * 7
     wide.select_option("[name=fits]", "no")
-    assert len(rows_of(wide)) == 36 - sum(fits)
+    assert len(rows_of(wide)) == every - sum(fits)
     wide.select_option("[name=fits]", "")
     wide.select_option("[name=fabric]", "mesh:5x4")
     wide.fill("[name=text]", "mp20-")
@@ -203,8 +244,6 @@ def test_strategies_are_sorted_and_filtered(wide: Any) -> None:
     wide.select_option("[name=sort]", "strategy")
     names = [row[1] for row in rows_of(wide) if row[-1].startswith("fits")]
     assert names == sorted(names)
-    wide.select_option("[name=workload]", "transformer-1t")
-    assert {row[2] for row in rows_of(wide)} == {"mesh:5x4"}
     wide.locator("#explorer-controls").evaluate("(form) => form.reset()")
 
 
@@ -233,8 +272,7 @@ def test_timeline_zooms_and_flits_step(wide: Any) -> None:
 def shared(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Return a report of a workload with an expert group of all its NPUs, and of 64 NPUs."""
     folder = tmp_path_factory.mktemp("shared")
-    simulated = {**report.numbers["simulation"], "name": report.numbers["manifest"]["name"]}
-    (folder / "results.json").write_text(json.dumps(simulated))
+    (folder / "results.json").write_text(json.dumps(report.results))
     fabrics = ("--topology", "mesh:5x4", "--topology", "mesh:8x8")
     results = ("--spec", "small-4", "--results", "results.json")
     return written(folder, *results, *fabrics, "--workload", "dlrm")
@@ -275,7 +313,7 @@ def test_page_knows_the_parts_that_few_strategies_have(
     assert said == []
 
 
-TICK = "getComputedStyle(document.querySelector('#chart-bandwidth .xtick text')).fill"
+TICK = "getComputedStyle(document.querySelector('#chart-iteration .xtick text')).fill"
 
 
 def test_dark_and_light_differ_and_charts_follow(wide: Any) -> None:
@@ -287,15 +325,33 @@ def test_dark_and_light_differ_and_charts_follow(wide: Any) -> None:
     wide.emulate_media(color_scheme="light")
 
 
-def test_print_shows_what_is_folded_and_no_controls(wide: Any) -> None:
+PAPER = 718
+"""Width of A4 between the margins [px]."""
+
+
+def test_print_has_the_charts_and_no_controls(wide: Any) -> None:
     wide.emulate_media(media="print", color_scheme="dark")
-    wide.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert wide.locator("details:not([open])").count() == 0
     assert wide.locator("nav, .controls").locator("visible=true").count() == 0
     background = wide.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
     assert wide.evaluate(TICK) == "rgb(0, 0, 0)"
+    wide.evaluate(f"document.body.style.width = '{PAPER}px'")
+    for plot in wide.locator("figure.chart .plot").all():
+        box = plot.locator(".main-svg").first.bounding_box()
+        assert box and box["width"] > 150 and box["height"] > 60
+        assert box["x"] + box["width"] <= PAPER
+    wide.evaluate("document.body.style.width = ''")
     wide.emulate_media(media="screen", color_scheme="light")
+
+
+@pytest.mark.parametrize(("kind", "pages"), [("report", 10), ("evidence", 30)])
+def test_pdf_has_few_pages(
+    request: pytest.FixtureRequest, browser: Browser, kind: str, pages: int
+) -> None:
+    with browser.page(request.getfixturevalue(kind).page, 1400) as (page, _):
+        printed = page.pdf(format="A4", print_background=True)
+        assert page.locator("details[open]").count() == 0
+    assert pages / 2 < len(re.findall(rb"/Type\s*/Page\b", printed)) <= pages
 
 
 def test_what_is_wrong_is_noticed(browser: Browser, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from html.parser import HTMLParser
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -129,24 +131,82 @@ def test_failures_and_gaps_of_given_results_are_shown(fred: Fred, place: Path) -
     run = {**RUN, "tests": [failed], "measurements": {"flits_checked": 1234}}
     (place / "results.json").write_text(json.dumps({**RESULTS, "runs": [run]}))
     out = fred.out("report", "--spec", "small-4", "--results", "results.json", "-o", "out")
-    names = ("index.html", "iteration.perfetto.json", "report.json")
+    names = ("index.html", "report.json")
     assert sorted(out.split()) == [f"out/{name}" for name in names]
     page = (place / "out" / "index.html").read_text(encoding="utf-8")
     assert '<td class="bad">FAILED: flit 3 is &lt;wrong&gt; &amp; late</td>' in page
     assert page.count("<b>not measured</b>") == 3
-    assert "<dt>its latency, counted</dt><dd>unknown cycles</dd>" in page
     assert "<b>1234</b>" in page
 
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
+@pytest.mark.parametrize("kind", ["report", "evidence"])
+def test_files_are_those_listed_and_hold_the_numbers(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
+    report: Report = request.getfixturevalue(kind)
     files = [report.folder / name for name in report.said["files"]]
     assert sorted(files) == sorted((report.folder / "out").iterdir())
+    assert len(files) == {"report": 2, "evidence": 3}[kind]
     numbers = report.numbers
     assert numbers["simulation"]["failures"] == 0
     measured = numbers["simulation"]["runs"][0]["measurements"]["latency_cycles"]
     assert measured == numbers["manifest"]["latency_cycles"] == 7
+    assert ("reproduce" in numbers) == (kind == "evidence")
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_page_says_when_with_what_and_by_which_command_it_was_made(report: Report) -> None:
+    made = report.numbers["made"]
+    assert made["command"] == "fred report -o out --json --spec small-4"
+    assert made["version"] == version("fred-hw")
+    assert abs((date.fromisoformat(made["day"]) - date.today()).days) <= 1
+    words = f"Made on {made['day']} with fred-hw {made['version']}: <code>{made['command']}</code>"
+    assert words in report.text
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_page_has_the_price_of_the_records(report: Report) -> None:
+    rows = {row["what"]: row for row in report.numbers["hardware"]}
+    areas = rows["area, total"], rows["area, total, per link of an NPU"]
+    npu, link = (f"{row['fred'] / row['mesh']:.1f} times" for row in areas)
+    *_, cost = re.findall(r'<p class="answer">(.*)</p>', report.text)
+    assert f"{npu} the area of the mesh per NPU" in cost
+    assert f"({areas[0]['fred']:,.0f} and {areas[0]['mesh']:,.0f} µm²)" in cost
+    assert f"{link} per link of an NPU" in cost and "1 INT8 lane" in cost
+    assert cost.endswith("Memories, wires and wide adders are excluded.")
+
+
+def words_of(html: str) -> str:
+    """Return the text of a page, without scripts and styles."""
+    return re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", html)
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["report", "evidence"])
+def test_units_are_si(request: pytest.FixtureRequest, kind: str) -> None:
+    text = words_of(request.getfixturevalue(kind).text)
+    assert "µm²" in text
+    assert re.findall(r"(?<![\w.])(?:us|um2|um\^2)(?![\w.])", text) == []
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_page_without_evidence_names_where_it_is(report: Report, evidence: Report) -> None:
+    for command in ("fred reproduce", "fred reproduce --rtl", "fred report --evidence"):
+        assert f"<code>{command}</code>" in report.text
+    assert "predicted figures are" not in report.text
+    assert "<code>fred report --evidence</code>" not in evidence.text
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_evidence_holds_the_published_figures(evidence: Report) -> None:
+    report, numbers = evidence, evidence.numbers
     assert len(numbers["all_reduce"]) == 5 and len(numbers["compare"]) == 20
     assert len(numbers["compare_calibrated"]) == len(numbers["compare_weights"]) == 20
     assert [one["identified"] for one in numbers["identified"]] == [True, True, True, False]
@@ -175,12 +235,13 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) -> None:
+def test_rtl_is_compared_with_the_model_and_has_its_source(evidence: Report) -> None:
+    report = evidence
     for name, one in zip(SHIPPED_ITERATIONS, report.numbers["rtl_iterations"], strict=True):
         record = load_iteration(name)
         assert one["cycles"] == record.cycles
         assert one["ratio"] == pytest.approx(one["model_s"] / one["rtl_s"])
-        said = f"{record.cycles:,} cycles or {one['rtl_s'] * 1e6:.2f} us in RTL"
+        said = f"{record.cycles:,} cycles or {one['rtl_s'] * 1e6:.2f} µs in RTL"
         assert said in report.text and f"<code>{record.command}</code>" in report.text
     rows = report.numbers["rtl_phases"]
     good = sum(row["ok"] for row in rows)
@@ -189,7 +250,8 @@ def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) ->
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_page_has_the_fastest_algorithm_of_each_collective(report: Report) -> None:
+def test_page_has_the_fastest_algorithm_of_each_collective(evidence: Report) -> None:
+    report = evidence
     fastest: dict[tuple[object, ...], dict[str, Any]] = {}
     for row in report.numbers["algorithms"]:  # the first of those that are equally fast
         if row["on_topology"]:
@@ -201,9 +263,13 @@ def test_page_has_the_fastest_algorithm_of_each_collective(report: Report) -> No
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_page_needs_no_network_and_is_small(report: Report) -> None:
+@pytest.mark.parametrize(("kind", "tables"), [("report", 4), ("evidence", 13)])
+def test_page_needs_no_network_and_is_small(
+    request: pytest.FixtureRequest, kind: str, tables: int
+) -> None:
+    report: Report = request.getfixturevalue(kind)
     contents = Contents(report.text)
-    assert len(contents.tables()) == 14
+    assert len(contents.tables()) == tables
     assert contents.network() == []
     assert report.page.stat().st_size < 6e6
 
@@ -222,7 +288,8 @@ def test_what_needs_the_network_is_noticed() -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
+def test_tables_hold_the_numbers_of_the_charts(evidence: Report) -> None:
+    report = evidence
     tables = Contents(report.text).tables()
     # The chart of bandwidths has some of the same rows.
     reproduced = max((table for table in tables if "moved_percent" in table[0]), key=len)
@@ -234,13 +301,14 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
             "" if moved is None else str(moved),
         )
     loads = next(table for table in tables if "utilisation" in table[0])
-    assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}
+    assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-d"}
     assert max(float(row["utilisation"]) for row in loads) <= 1 + 1e-9
 
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_published_figures_are_folded_into_subjects_that_count_them(report: Report) -> None:
+def test_published_figures_are_folded_into_subjects_that_count_them(evidence: Report) -> None:
+    report = evidence
     figures = r'<details class="figures"><summary>(.*?)</summary>(.*?)</details>'
     groups = re.findall(figures, report.text, re.DOTALL)
     titles = [said.partition(" <span")[0] for said, _ in groups]
@@ -262,34 +330,67 @@ def test_published_figures_are_folded_into_subjects_that_count_them(report: Repo
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_summary_names_the_winner_and_what_was_assumed(report: Report) -> None:
+def test_answer_names_the_winner_and_what_was_assumed(evidence: Report) -> None:
     best = {
         row["workload"]: row["speedup"]
-        for row in report.numbers["compare_calibrated"]
+        for row in evidence.numbers["compare_calibrated"]
         if row["topology"] == "fred-d"
     }
-    first, second, third = re.findall(r'<p class="answer">(.*)</p>', report.text)
+    first, second, third, _ = re.findall(r'<p class="answer">(.*)</p>', evidence.text)
     assert first.startswith("FRED-D wins on all 4 workloads: compared with the mesh it is ")
     assert all(f"{speedup:.2f} times as fast on {name}" in first for name, speedup in best.items())
-    times = {row["topology"]: row["iteration_time_s"] for row in report.numbers["iterations"]}
-    assert f"{times['fred-d'] * 1e3:.3g} ms on FRED-D instead of" in second
-    assert third.startswith("Assumed is compute set")
+    times = {row["topology"]: row["iteration_time_s"] for row in evidence.numbers["iterations"]}
+    assert f"{times['fred-d'] * 1e3:.3g} ms on FRED-D and" in second
+    assert third.startswith("Assumption: one number per workload")
+
+
+CHAPTERS = {
+    "question": ["fred", "summary"],
+    "price": ["price"],
+    "training": ["iteration", "timeline", "links", "explorer", "roofline"],
+    "switch": ["switch", "cosimulation"],
+    "assumptions": ["assumptions"],
+    "evidence": ["evidence"],
+    "more": ["hardware", "rtl", "paper", "figures", "algorithms"],
+}
+PUBLISHED = ("question", "price", "training", "switch", "assumptions", "evidence")
+OWN = ("question", "training", "assumptions", "appendix", "switch", "price", "evidence")
+
+
+def sections(html: str) -> list[str]:
+    """Return the sections of a page, which its navigation lists."""
+    found = re.findall(r'<section id="([a-z]+)">', html)
+    assert re.findall(r'<li><a href="#([a-z]+)">', html) == found
+    return found
+
+
+def expected(*names: str) -> list[str]:
+    return [one for name in names for one in CHAPTERS.get(name, [name])]
 
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_own_wafer_model_and_strategy_fill_every_section(report: Report, place: Path) -> None:
-    sections = re.findall(r'<section id="([a-z]+)">', report.text)
+def test_page_begins_with_fred_the_answer_and_its_price(report: Report, evidence: Report) -> None:
+    assert sections(report.text) == expected(*PUBLISHED)
+    assert sections(evidence.text) == expected(*PUBLISHED, "more")
+    assert report.text.count('<svg class="idea"') == 1
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_other_hardware_than_the_own_wafer_is_in_an_appendix(report: Report, place: Path) -> None:
     (place / "wafer.yaml").write_text(FRED_16)
+    (place / "results.json").write_text(json.dumps(report.results))
     arguments = ("--topology", "wafer.yaml", "--workload", "own.yaml", "--strategy", "MP2-DP4-PP2")
-    own = written(place, "--spec", "small-4", *arguments)
-    others = re.findall(r'<section id="([a-z]+)">', own.text)
-    # What hardware does comes first, unless a wafer was asked for: then the answer does.
-    assert (sections[:2], others[:2]) == (["hardware", "summary"], ["summary", "hardware"])
-    assert others[2:] == sections[2:] and len(sections) == 15
-    for page, ids in ((report.text, sections), (own.text, others)):
-        assert re.findall(r'<li><a href="#([a-z]+)">', page) == ids
-    assert own.page.stat().st_size < 6e6
+    own = written(place, "--spec", "small-4", "--results", "results.json", *arguments)
+    assert sections(own.text) == expected(*OWN)
+    about, _, appendix = own.text.partition('<section id="appendix">')
+    assert "the switch small-4" in appendix and "the published wafers of twenty NPUs" in appendix
+    words = words_of(about.partition('<section id="fred">')[2])
+    for other in ("small-4", "fred-d", "FRED-D", "mesh:5x4", "INT8"):
+        assert other not in words
+    *_, cost = re.findall(r'<p class="answer">(.*)</p>', own.text)
+    assert cost.startswith("Price: the area of mesh:4x4 and wafer has not been synthesized.")
     rows = own.numbers["iterations"]
     assert [row["topology"] for row in rows] == ["mesh:4x4", "wafer.yaml"]
     assert {row["strategy"] for row in rows} == {"MP2-DP4-PP2"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fred_cli.hardware_table import hardware_rows, price
 from fred_cli.report import study as module
 from fred_cli.report.explorer import explorer
 from fred_cli.report.study import Question, Study, study
@@ -36,6 +37,10 @@ def asked(folder: Path, workload: str = OWN, topology: str = TORUS, **changes: o
     return study(Question(**{**names, **changes}))  # pyright: ignore[reportArgumentType]
 
 
+def answer(found: Study) -> tuple[str, ...]:
+    return summary(found, price(hardware_rows()))
+
+
 def test_lone_wafer_is_put_beside_the_mesh_of_as_many_npus_of_its_own(tmp_path: Path) -> None:
     found = asked(tmp_path)
     assert [one.name for one in found.fabrics] == ["mesh:2x2", str(tmp_path / "torus.yaml")]
@@ -47,7 +52,7 @@ def test_lone_wafer_is_put_beside_the_mesh_of_as_many_npus_of_its_own(tmp_path: 
 def test_lone_mesh_is_alone_and_fabrics_are_those_named(tmp_path: Path) -> None:
     alone = asked(tmp_path, topologies=("mesh:2x2",))
     assert [one.name for one in alone.fabrics] == ["mesh:2x2"]
-    first, *_ = summary(alone, (), ())
+    first, *_ = answer(alone)
     assert " takes " in first and " on the mesh:2x2" not in first
     both = asked(tmp_path, topologies=("mesh:3x2", "mesh:2x2"))
     assert [one.name for one in both.fabrics] == ["mesh:3x2", "mesh:2x2"]
@@ -84,7 +89,7 @@ def test_what_does_not_fit_the_memory_ranks_behind_all_that_does(tmp_path: Path)
     assert all(row["memory"].startswith("fits") == row["fits"] for row in rows)
     for row in rows:
         assert sum(row["parts"]) == pytest.approx(row["ms"], rel=1e-3)
-    second = summary(found, (), ())[1]
+    second = answer(found)[1]
     on_torus = [row for row in rows if row["fabric"] != "mesh:2x2"]
     fitting = [row for row in on_torus if row["fits"]]
     assert second.startswith(f"Of {len(on_torus)} strategies on torus, {len(fitting)} fit")
@@ -126,17 +131,18 @@ def test_of_large_wafers_the_given_strategy_alone_is_estimated(
     monkeypatch.setattr(module, "SWEPT", 3)
     found = asked(tmp_path)
     assert [row.estimate for row in found.swept] == [row.estimate for row in found.rows]
-    assert summary(found, (), ())[1].startswith("No other strategy was estimated; ")
+    assert answer(found)[1].startswith("No other strategy was estimated; ")
     assert len(asked(tmp_path, least_npus=4).swept) > 2
 
 
 def test_summary_says_which_wins_by_how_much_and_what_was_assumed(tmp_path: Path) -> None:
     found = asked(tmp_path)
-    first, _, third = summary(found, (), ())
+    first, _, third, cost = answer(found)
     times = {row.estimate.topology: row.estimate.iteration_time_s for row in found.rows}
     slow, fast = max(times.values()), min(times.values())
     assert times["mesh:2x2"] == fast
     gain = f"{slow / fast:.2f} times as fast as torus"
     assert first.startswith(f"mesh:2x2 wins: for own as MP2-DP2-PP1 it is {gain}, with ")
     assert "312 TFLOP/s and 2 TB/s" in third and "protocol" in third
-    assert third.endswith("for the mesh the published 750 GB/s of a link.")
+    assert third.endswith("; 750 GB/s per link of the mesh, as published.")
+    assert cost.startswith("Price: the area of mesh:2x2 and torus has not been synthesized.")

@@ -11,33 +11,41 @@ _LEAVES = ((450, 260), (535, 260), (620, 260), (705, 260))
 """Centres of the NPUs below the switch [px]."""
 _SWITCH = (577, 110)
 _STYLE = """
-.box { fill: #dbe7f6; stroke: #27496d; stroke-width: 1.5 }
-.switch { fill: #f8e3c4; stroke: #8a5a12; stroke-width: 1.5 }
-.link { stroke: #8795a6; stroke-width: 2; fill: none }
-text { font: 13px sans-serif; fill: #1f2933; text-anchor: middle }
-.title { font-size: 16px; font-weight: bold }
-.big { font-weight: bold }
-.dot { fill: #27496d; opacity: 0 }
-.sum { fill: #b3541e; opacity: 0 }
-@media (prefers-reduced-motion: reduce) { .dot, .sum { display: none } }
-@media (prefers-color-scheme: dark) { .page { fill: #eef1f5 } }
+.idea .paper { fill: #fff }
+.idea .box { fill: #dbe7f6; stroke: #27496d; stroke-width: 1.5 }
+.idea .switch { fill: #f8e3c4; stroke: #8a5a12; stroke-width: 1.5 }
+.idea .link { stroke: #8795a6; stroke-width: 2; fill: none }
+.idea text { font: 13px sans-serif; fill: #1f2933; text-anchor: middle }
+.idea .title { font-size: 16px; font-weight: bold }
+.idea .big { font-weight: bold }
+.idea .dot { fill: #27496d; opacity: 0 }
+.idea .sum { fill: #b3541e; opacity: 0 }
+@media (prefers-reduced-motion: reduce) { .idea .dot, .idea .sum { display: none } }
+@media screen and (prefers-color-scheme: dark) {
+.idea .paper { fill: #1b2129 }
+.idea .box { fill: #24374d; stroke: #8fb8e8 }
+.idea .switch { fill: #4a3717; stroke: #e0b266 }
+.idea .link { stroke: #7d8b9c }
+.idea text { fill: #e4e8ee }
+.idea .dot { fill: #8fb8e8 }
+.idea .sum { fill: #ff9a5c }
+}
+@media print { .idea .dot, .idea .sum { display: none } }
 """.strip()
+"""Each rule and each name begins with ``idea``: in the report other drawings are beside it."""
 
 
 def draw_idea() -> str:
     """Return the SVG picture; its data moves unless the reader asked for reduced motion."""
     moves = [*_ring_moves(), *_switch_moves()]
     frames = "\n".join(frame for frame, _ in moves)
-    body = [
-        '<rect class="page" width="100%" height="100%" fill="#ffffff"/>',
-        *_mesh(),
-        *_fred(),
-        *(dot for _, dot in moves),
-    ]
+    paper = '<rect class="paper" width="100%" height="100%"/>'
+    body = [paper, *_mesh(), *_fred(), *(dot for _, dot in moves)]
     said = "An all-reduce of four NPUs takes six steps on a mesh and one pass on FRED"
     size = f"0 0 {_WIDTH} {_HEIGHT}"
+    start = f'<svg class="idea" xmlns="http://www.w3.org/2000/svg" viewBox="{size}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" aria-label="{said}">',
+        f'{start} role="img" aria-label="{said}">',
         f"<style>\n{_STYLE}\n{frames}\n</style>",
         *body,
         "</svg>",
@@ -89,16 +97,16 @@ def _ring_moves() -> Iterator[tuple[str, str]]:
     """Yield the six steps of the ring: every NPU sends a quarter to the next one in each."""
     for place, (x, y) in enumerate(_RING):
         to_x, to_y = _RING[(place + 1) % 4]
-        yield _move(f"r{place}", (x, y), (to_x - x, to_y - y), "dot", 1.0, 0.0, "6")
+        yield _move(f"idea-r{place}", (x, y), (to_x - x, to_y - y), "dot", 1.0, 0.0, "6")
 
 
 def _switch_moves() -> Iterator[tuple[str, str]]:
     """Yield the way up of all data, and the way down of the sum."""
     for place, (x, y) in enumerate(_LEAVES):
         by = (_SWITCH[0] - x, _SWITCH[1] - y)
-        yield _move(f"u{place}", (x, y), by, "dot", 4.0, 0.0, "infinite")
+        yield _move(f"idea-u{place}", (x, y), by, "dot", 4.0, 0.0, "infinite")
         down = (-by[0], -by[1])
-        yield _move(f"d{place}", _SWITCH, down, "sum", 4.0, 0.25, "infinite")
+        yield _move(f"idea-d{place}", _SWITCH, down, "sum", 4.0, 0.25, "infinite")
 
 
 def _move(
