@@ -259,4 +259,4 @@ def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
         ("bytes written to memory", "written"),
     ):
         on_fred, on_mesh = (getattr(one, key) / one.npus for one in works)
-        yield HardwareRow("energy", what, "B/B", on_fred, on_mesh, source)
+        yield HardwareRow("traffic", what, "B/B", on_fred, on_mesh, source)

@@ -1,14 +1,10 @@
 """Whatever commands work on for long is counted: with a total, so that a time remains."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fred_cli.commands import report
-from fred_cli.cosimulation import tests_begun_last as begun_last
 from fred_cli.progress import _Display
-from fred_cli.report.page import simulation_logs
 from tests.fred_cli.fred import Fred
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -65,21 +61,3 @@ def test_conflicts_of_a_search_are_counted(
     words = ("route", "l1-12", "undecided.yaml", "--set", "middle=2", "--max-conflicts", "70000")
     assert fred(*words)[0] == 3
     assert told["solver conflicts"] == 70_000
-
-
-def test_a_report_counts_the_tests_of_its_co_simulation(
-    place: Path, monkeypatch: pytest.MonkeyPatch, fred: Fred
-) -> None:
-    looks: list[Callable[[], object]] = []
-
-    def stop(_what: str, look: Callable[[], object]) -> None:
-        looks.append(look)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(report, "progress", stop)
-    assert fred("report", "--spec", "tiny-2", "-o", "made")[0] == 130
-    assert looks[0]() is None
-    [log, _] = simulation_logs("tiny-2")
-    log.parent.mkdir(parents=True)
-    log.write_text("   0.00ns INFO  cocotb.regression  running tb.one (3/7)\n")
-    assert looks[0]() == begun_last([log], 0.0) == ("tests", 2, 7)

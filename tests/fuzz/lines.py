@@ -233,6 +233,8 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "roce topology convert": (("--output",), ()),
     "roce run": (("--topology",), ("--cc", "--roce", "--congestion-chart")),
     "presets": ((), ()),
+    "examples list": ((), ()),
+    "examples copy": ((), ("--output",)),
     "gen": ((), ("--set", "--level")),
     "chakra show": ((), ("--limit",)),
     "chakra stats": ((), ("--control",)),

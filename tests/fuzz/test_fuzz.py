@@ -30,7 +30,9 @@ def test_every_command_is_fuzzed_with_its_options() -> None:
     drawn: dict[str, set[str]] = {}
     for line, options in COMMANDS.items():
         words = line.split()
-        name = " ".join(words[: {"chakra": 2, "roce": 3, "study": 2}.get(words[0], 1)])
+        name = " ".join(
+            words[: {"chakra": 2, "examples": 2, "roce": 3, "study": 2}.get(words[0], 1)]
+        )
         drawn.setdefault(name, {"--json"}).update(*options, words)
     for name, context in commands():
         options = [
