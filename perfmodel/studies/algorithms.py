@@ -2,7 +2,8 @@
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
 those included that `auto` does not try, as they need a schedule in each network interface, and with
-the sequence of other patterns that `auto` takes, if it takes one.
+the sequence of other patterns that `auto` takes, if it takes one. Each time is that of
+`fred collective`: of orders of dimensions with network model ``fluid`` it is that of queues.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,11 @@ from fred_hw.progress import track
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.guidelines import stages_of
 from perfmodel.collectives.select import PUBLISHED, candidates, chosen
+from perfmodel.collectives.themis.plan import POLICIES
+from perfmodel.collectives.themis.run import Queuing
 from perfmodel.network.model import CannotTimeError
-from perfmodel.network.run import FLUID, run_collective
+from perfmodel.network.queued import QueuedResult, run_queued
+from perfmodel.network.run import FLUID, CollectiveResult, run_collective
 from perfmodel.topology.graph import Topology
 
 __all__ = [
@@ -180,9 +184,7 @@ def _on_topology(
     wires = wires_bytes_per_s(topology)
     for name in (*_algorithms(topology, pattern, group), "auto"):
         try:
-            found = run_collective(
-                topology, pattern, size_bytes, group, algorithm=name, network_model=network_model
-            )
+            found = _run(topology, pattern, size_bytes, group, name, network_model)
         except CannotTimeError:
             continue
         if name == "auto" and not stages_of(found.algorithm_name, pattern):
@@ -198,6 +200,22 @@ def _on_topology(
             time_s=found.time_s,
             bus_bandwidth_bytes_per_s=found.bus_bandwidth_bytes_per_s,
         )
+
+
+def _run(
+    topology: Topology,
+    pattern: str,
+    size_bytes: float,
+    group: tuple[int, ...],
+    algorithm: str,
+    network_model: str,
+) -> CollectiveResult | QueuedResult:
+    """Return what `fred collective` finds."""
+    if algorithm in POLICIES and network_model == FLUID:
+        return run_queued(topology, pattern, size_bytes, group, Queuing(algorithm))
+    return run_collective(
+        topology, pattern, size_bytes, group, algorithm=algorithm, network_model=network_model
+    )
 
 
 def _algorithms(topology: Topology, pattern: str, group: tuple[int, ...]) -> list[str]:

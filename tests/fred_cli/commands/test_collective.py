@@ -59,16 +59,19 @@ def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
     assert "network model" in fred.out(*how)
 
 
+LOGGOPS = (
+    "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
+    "which takes GOAL schedules and traces"
+)
+
+
 @pytest.mark.parametrize(
     ("model", "says"),
     [
         ("aware", "must be fluid or packet for messages that join or fork in switches"),
         (
             "loggops",
-            (
-                "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
-                "which takes GOAL schedules and traces"
-            ),
+            LOGGOPS,
         ),
     ],
 )
@@ -195,8 +198,7 @@ def test_chunks_are_drawn_in_their_dimensions(fred: Fred, place: Path) -> None:
         ("themis --export a.txt", "--export: must not end in .txt with network model fluid"),
         (
             "themis --network-model loggops",
-            "--network-model: must be fluid, packet, unaware, aware, roce for a topology, not "
-            "loggops, which takes GOAL schedules and traces",
+            f"--network-model: {LOGGOPS}",
         ),
         *(
             (f"themis --network-model aware {option}", f"collective: {option.split()[0]}: {AWARE}")

@@ -8,6 +8,9 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.guidelines import stages_of
+from perfmodel.collectives.themis.plan import POLICIES
+from perfmodel.collectives.themis.run import Queuing
+from perfmodel.network.queued import run_queued
 from perfmodel.network.run import run_collective
 from perfmodel.studies.algorithms import (
     PATTERNS_COMPARED,
@@ -63,7 +66,10 @@ def test_each_algorithm_has_the_time_of_the_collective_alone() -> None:
     for row in rows:
         topology = next(one for one in topologies if one.name == row.topology)
         asked = (row.pattern, row.size_bytes, row.group)
-        alone = run_collective(topology, *asked, algorithm=row.algorithm)
+        if row.algorithm in POLICIES:
+            alone = run_queued(topology, *asked, Queuing(row.algorithm))
+        else:
+            alone = run_collective(topology, *asked, algorithm=row.algorithm)
         assert row.time_s == alone.time_s, row
         assert row.algorithm in ALGORITHMS or stages_of(row.algorithm, row.pattern)
     assert "multitree" in {row.algorithm for row in rows}
@@ -94,9 +100,8 @@ def test_what_the_page_and_the_report_say_of_the_torus_and_fred_d() -> None:
         for pattern in PATTERNS_COMPARED
     }
     ratio = {pattern: a / b for pattern, (a, b) in over.items()}
-    assert ratio["all_reduce"] == pytest.approx(2 * 19 / 20, rel=0.01)
-    assert ratio["reduce_scatter"] == pytest.approx(1, rel=0.01)
-    assert ratio["all_gather"] == pytest.approx(1, rel=0.01)
+    assert ratio["all_reduce"] == pytest.approx(1.95, abs=0.005)
+    assert 1 < ratio["reduce_scatter"] <= 1.02 and 1 < ratio["all_gather"] <= 1.02
     assert ratio["all_to_all"] > 3 and ratio["broadcast"] == pytest.approx(2, rel=0.01)
 
 
