@@ -240,6 +240,13 @@ def test_chunks_in_orders_of_dimensions_are_exported(fred: Fred, place: Path, ta
         assert sum(sent) == 4 * 2 * 3 * 2**20 // 4
 
 
+@pytest.mark.parametrize("algorithm", ["auto", "ring", "in_network", "multitree", "synthesized"])
+def test_more_chunks_than_bytes_are_refused(fred: Fred, algorithm: str) -> None:
+    arguments = ("--topology", "fred-d", "--group", "0-3", "--size", "10B", "--chunks", "11")
+    message = "error: --chunks: must be at most 10, one for each byte, not 11\n"
+    assert fred("collective", *arguments, "--algorithm", algorithm) == (2, "", message)
+
+
 def test_an_order_of_dimensions_takes_no_less_than_the_link_of_an_npu(fred: Fred) -> None:
     said = fred.json("collective", "--topology", "fred-d", "--algorithm", "themis")
     assert said["time_s"] >= 2 * 19 / 20 * 2**30 / 3e12
