@@ -11,6 +11,7 @@ from urllib.parse import quote
 import jinja2
 
 from fred_cli.columns.algorithms import COLUMNS as ALGORITHMS
+from fred_cli.columns.algorithms import binary_size
 from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.hardware import COLUMNS as HARDWARE
@@ -36,6 +37,7 @@ from perfmodel.studies.algorithms import (
     PATTERNS_COMPARED,
     SIZES_COMPARED_BYTES,
     TOPOLOGIES_COMPARED,
+    catching_up,
     compare_algorithms,
     winners,
 )
@@ -177,6 +179,11 @@ def _algorithms() -> dict[str, Any]:
     return {
         "algorithms": rows,
         "fastest": winners(rows),
+        "collectives": len({row.collective for row in rows}),
+        "catching_up": [
+            f"{row.pattern}, {binary_size(row.size_bytes)}, on {row.topology} ({row.algorithm})"
+            for row in catching_up(rows)
+        ],
         "algorithm_columns": ALGORITHMS.titled,
         "algorithms_csv": _download(ALGORITHMS.csv(rows)),
     }
