@@ -130,7 +130,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
-    from fred_hw.errors import InputError
     from gen.write import check_files
     from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.themis.plan import POLICIES
@@ -141,10 +140,7 @@ def command(
         parameters = read_roce(network_model, cc, roce, "chart")
         fabric = with_roce(load_fabric(topology, protocol), parameters)
         members = parse_group(group)
-        flows = export if export and export.suffix == ".txt" else None
-        if flows and parameters is None:
-            message = f"must not end in .txt with network model {network_model}"
-            raise InputError("--export", "", message)
+        flows = _flows_file(export, network_model)
         files = [] if flows else schedule_files(export, fabric.npus)
         check_files([flows] if flows else files)
         if algorithm in POLICIES and network_model == FLUID:
@@ -205,6 +201,18 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
     say_provenance(result.provenance)
+
+
+def _flows_file(export: Path | None, network_model: str) -> Path | None:
+    """Return the file of flows for ns-3 that network model roce exports, if that is asked for."""
+    from fred_hw.errors import InputError
+
+    if export is None or export.suffix != ".txt":
+        return None
+    if network_model != "roce":
+        message = f"must not end in .txt with network model {network_model}"
+        raise InputError("--export", "", message)
+    return export
 
 
 def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> None:
