@@ -1,10 +1,12 @@
 """`fred collective` with orders of dimensions, such as Themis."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fred_cli.output import plain, say_json, say_provenance, table, write_text
+from fred_cli.schedule_files import write_schedule
 
 __all__ = ["say_queued"]
 
@@ -18,6 +20,7 @@ def say_queued(
     *,
     check: bool,
     draw: Path | None,
+    files: Sequence[Path],
     as_json: bool,
 ) -> None:
     """Simulate a collective by dimensions and print what was found.
@@ -30,18 +33,29 @@ def say_queued(
         As the user wrote it, and in bytes.
     check, draw, as_json : bool, Path or None, bool
         As the options of the command.
+    files : sequence of Path
+        Where the schedule is exported to.
     """
+    from fred_hw.errors import InputError
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.themis.messages import chunk_schedule
-    from perfmodel.collectives.themis.run import run_queued
+    from perfmodel.collectives.themis.network import share_links
+    from perfmodel.network.queued import run_queued
 
     if draw:
         from fred_cli.drawings.queues import refuse_many
 
         refuse_many(how.chunks)
+        members = range(fabric.npus) if group is None else group
+        if share_links(fabric, members):
+            message = f"must be for dimensions that share no links, not those of {fabric.name}"
+            raise InputError("--draw", "", message)
     result = run_queued(fabric, pattern, size[1], group, how)
-    if check:
-        replay(chunk_schedule(fabric, pattern, size[1], group, how))
+    if check or files:
+        schedule = chunk_schedule(fabric, pattern, size[1], group, how)
+        replay(schedule)
+        if files:
+            write_schedule(schedule, fabric.npus, files)
     if draw:
         write_text(_drawn(fabric, size, how, result), draw)
     if as_json:

@@ -4,10 +4,10 @@ from operator import attrgetter
 
 from .column import Column, Columns
 
-__all__ = ["COLUMNS"]
+__all__ = ["COLUMNS", "binary_size"]
 
 
-def _binary(size_bytes: float) -> str:
+def binary_size(size_bytes: float) -> str:
     """Return a size in the largest binary unit that it has 1 or more of."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size_bytes >= unit:
@@ -18,7 +18,9 @@ def _binary(size_bytes: float) -> str:
 COLUMNS = Columns(
     [
         Column(attrgetter("pattern"), "pattern", "pattern", number=False),
-        Column(attrgetter("size_bytes"), "size [B]", "size", lambda row: _binary(row.size_bytes)),
+        Column(
+            attrgetter("size_bytes"), "size [B]", "size", lambda row: binary_size(row.size_bytes)
+        ),
         Column(lambda row: len(row.group), "NPUs", "NPUs"),
         Column(attrgetter("topology"), "topology", "topology", number=False),
         Column(

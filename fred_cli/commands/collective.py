@@ -22,6 +22,7 @@ from fred_cli.output import option_names, plain, say_json, say_provenance, table
 from fred_cli.progress import progress
 from fred_cli.queued import say_queued
 from fred_cli.roce import read_roce, roce_options, with_roce
+from fred_cli.schedule_files import schedule_files, write_schedule
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
@@ -63,7 +64,8 @@ def _algorithms() -> str:
     show_default=True,
     help="Shares of links; packets of endpoints as in RTL; ASTRA-sim's models of messages "
     "without and with congestion; or RDMA over Ethernet with congestion control. loggops is for "
-    "schedules that `fred estimate` takes.",
+    "schedules that `fred estimate` takes. Orders of dimensions such as themis have a queue for "
+    "each dimension with fluid, and 64 chunks on the links with the others.",
 )
 @roce_options
 @click.option(
@@ -128,30 +130,26 @@ def command(
     as_json: bool,
 ) -> None:
     """Simulate one collective on the links of a wafer."""
-    from fred_hw.errors import InputError
     from gen.write import check_files
     from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.themis.plan import POLICIES
     from perfmodel.collectives.themis.run import CHUNKS, Queuing
-    from perfmodel.network.run import run_collective
+    from perfmodel.network.run import FLUID, run_collective
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
         parameters = read_roce(network_model, cc, roce, "chart")
         fabric = with_roce(load_fabric(topology, protocol), parameters)
         members = parse_group(group)
-        if algorithm in POLICIES:
+        flows = _flows_file(export, network_model)
+        files = [] if flows else schedule_files(export, fabric.npus)
+        check_files([flows] if flows else files)
+        if algorithm in POLICIES and network_model == FLUID:
             count = CHUNKS if chunks is None else chunks
             how = Queuing(algorithm, count, intra, latency, compatible=compatible)
             given = (fabric, pattern, (size, parse_size(size)), members, how)
-            say_queued(*given, check=check, draw=draw, as_json=as_json)
+            say_queued(*given, check=check, draw=draw, files=files, as_json=as_json)
             return
-        _refuse_queuing(algorithm, [*POLICIES])
-        flows = export if export and export.suffix == ".txt" else None
-        if flows and parameters is None:
-            message = f"must not end in .txt with network model {network_model}"
-            raise InputError("--export", "", message)
-        files = [] if flows else _exported(export, fabric.npus)
-        check_files([flows] if flows else files)
+        _refuse_queuing(algorithm, network_model, [*POLICIES])
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -202,8 +200,24 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
     say_provenance(result.provenance)
 
 
-def _refuse_queuing(algorithm: str, policies: list[str]) -> None:
-    """Refuse options that are for orders of dimensions alone."""
+def _flows_file(export: Path | None, network_model: str) -> Path | None:
+    """Return the file of flows for ns-3 that network model roce exports, if that is asked for."""
+    from fred_hw.errors import InputError
+
+    if export is None or export.suffix != ".txt":
+        return None
+    if network_model != "roce":
+        message = f"must not end in .txt with network model {network_model}"
+        raise InputError("--export", "", message)
+    return export
+
+
+def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> None:
+    """Refuse options of dimension queues, which orders of dimensions have with fluid alone."""
+    if algorithm in policies:
+        message = f"must be left out for {algorithm} with network model {network_model}"
+        refuse_given("chunks", "intra", "latency", "compatible", "draw", message=message)
+        return
     *names, last = policies
     message = f"must be with algorithm {', '.join(names)} or {last}, not {algorithm}"
     refuse_given("intra", "latency", "compatible", message=message)
@@ -214,20 +228,6 @@ def _shown(value: float | str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:.4g}"
-
-
-def _exported(target: Path | None, npus: int) -> list[Path]:
-    """Return the files that a schedule is written to."""
-    from perfmodel.chakra.traces import trace_path
-
-    if target is None:
-        return []
-    if target.suffix in (".xml", ".goal"):
-        return [target]
-    return [
-        trace_path(target.with_suffix("") if target.suffix == ".et" else target, rank)
-        for rank in range(npus)
-    ]
 
 
 def _schedule(
@@ -249,7 +249,7 @@ def _schedule(
     if files:
         whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
         replay(whole)
-        _write(whole, fabric.npus, files)
+        write_schedule(whole, fabric.npus, files)
 
 
 def _draw_congestion(result: Any, title: str, path: Path) -> None:
@@ -273,23 +273,3 @@ def _write_flows(fabric: Any, result: Any, parameters: Any, path: Path) -> None:
     work = workload_of(schedule, result.size_bytes / result.chunks)
     begin_s = simulate(fabric, work, parameters).begin_s.tolist()
     write_text(flows_text(flows_of(fabric, work, begin_s)), path)
-
-
-def _write(schedule: Any, npus: int, files: Sequence[Path]) -> None:
-    """Write a schedule in the format of the files."""
-    from gen.write import write_outputs
-    from perfmodel.chakra.collective import to_goal
-    from perfmodel.chakra.files import VERSION, encode
-    from perfmodel.chakra.goal import goal_text, to_traces
-    from perfmodel.chakra.node import Metadata
-    from perfmodel.collectives.msccl import msccl_xml
-
-    if files[0].suffix == ".xml":
-        write_text(msccl_xml(schedule), files[0])
-        return
-    goal = to_goal(schedule, npus)
-    if files[0].suffix == ".goal":
-        write_text(goal_text(goal), files[0])
-        return
-    traces = zip(files, to_traces(goal), strict=True)
-    write_outputs({path: b"".join(encode(nodes, Metadata(VERSION))) for path, nodes in traces})

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fred_cli.columns.algorithms import COLUMNS as ALGORITHMS
+from fred_cli.columns.algorithms import binary_size
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
@@ -12,6 +13,7 @@ from perfmodel.studies.algorithms import (
     PATTERNS_COMPARED,
     SIZES_COMPARED_BYTES,
     TOPOLOGIES_COMPARED,
+    catching_up,
     compare_algorithms,
     winners,
 )
@@ -32,6 +34,11 @@ def _algorithms() -> dict[str, Any]:
     return {
         "algorithms": rows,
         "fastest": winners(rows),
+        "collectives": len({row.collective for row in rows}),
+        "catching_up": [
+            f"{row.pattern}, {binary_size(row.size_bytes)}, on {row.topology} ({row.algorithm})"
+            for row in catching_up(rows)
+        ],
         "algorithm_columns": ALGORITHMS.titled,
         "algorithms_csv": download(ALGORITHMS.csv(rows)),
     }

@@ -193,7 +193,7 @@ def run_collectives(
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
     if chunks is not None:
-        _check_chunks(chunks)
+        _check_chunks(chunks, size_bytes)
     asked = Request(pattern, as_tuples(groups), algorithm, network_model, second_first=second_first)
     size = _size(topology, network_model, size_bytes, chunks)
     request, compared = _chosen(topology, asked, size)
@@ -348,8 +348,11 @@ def _chosen(
     return fixed if fell_back else asked, compared
 
 
-def _check_chunks(chunks: int) -> None:
+def _check_chunks(chunks: int, size_bytes: float) -> None:
     try:
         check_int("chunks", chunks, minimum=1, maximum=1 << 14)
     except (TypeError, ValueError) as error:
         raise InputError("", "", str(error)) from None
+    if chunks > max(1, size_bytes):
+        message = f"must be at most {int(size_bytes)}, one for each byte, not {chunks}"
+        raise InputError("chunks", "", message)

@@ -2,12 +2,13 @@
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
 those included that `auto` does not try, as they need a schedule in each network interface, and with
-the sequence of other patterns that `auto` takes, if it takes one.
+the sequence of other patterns that `auto` takes, if it takes one. Each time is that of
+`fred collective`: of orders of dimensions with network model ``fluid`` it is that of queues.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import groupby, product
 from math import inf
 
 from fred_hw.errors import InputError
@@ -15,8 +16,11 @@ from fred_hw.progress import track
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.guidelines import stages_of
 from perfmodel.collectives.select import PUBLISHED, candidates, chosen
+from perfmodel.collectives.themis.plan import POLICIES
+from perfmodel.collectives.themis.run import CHUNKS, Queuing
 from perfmodel.network.model import CannotTimeError
-from perfmodel.network.run import FLUID, run_collective
+from perfmodel.network.queued import QueuedResult, run_queued
+from perfmodel.network.run import FLUID, CollectiveResult, run_collective
 from perfmodel.topology.graph import Topology
 
 __all__ = [
@@ -24,6 +28,7 @@ __all__ = [
     "SIZES_COMPARED_BYTES",
     "TOPOLOGIES_COMPARED",
     "AlgorithmRow",
+    "catching_up",
     "compare_algorithms",
     "winners",
     "wires_bytes_per_s",
@@ -165,6 +170,30 @@ def winners(rows: Sequence[AlgorithmRow]) -> tuple[AlgorithmRow, ...]:
     return tuple(found.values())
 
 
+def catching_up(rows: Sequence[AlgorithmRow], margin: float = 0.05) -> tuple[AlgorithmRow, ...]:
+    """Return where a network without in-network reduction keeps up with one of more wires.
+
+    Of each collective that is the row of the cheapest topology which does not reduce in its
+    switches, has fewer wires than the fastest one that does, and takes at most ``1 + margin``
+    times as long.
+    """
+    found: list[AlgorithmRow] = []
+    for _, some in groupby(winners(rows), key=lambda row: row.collective):
+        own = [*some]
+        best = min((row for row in own if row.in_network), key=lambda row: row.time_s, default=None)
+        if best is None:
+            continue
+        near = [
+            row
+            for row in own
+            if not row.in_network
+            and row.wires_bytes_per_s < best.wires_bytes_per_s
+            and row.time_s <= (1 + margin) * best.time_s
+        ]
+        found += [min(near, key=lambda row: row.wires_bytes_per_s)] if near else []
+    return tuple(found)
+
+
 def _check_groups(topologies: Sequence[Topology], groups: Sequence[object]) -> None:
     first = topologies[0]
     other = next((one for one in topologies if one.npus != first.npus), None)
@@ -180,10 +209,10 @@ def _on_topology(
     """Yield the rows of one collective on one topology."""
     wires = wires_bytes_per_s(topology)
     for name in (*_algorithms(topology, pattern, group), "auto"):
+        if name in POLICIES and size_bytes < CHUNKS * len(group):
+            continue  # a chunk has at least one byte for each NPU
         try:
-            found = run_collective(
-                topology, pattern, size_bytes, group, algorithm=name, network_model=network_model
-            )
+            found = _run(topology, pattern, size_bytes, group, name, network_model)
         except CannotTimeError:
             continue
         if name == "auto" and not stages_of(found.algorithm_name, pattern):
@@ -199,6 +228,22 @@ def _on_topology(
             time_s=found.time_s,
             bus_bandwidth_bytes_per_s=found.bus_bandwidth_bytes_per_s,
         )
+
+
+def _run(
+    topology: Topology,
+    pattern: str,
+    size_bytes: float,
+    group: tuple[int, ...],
+    algorithm: str,
+    network_model: str,
+) -> CollectiveResult | QueuedResult:
+    """Return what `fred collective` finds."""
+    if algorithm in POLICIES and network_model == FLUID:
+        return run_queued(topology, pattern, size_bytes, group, Queuing(algorithm))
+    return run_collective(
+        topology, pattern, size_bytes, group, algorithm=algorithm, network_model=network_model
+    )
 
 
 def _algorithms(topology: Topology, pattern: str, group: tuple[int, ...]) -> list[str]:

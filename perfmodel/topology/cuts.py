@@ -29,11 +29,15 @@ def distances(graph: DiGraph, source: str) -> Mapping[str, int]:
     return importlib.import_module("networkx").single_source_shortest_path_length(graph, source)
 
 
-def cut_off(graph: DiGraph, names: Sequence[str]) -> list[str]:
-    """Return those of some nodes that the first of them cannot reach, or that cannot reach it."""
+def cut_off(graph: DiGraph, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return those of some nodes that the first cannot reach, and those that cannot reach it."""
     networkx = importlib.import_module("networkx")
-    together = {*networkx.descendants(graph, names[0])} & {*networkx.ancestors(graph, names[0])}
-    return [name for name in names[1:] if name not in together]
+    first, *others = names
+    after, before = networkx.descendants(graph, first), networkx.ancestors(graph, first)
+    return (
+        [name for name in others if name not in after],
+        [name for name in others if name not in before],
+    )
 
 
 def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:

@@ -242,10 +242,15 @@ class LinksFile(TopologyFile):
             io_bytes_per_s=self.io_bytes_per_s,
         )
         npus = [node.name for node in topology.nodes[: self.npus]]
-        if lost := cuts.cut_off(topology.graph(), npus):
+        after, before = cuts.cut_off(topology.graph(), npus)
+        if lost := after or before:
             rest = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-            message = f"must lead from each NPU to every other and back, but {npus[0]} is cut off"
-            raise InputError(name, "links", f"{message} from {', '.join(lost[:3])}{rest}")
+            ends = [npus[0], ", ".join(lost[:3]) + rest]
+            here, there = ends if after else ends[::-1]
+            message = f"but no path leads from {here} to {there}"
+            raise InputError(
+                name, "links", f"must lead from each NPU to every other and back, {message}"
+            )
         return topology
 
     def rate_and_latency(self, link: LinkEntry) -> tuple[float, float]:

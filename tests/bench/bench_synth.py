@@ -20,6 +20,7 @@ from pathlib import Path
 
 import click
 
+from fred_hw.ace.load_tracker import LoadTracker
 from fred_hw.arith.float_add import FloatAdd
 from fred_hw.errors import InputError
 from fred_hw.formats.fp16 import FP16
@@ -76,6 +77,14 @@ endmodule
     return Source("top", emitter.verilog() + top, "adder", {})
 
 
+def load_tracker() -> Source:
+    """Return the load tracker of docs/explanation/fidelity-others.md."""
+    sizes = {"npus": (8, 8, 8), "reciprocals": (1, 1, 1), "load_width": 40, "chunk_width": 32}
+    unit, emitter = LoadTracker(**sizes), VerilogEmitter()
+    emitter.add(unit)
+    return Source(unit.unit_name, emitter.verilog(), "load tracker", {})
+
+
 def design(preset: str, level: str = "interconnect", **changes: object) -> Callable[[], Source]:
     """Return what makes a level of a preset with some changes."""
     return lambda: from_spec(load_spec(preset, changes), level, preset)
@@ -115,6 +124,7 @@ GOALS: dict[str, tuple[Row, ...]] = {
     "nangate45": (
         Row("adder of FP16", adder, "clock", 2.15, 0.90, flat=True),
         Row("adder of FP16", adder, "speed", 1.24, 1.27, flat=True),
+        Row("load tracker", load_tracker, "speed", 0.853, 8.0),
         Row("interconnect demo-8, INT32 x 1", INT32, "area", inf, 25.0),
         Row("interconnect demo-8, INT32 x 1", INT32, "clock", 0.5, 30.0),
         Row("interconnect demo-8, FP16 x 4", FP16_X4, "clock", 1.3, 130.0),

@@ -24,8 +24,8 @@ NEEDS = "all NPUs at which some lines of dimensions cross"
 """What a topology and a group must have."""
 
 SHARED = (
-    "dimensions are served independently of each other, although an NPU reaches all of them by the "
-    "same link"
+    "an NPU reaches several dimensions by the same link: the collective takes at least as long as "
+    "the same chunks on the links, but orders and busy shares are those of independent dimensions"
 )
 """What is taken for granted where dimensions share links."""
 

@@ -1,25 +1,22 @@
-"""Time and utilization of a chunked collective in dimension queues.
+"""Chunks of a collective in dimension queues.
 
-This model knows dimensions, not links. It is fast and close to the published simulator; the
+The queues know dimensions, not links. They are fast and close to the published simulator; the
 schedule of ``messages.py`` runs the same chunks on links.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import SCATTERED
-from perfmodel.collectives.select import check_groups
-from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.topology.graph import Topology
 
-from .network import SHARED, QueueDimension, ideal_s, queue_dimensions, share_links
+from .network import QueueDimension
 from .phases import phases_of
-from .plan import GAP_DENOMINATOR, POLICIES, ChunkPlan, plan
+from .plan import GAP_DENOMINATOR, ChunkPlan, plan
 from .queues import Service, serve
 
-__all__ = ["CHUNKS", "DimensionLoad", "QueuedResult", "Queuing", "run_chunks", "run_queued"]
+__all__ = ["CHUNKS", "Queuing", "run_chunks"]
 
 CHUNKS = 64
 """Chunks of a collective by default, as in the evaluation of Themis."""
@@ -60,86 +57,6 @@ class Queuing:
         return self.intra or ("scf" if self.policy.startswith("themis") else "fifo")
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionLoad:
-    """What a dimension did.
-
-    Parameters
-    ----------
-    kind : str
-        What joins the NPUs of a line.
-    npus : int
-        In a line.
-    bytes_per_s : float
-        Bandwidth of an NPU [B/s].
-    bytes : float
-        Sent by each NPU [B].
-    busy_share : float
-        Share of the time of the collective that it worked on a chunk, 0 to 1.
-    """
-
-    kind: str
-    npus: int
-    bytes_per_s: float
-    bytes: float
-    busy_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedResult:
-    """What the simulation of a collective by dimensions found.
-
-    Parameters
-    ----------
-    topology, pattern, algorithm, algorithm_name : str
-        What ran where, and how, as in ``run.CollectiveResult``.
-    intra, latency : str
-        As in :class:`Queuing`.
-    groups : tuple of tuple of int
-        The NPUs that took part, in one group.
-    size_bytes : float
-        The whole vector [B].
-    chunks : int
-        Pieces that the vector was cut into.
-    time_s, ideal_s : float
-        From the start to the last byte at the last NPU, and if all dimensions sent all the
-        time [s].
-    utilization : float
-        The ideal time divided by the time.
-    bus_bandwidth_bytes_per_s : float
-        As in ``run.CollectiveResult`` [B/s].
-    bytes_per_npu : float
-        Sent by each NPU [B].
-    dimensions : tuple of DimensionLoad
-        The innermost first.
-    chunk_orders : tuple of tuple of int
-        Dimensions in the order in which each chunk visits them; an all-reduce then goes back.
-    chunk_bytes : tuple of int
-        Of each chunk, what an NPU has before the collective [B].
-    provenance : Provenance
-        Timing records used and assumptions made.
-    """
-
-    topology: str
-    pattern: str
-    algorithm: str
-    algorithm_name: str
-    intra: str
-    latency: str
-    groups: tuple[tuple[int, ...]]
-    size_bytes: float
-    chunks: int
-    time_s: float
-    ideal_s: float
-    utilization: float
-    bus_bandwidth_bytes_per_s: float
-    bytes_per_npu: float
-    dimensions: tuple[DimensionLoad, ...]
-    chunk_orders: tuple[tuple[int, ...], ...]
-    chunk_bytes: tuple[int, ...]
-    provenance: Provenance
-
-
 def run_chunks(
     dimensions: Sequence[QueueDimension], size_bytes: float, pattern: str, how: Queuing
 ) -> tuple[list[ChunkPlan], list[Service]]:
@@ -177,74 +94,3 @@ def run_chunks(
     )
     phases = [phases_of(one, dimensions, pattern, compatible=how.compatible) for one in plans]
     return plans, serve(phases, dimensions, how.intra_name, how.latency)
-
-
-def run_queued(
-    topology: Topology,
-    pattern: str,
-    size_bytes: float,
-    group: Sequence[int] | None = None,
-    how: Queuing | None = None,
-) -> QueuedResult:
-    """Simulate a collective over one group, a dimension of the topology being one queue.
-
-    Parameters
-    ----------
-    topology : Topology
-        Where it runs.
-    pattern : str
-        ``all_reduce``, ``reduce_scatter`` or ``all_gather``.
-    size_bytes : float
-        The whole vector [B], as for ``run.run_collective``.
-    group : sequence of int or None
-        NPUs that take part; all if None.
-    how : Queuing or None
-        How chunks are ordered.
-
-    Raises
-    ------
-    InputError
-        An argument is not allowed, or the topology has no dimensions that the group lies along.
-    """
-    how = how or Queuing()
-    members = tuple(range(topology.npus) if group is None else group)
-    check_groups(topology, pattern, [members])
-    dimensions = queue_dimensions(topology, members)
-    plans, services = run_chunks(dimensions, size_bytes, pattern, how)
-    time_s = max(one.done_s for one in services)
-    least_s = ideal_s(dimensions, size_bytes, pattern)
-    npus = prod(one.npus for one in dimensions)
-    halves = 2 if pattern == "all_reduce" else 1
-    loads = _loads(dimensions, services, time_s)
-    return QueuedResult(
-        topology=topology.name,
-        pattern=pattern,
-        algorithm=f"{POLICIES[how.policy].words}, {how.intra_name} within a dimension",
-        algorithm_name=how.policy,
-        intra=how.intra_name,
-        latency=how.latency,
-        groups=(members,),
-        size_bytes=size_bytes,
-        chunks=len(plans),
-        time_s=time_s,
-        ideal_s=least_s,
-        utilization=least_s / time_s,
-        bus_bandwidth_bytes_per_s=halves * size_bytes * (npus - 1) / npus / time_s,
-        bytes_per_npu=sum(one.bytes for one in loads),
-        dimensions=loads,
-        chunk_orders=tuple(one.order for one in plans),
-        chunk_bytes=tuple(one.size_bytes for one in plans),
-        provenance=topology.provenance.plus(*([SHARED] if share_links(topology, members) else [])),
-    )
-
-
-def _loads(
-    dimensions: Sequence[QueueDimension], services: Sequence[Service], time_s: float
-) -> tuple[DimensionLoad, ...]:
-    found: list[DimensionLoad] = []
-    for number, own in enumerate(dimensions):
-        served = [one for one in services if one.phase.dimension == number]
-        sent = float(sum(one.phase.sent_bytes for one in served))
-        busy = sum(one.end_s - one.begin_s for one in served) / time_s
-        found.append(DimensionLoad(own.kind, own.npus, own.bytes_per_s, sent, busy))
-    return tuple(found)

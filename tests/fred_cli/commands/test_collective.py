@@ -8,7 +8,9 @@ import pytest
 
 from perfmodel.collectives.themis.network import NEEDS
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH
+from perfmodel.network.run import run_collective
 from perfmodel.published import WAFER_BANDWIDTH
+from perfmodel.topology.parse import parse_topology
 from tests.fred_cli.fred import Fred
 
 ROOT = Path(__file__).parents[3]
@@ -57,16 +59,19 @@ def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
     assert "network model" in fred.out(*how)
 
 
+LOGGOPS = (
+    "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
+    "which takes GOAL schedules and traces"
+)
+
+
 @pytest.mark.parametrize(
     ("model", "says"),
     [
         ("aware", "must be fluid or packet for messages that join or fork in switches"),
         (
             "loggops",
-            (
-                "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
-                "which takes GOAL schedules and traces"
-            ),
+            LOGGOPS,
         ),
     ],
 )
@@ -115,6 +120,7 @@ def test_a_crowd_is_refused_before_the_collective_is_simulated(
 
 
 TUTORIAL = str(ROOT / "examples/switches-8x8x8.yaml")
+AWARE = "must be left out for themis with network model aware"
 ORDERS = "dimension_order, round_robin, themis or themis_flex"
 
 
@@ -184,12 +190,66 @@ def test_chunks_are_drawn_in_their_dimensions(fred: Fred, place: Path) -> None:
             f"--group: must be {NEEDS}, not 3 NPUs of fred-d",
         ),
         ("themis --chunks 257 --draw d.svg", "--draw: must show at most 256 chunks, not 257"),
+        (
+            "themis --draw d.svg",
+            "--draw: must be for dimensions that share no links, not those of fred-d",
+        ),
+        ("themis --chart c.svg", "collective: --chart: must be left out with network model fluid"),
+        ("themis --export a.txt", "--export: must not end in .txt with network model fluid"),
+        (
+            "themis --network-model loggops",
+            f"--network-model: {LOGGOPS}",
+        ),
+        *(
+            (f"themis --network-model aware {option}", f"collective: {option.split()[0]}: {AWARE}")
+            for option in ("--chunks 8", "--intra scf", "--latency pipelined", "--draw d.svg")
+        ),
     ],
-    ids=["intra", "bytes", "other", "group", "crowd"],
+    ids=[
+        *("intra", "bytes", "other", "group", "crowd", "shared", "chart", "txt", "loggops"),
+        *("aware-chunks", "aware-intra", "aware-latency", "aware-draw"),
+    ],
 )
 def test_what_orders_of_dimensions_refuse(fred: Fred, options: str, message: str) -> None:
     arguments = ("--topology", "fred-d", "--algorithm", *options.split())
     assert fred("collective", *arguments) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize("model", ["packet", "unaware", "aware", "roce"])
+def test_orders_of_dimensions_run_on_links_with_other_network_models(
+    fred: Fred, model: str
+) -> None:
+    arguments = ("--topology", "mesh:3x2", "--algorithm", "themis", "--size", "1MiB")
+    said = fred.json("collective", *arguments, "--network-model", model, "--check")
+    assert (said["network_model"], said["algorithm_name"]) == (model, "themis")
+    fabric = parse_topology("mesh:3x2")
+    alone = run_collective(fabric, "all_reduce", 2.0**20, algorithm="themis", network_model=model)
+    assert said["time_s"] == alone.time_s and said["checked"] is True
+
+
+@pytest.mark.parametrize("target", ["a.goal", "a.xml", "a"])
+def test_chunks_in_orders_of_dimensions_are_exported(fred: Fred, place: Path, target: str) -> None:
+    folder = place / "exported"
+    folder.mkdir()
+    arguments = ("--algorithm", "themis", "--chunks", "4", "--export", str(folder / target))
+    fred.json("collective", "--topology", "mesh:2x2", "--size", "1MiB", *arguments)
+    files = ["a.0.et", "a.1.et", "a.2.et", "a.3.et"] if target == "a" else [target]
+    assert sorted(path.name for path in folder.iterdir()) == files
+    if target == "a.goal":
+        sent = [int(one) for one in re.findall(r"send (\d+)b", (folder / target).read_text())]
+        assert sum(sent) == 4 * 2 * 3 * 2**20 // 4
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "ring", "in_network", "multitree", "synthesized"])
+def test_more_chunks_than_bytes_are_refused(fred: Fred, algorithm: str) -> None:
+    arguments = ("--topology", "fred-d", "--group", "0-3", "--size", "10B", "--chunks", "11")
+    message = "error: --chunks: must be at most 10, one for each byte, not 11\n"
+    assert fred("collective", *arguments, "--algorithm", algorithm) == (2, "", message)
+
+
+def test_an_order_of_dimensions_takes_no_less_than_the_link_of_an_npu(fred: Fred) -> None:
+    said = fred.json("collective", "--topology", "fred-d", "--algorithm", "themis")
+    assert said["time_s"] >= 2 * 19 / 20 * 2**30 / 3e12
 
 
 def test_a_misspelt_order_of_dimensions_is_suggested(fred: Fred) -> None:

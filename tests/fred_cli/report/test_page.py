@@ -259,6 +259,8 @@ def test_page_has_the_fastest_algorithm_of_each_collective(evidence: Report) -> 
     assert len(fastest) == 90
     for row in fastest.values():
         assert f'{row["algorithm"]}</td><td class="n">{row["time_s"] * 1e6:,.2f}' in report.text
+    assert "cheaper network catches up in 7 of 15 collectives" in report.text
+    assert "all_gather, 1 GiB, on torus:5x4 (themis)" in report.text
 
 
 @pytest.mark.sim

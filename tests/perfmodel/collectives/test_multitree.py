@@ -109,6 +109,17 @@ def test_a_fast_link_carries_several_slow_paths_at_once() -> None:
     assert forest.steps == 6  # three chunks over the link of each NPU, of two slots each
 
 
+@pytest.mark.parametrize("nodes", [16, 32, 64])
+def test_a_switch_takes_a_step_for_each_other_node(nodes: int) -> None:
+    """As with the public code, whose switch of 16 nodes, dgx2, takes 15 steps."""
+    pairs = [(node, nodes) for node in range(nodes)]
+    links = [Link(*ends, 1e12, 0.0) for a, b in pairs for ends in ((a, b), (b, a))]
+    graph = graph_of(LinksTopology(name="n", npus=nodes, switches=1, links=links), range(nodes))
+    forest = grow(graph)
+    assert (forest.steps, forest.link_utilization) == (nodes - 1, 1.0)
+    check_forest(forest, range(nodes), ends(graph))
+
+
 def test_a_group_goes_through_npus_that_are_no_members() -> None:
     graph = graph_of(parse_topology("mesh:3x1"), (0, 2))
     forest = grow(graph)

@@ -22,6 +22,7 @@ JOBS = {
     "resnet-50": ("MP1-DP16-PP1", "MP1-DP8-PP2"),
     "dlrm": ("MP1-DP16-PP1-EP16", "MP1-DP16-PP1-EP4"),
     "transformer-17b": ("MP4-DP4-PP1", "MP2-DP4-PP2", "MP4-DP1-PP4"),
+    "gnmt": ("MP1-DP16-PP1", "MP1-DP8-PP2"),
 }
 EACH = MemoryFile.model_validate(
     {"memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 1000.0}

@@ -44,6 +44,15 @@ def test_iteration_is_compute_and_exposed_communication() -> None:
     assert (result.minibatch, result.placement, len(result.npus)) == (48, "linear", 18)
 
 
+def test_chunks_with_the_least_loaded_dimension_first_take_no_longer() -> None:
+    fixed, themis, ring = (
+        run("mesh:5x4", "resnet-152", algorithm=name).exposed_s.dp
+        for name in ("dimension_order", "themis", "ring")
+    )
+    assert 0.5 * fixed < themis < 0.8 * fixed
+    assert ring > themis
+
+
 def test_one_replica_has_no_gradients_to_exchange() -> None:
     result = run("mesh:5x4", "transformer-17b", "MP20-DP1-PP1")
     assert result.exposed_s.dp == 0.0

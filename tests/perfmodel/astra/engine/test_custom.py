@@ -16,10 +16,13 @@ from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import NETWORK_MODELS
+from perfmodel.chakra.collective import to_goal
 from perfmodel.chakra.files import write
+from perfmodel.chakra.goal import to_traces
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Node
 from perfmodel.chakra.traces import find_traces
+from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import shared_topology
 from tests.written import written
 
@@ -65,6 +68,19 @@ def test_a_ring_of_traces_takes_its_steps(model: str, tmp_path: Path) -> None:
     want = 14 * (int(each_ns) + (model == "fluid")) + 7
     assert {one.total_ns for one in times} == {want}
     assert {one.communication_ns for one in times} == {want}
+
+
+@pytest.mark.parametrize("model", NETWORK_MODELS)
+def test_an_exported_multitree_takes_no_less_than_its_messages(model: str, tmp_path: Path) -> None:
+    torus = shared_topology("torus:3x2")
+    schedule = build_schedule(torus, "all_reduce", [range(6)], 6 * 2.0**20, "multitree")
+    network = Network([Dimension("ring", 3, 50, 500), Dimension("ring", 2, 50, 500)])
+    given = custom(tmp_path, to_traces(to_goal(schedule, 6)), setup(network=network))
+    times, _ = run(given, *[[collective(0, 5)]] * 6, model=model)
+    message_ns = 500 + 2**20 / network.dimensions[0].bytes_per_ns
+    took_ns = max(one.total_ns for one in times)
+    # A shard goes up a tree and down again; an NPU sends ten messages in all.
+    assert 2 * int(message_ns) <= took_ns <= 10 * message_ns
 
 
 def test_places_are_those_of_the_group_and_each_begins_by_itself(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.select import build_schedule
+from perfmodel.network.model import NETWORK_MODELS
 from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import parse_topology
 
@@ -79,3 +80,17 @@ def test_auto_does_not_try_it() -> None:
     mesh = parse_topology("mesh:5x4")
     auto = run_collective(mesh, "all_reduce", 1e8)
     assert run_collective(mesh, "all_reduce", 1e8, algorithm="multitree").time_s < auto.time_s
+
+
+@pytest.mark.parametrize("algorithm", ["multitree", "synthesized"])
+@pytest.mark.parametrize("network_model", ["packet", "unaware", "aware"])
+def test_no_network_model_beats_the_links_of_an_npu(network_model: str, algorithm: str) -> None:
+    torus, size = parse_topology("torus:3x2", "ideal"), 2.0**24
+    replay(build_schedule(torus, "all_reduce", [range(6)], size, algorithm))
+    found = run_collective(
+        torus, "all_reduce", size, algorithm=algorithm, network_model=network_model
+    )
+    rate = torus.links[0].bytes_per_s
+    if NETWORK_MODELS[network_model].never_faster_than_links:
+        assert found.time_s >= 2 * 5 / 6 * size / (3 * rate)  # an NPU has three links
+    assert found.time_s >= 2 * size / 6 / rate  # two messages of a shard follow each other

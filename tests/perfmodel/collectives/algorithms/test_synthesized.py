@@ -79,6 +79,46 @@ def test_it_falls_back_to_what_switches_do() -> None:
     assert float(own) > found.time_s == fixed
 
 
+FALL_BACKS = {
+    "mesh:4x4": {"broadcast", "reduce", "all_to_all"},
+    "torus:4x4": set[str](),
+    "mesh:5x4": {"broadcast", "reduce", "all_to_all"},
+    "fred-d": {*PATTERNS},
+}
+"""Patterns by network that docs/explanation/schedules.md names: another algorithm is faster."""
+
+
+SLOW_NAMES = [pytest.param(name, marks=pytest.mark.slow) for name in ("torus:8x8", "fred-d")]
+
+
+@pytest.mark.parametrize("name", [*list(FALL_BACKS)[:-1], SLOW_NAMES[-1]])
+def test_it_falls_back_where_the_page_says(name: str) -> None:
+    topology = parse_topology(name)
+    found = {
+        pattern: run_collective(topology, pattern, 64 << 20, algorithm="synthesized").details
+        for pattern in PATTERNS
+    }
+    assert {pattern for pattern, one in found.items() if one["fell_back"]} == FALL_BACKS[name]
+
+
+@pytest.mark.parametrize("name", ["mesh:4x4", "torus:4x4", *SLOW_NAMES])
+def test_page_has_the_times_of_all_reduces(name: str) -> None:
+    page = (Path(__file__).parents[4] / "docs/explanation/schedules.md").read_text("utf-8")
+    [line] = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+    topology = parse_topology(name)
+    found = [
+        run_collective(topology, "all_reduce", 64 << 20, algorithm=algorithm)
+        for algorithm in ("auto", "multitree_full_slots", "synthesized")
+    ]
+    assert found[-1].time_s == min(one.time_s for one in found)
+    cells = [f"{one.time_s * 1e6:.1f} µs" for one in found]
+    if found[-1].details["fell_back"]:
+        cells = [f"{cells[0]} *", "not better", "not better"]
+    else:
+        cells[-1] += " *"
+    assert [cell.strip() for cell in line.strip("|").split("|")[1:]] == cells
+
+
 def test_training_takes_the_faster_one_too() -> None:
     for name in ("torus:4x4", "mesh:3x3"):
         topology = parse_topology(name)

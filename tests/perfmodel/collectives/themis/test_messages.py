@@ -8,7 +8,8 @@ from perfmodel.collectives.replay import replay
 from perfmodel.collectives.select import build_schedule, candidates
 from perfmodel.collectives.themis.messages import chunk_schedule
 from perfmodel.collectives.themis.plan import POLICIES
-from perfmodel.collectives.themis.run import Queuing, run_queued
+from perfmodel.collectives.themis.run import Queuing
+from perfmodel.network.queued import run_queued
 from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import parse_topology
 

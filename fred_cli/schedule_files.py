@@ -1,0 +1,43 @@
+"""Files that a schedule is exported to."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fred_cli.output import write_text
+
+__all__ = ["schedule_files", "write_schedule"]
+
+
+def schedule_files(target: Path | None, npus: int) -> list[Path]:
+    """Return the files that a schedule is written to, none without a target."""
+    from perfmodel.chakra.traces import trace_path
+
+    if target is None:
+        return []
+    if target.suffix in (".xml", ".goal"):
+        return [target]
+    return [
+        trace_path(target.with_suffix("") if target.suffix == ".et" else target, rank)
+        for rank in range(npus)
+    ]
+
+
+def write_schedule(schedule: Any, npus: int, files: Sequence[Path]) -> None:
+    """Write a schedule in the format of the files."""
+    from gen.write import write_outputs
+    from perfmodel.chakra.collective import to_goal
+    from perfmodel.chakra.files import VERSION, encode
+    from perfmodel.chakra.goal import goal_text, to_traces
+    from perfmodel.chakra.node import Metadata
+    from perfmodel.collectives.msccl import msccl_xml
+
+    if files[0].suffix == ".xml":
+        write_text(msccl_xml(schedule), files[0])
+        return
+    goal = to_goal(schedule, npus)
+    if files[0].suffix == ".goal":
+        write_text(goal_text(goal), files[0])
+        return
+    traces = zip(files, to_traces(goal), strict=True)
+    write_outputs({path: b"".join(encode(nodes, Metadata(VERSION))) for path, nodes in traces})
