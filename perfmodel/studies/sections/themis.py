@@ -78,12 +78,15 @@ def _training(fixed: list[float], scf: list[float]) -> Iterator[ReproduceRow]:
             f"all-reduces simulated by dimensions and not hidden; compute is {compute:.3g} ideal "
             f"all-reduces, by the published gain of ideal networks, {figures.ideal.printed}"
         )
-        for kind, words, figure, value, evidence in (
-            ("mean", "mean", figures.mean, _mean(gains), "calibrated"),
-            ("most", "largest", figures.most, max(gains), "predicted"),
-        ):
-            what, row = f"{words} speed-up of training {name} by Themis", f"{name.lower()}/{kind}"
-            yield number(f"themis/training/{row}", what, figure, value, how, evidence)
+        mean, most = (
+            (
+                f"themis/training/{name.lower()}/{kind}",
+                f"{words} speed-up of training {name} by Themis",
+            )
+            for kind, words in (("mean", "mean"), ("most", "largest"))
+        )
+        yield number(*mean, figures.mean, _mean(gains), how, "calibrated")
+        yield number(*most, figures.most, max(gains), how)
 
 
 def _utilization(lines: tuple[Line, ...], policy: str, intra: str) -> float:
