@@ -104,6 +104,17 @@ def test_names_that_the_locale_lacks_are_written(
     assert err.isascii()
 
 
+@pytest.mark.sim
+@pytest.mark.slow
+def test_co_simulation_writes_to_a_folder_that_the_locale_lacks(tmp_path: Path) -> None:
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    arguments = ("sim", "tiny-2", "--sim", "icarus", "-o", "größe")
+    status, out, err = ended(launch(arguments, tmp_path, environment))
+    assert (status, err) == (0, "")
+    assert out.endswith("all tests passed\n")
+    assert (tmp_path / "größe" / "icarus" / "results.xml").exists()
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "word",

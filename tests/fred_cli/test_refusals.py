@@ -56,6 +56,9 @@ REFUSED = {
     # the whole switch
     "gen demo-8 --level tray -o out": r"--level: must be one of interconnect, .*, not 'tray'",
     "gen demo-8 --level wafer -o out": r"demo-8: must be a wafer specification, not the preset .*",
+    f"gen {EXAMPLES}/fred-16.yaml --level wafer -o out": (
+        r".*/fred-16\.yaml: must be a wafer specification, not a topology of the wafer model"
+    ),
     "gen two-roots.yaml --level wafer -o out": r"two-roots\.yaml: switches\.1\.above: must be "
     "given, as a is at the top, not left out",
     "estimate --topology fred-d --workload gpt-3 --rtl wafer.yaml": r"--rtl: must have 20 NPUs, as "
