@@ -38,19 +38,19 @@ LATENCIES = Columns(
         Column(
             attrgetter("contiguous.time_s"),
             "split [s]",
-            "split [us]",
+            "split [µs]",
             lambda row: f"{1e6 * row.contiguous.time_s:,.3f}",
         ),
         Column(
             attrgetter("placed.time_s"),
             "placed [s]",
-            "placed [us]",
+            "placed [µs]",
             lambda row: f"{1e6 * row.placed.time_s:,.3f}",
         ),
         Column(
             attrgetter("placed.traffic_s"),
             "traffic [s]",
-            "of it traffic [us]",
+            "of it traffic [µs]",
             lambda row: f"{1e6 * row.placed.traffic_s:,.3f}",
         ),
         Column(attrgetter("speedup"), "speed-up", "speed-up", "{:.3f}"),

@@ -65,7 +65,7 @@ def draw_congestion(spans: Sequence[Span], title: str) -> str:
             lines.append(f'<polyline points="{points}" {line}/>')
     lines.append(
         f'<text x="{_LEFT + _WIDTH}" y="{height - 18:.0f}" text-anchor="end">'
-        f"0 to {end_s * 1e6:,.4g} us</text>"
+        f"0 to {end_s * 1e6:,.4g} µs</text>"
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 20:.0f} '

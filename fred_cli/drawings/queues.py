@@ -95,7 +95,7 @@ def _panel(
         words = (
             f"chunk {service.chunk + 1} of {chunks}, "
             f"{_KINDS.get(service.phase.kind, 'all-reduce')}, "
-            f"{service.begin_s * 1e6:.2f} to {service.end_s * 1e6:.2f} us"
+            f"{service.begin_s * 1e6:.2f} to {service.end_s * 1e6:.2f} µs"
         )
         width = max(0.3, scale * (service.end_s - service.begin_s))
         lines.append(
@@ -108,6 +108,6 @@ def _panel(
         anchor = ("start", "middle", "middle", "middle", "end")[tick]
         lines.append(
             f'<text x="{_LEFT + scale * at:.1f}" y="{below:.1f}" text-anchor="{anchor}" '
-            f'fill="#5b6472">{at * 1e6:,.1f} us</text>'
+            f'fill="#5b6472">{at * 1e6:,.1f} µs</text>'
         )
     return lines

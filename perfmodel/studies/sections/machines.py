@@ -100,7 +100,7 @@ def _all_reduce(machine: str, size: int, figure: Published) -> ReproduceRow:
     gpu, where = machine.split("/")
     call, fitted = CALLS[gpu], (machine, size) in FITTED_SIZES
     how = "reduced by the switch" if call.reduces else "ring over the switch"
-    parameters = f"links at {call.share:.3f} of their rate, {1e6 * call.call_s:.1f} us a call"
+    parameters = f"links at {call.share:.3f} of their rate, {1e6 * call.call_s:.1f} µs a call"
     fit = "fitted on this figure and another" if fitted else f"fitted on two sizes of {_fit(gpu)}"
     return measured(
         f"machines/{machine}/all-reduce/{size // MIB}-mib",

@@ -177,7 +177,7 @@ def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceR
     for fabric, figure in RESNET_DP_US.items():
         yield number(
             f"time/resnet-152/dp/{fabric}",
-            f"gradient all-reduce of ResNet-152 on {fabric} [us]",
+            f"gradient all-reduce of ResNet-152 on {fabric} [µs]",
             figure,
             found[fabric].communication_s["dp"] * 1e6,
             "simulated",
@@ -193,7 +193,7 @@ def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceR
     )
     yield number(
         "time/resnet-152/compute",
-        "compute of ResNet-152 that the published speed-up of FRED-C implies [us]",
+        "compute of ResNet-152 that the published speed-up of FRED-C implies [µs]",
         RESNET_COMPUTE_US,
         found[FABRIC].busy_s * 1e6,
         f"compute {setting.compute}",

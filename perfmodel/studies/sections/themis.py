@@ -49,7 +49,7 @@ def themis(_setting: Setting) -> Iterator[ReproduceRow]:
         _, services = run_chunks(dimensions, GIB, "all_reduce", how)
         yield number(
             f"themis/time/{policy}",
-            f"all-reduce of 1 GiB on three switches of 8, {policy} [us]",
+            f"all-reduce of 1 GiB on three switches of 8, {policy} [µs]",
             figure,
             1e6 * max(one.done_s for one in services),
             "simulated by dimensions, 64 chunks",
