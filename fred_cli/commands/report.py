@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -110,6 +111,8 @@ def command(
 ) -> None:
     """Write the HTML report: which fabric wins, its price, and the wafer and switch behind it."""
     with needed("plotly", "the report", "fred-hw[report]"):
+        import_module("plotly")
+    with needed("jinja2", "the report", "fred-hw[report]"):
         from fred_cli.report.page import Made, build
         from fred_cli.report.study import Question
 

@@ -9,6 +9,7 @@ from docs.generate.catalogue import parts as told
 from docs.generate.catalogue import sizes, units
 from docs.generate.files import found_files, says
 from fred_hw.datapath.reduction import reduction_unit
+from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import fitting
 from fred_hw.protocol import ProtocolSpec
@@ -27,6 +28,7 @@ SPECS = [  # each unit of a lane in one
     for lane in LANES.values()
 ]
 SPECS.append(SPECS[0].with_changes(middle=2))  # what only two middle subswitches need
+SPECS.append(SPECS[0].with_changes(endpoint=EndpointSpec(schedule_entries=4)))
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ def test_an_estimate_loads_neither_numpy_nor_the_solver() -> None:
             ("sweep", "x.yaml", "--parquet", "x.parquet"),
             r"pyarrow: must be installed for Parquet: .*",
         ),
-        ("jinja2", ("report", "-o", "out"), r"plotly: must be installed for the report: .*"),
+        ("jinja2", ("report", "-o", "out"), r"jinja2: must be installed for the report: .*"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else None,
 )
