@@ -59,7 +59,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 
 _OF_KIND = {
     TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
-    WORKLOAD: ("transformer", "resnet", "dlrm", "gnmt"),
+    WORKLOAD: ("transformer", "resnet", "dlrm", "gnmt", "all_reduce"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""
 

@@ -39,7 +39,8 @@ def read_links(path: Path) -> LinksFile:
     names = {one: f"npu_{place}" for place, one in enumerate(hosts)}
     names |= {one: f"switch_{place}" for place, one in enumerate(sorted(numbers))}
     if len(rows) != count:
-        raise InputError(source, "line 1", f"must have as many links as follow, not {count}")
+        message = f"must give the number of links, {len(rows)}, not {count}"
+        raise InputError(source, "line 1", message)
     links = [_link(source, number, words, names) for number, words in rows]
     if not links:
         raise InputError(source, "line 1", "must have 1 or more links, not 0")

@@ -199,7 +199,15 @@ def test_folders_are_completed_where_one_is_written() -> None:
         for parameter in context.command.params
         if [one.type for one in parameter.shell_complete(context, "bu")] == ["dir"]
     }
-    assert found == {"examples copy", "gen", "sim", "report", "study run", "synth"}
+    assert found == {
+        "examples copy",
+        "gen",
+        "sim",
+        "report",
+        "study optimize",
+        "study run",
+        "synth",
+    }
 
 
 def test_unknown_shell_is_refused(refused: Callable[..., str]) -> None:

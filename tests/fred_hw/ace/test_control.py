@@ -60,7 +60,7 @@ def test_counters_of_two_ports_count_two_in_a_cycle() -> None:
 def test_descriptor_goes_to_its_circuit() -> None:
     inputs = [
         *write("SEND_FLOW", 1),
-        *write("RECEIVE_FLOW", 1 << 16),
+        *write("RECEIVE_FLOW", 1 << 9),
         *write("BYTES", 4),
         *write("COMMAND", 2 | 1 << 8),
         *[{}] * 8,
@@ -100,7 +100,7 @@ def table_reads(*inputs: list[dict[str, int]], register: str = "ERROR") -> int:
 
 ENTRY = [
     *table_write("SEND_FLOW", 0x103),
-    *table_write("RECEIVE_FLOW", 1 << 16),
+    *table_write("RECEIVE_FLOW", 1 << 9),
     *table_write("BYTES", 4),
     *table_write("COMMAND", 2 | 1 << 8 | 1 << 16),
     *[{}] * 8,
