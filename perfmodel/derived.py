@@ -66,6 +66,6 @@ RESNET_DP_US: dict[str, Derived] = {
 """Gradient all-reduce of ResNet-152 [us]."""
 
 RESNET_COMPUTE_US = Derived(
-    109.0, f"(152 us + x) / (76 us + x) = 1.41 for x, the speed-up from {PAPER}, section 8.2"
+    109.0, f"(152 µs + x) / (76 µs + x) = 1.41 for x, the speed-up from {PAPER}, section 8.2"
 )
 """Compute of ResNet-152 that the published speed-up of FRED-C implies [us]."""

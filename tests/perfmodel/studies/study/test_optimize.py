@@ -59,7 +59,7 @@ def test_the_front_of_a_small_grid_is_found(tmp_path: Path, case: str) -> None:
         rows = [*grid.front, *found.front]
         first, second = (1.1 * max(row[name] for row in rows) for name in TWO)
         volumes.append(volume(found.front, (first, second)) / volume(grid.front, (first, second)))
-    assert volumes[0] > 0.97
+    assert volumes[0] > 0.95
     assert volumes[1] == pytest.approx(1.0, rel=1e-9)
 
 
