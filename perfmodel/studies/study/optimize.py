@@ -22,7 +22,7 @@ from .front import Front
 from .plan import CHUNK, Plan
 from .point import Point, Row
 from .results import best_rows, front_rows
-from .run import SCREENED_S, Meter, Progress, Summary, compute, locked_store
+from .run import Meter, Progress, Summary, compute, locked_store
 from .screen import Bounds, Screen
 from .space import Steps
 from .store import Store, check_store
@@ -97,7 +97,8 @@ def optimize_study(
         running = stack.enter_context(closing(engine()))
         store = stack.enter_context(locked_store(folder))
         search = _Search(plan, store, budget)
-        meter = Meter(budget.points or len(plan.space), len(search.keys), listener, SCREENED_S)
+        # One point in a batch: what a search proposes does not depend on the speed of a machine.
+        meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
         compute(plan, search.points(), store, running, meter, search.told)
         search.check()
         best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
