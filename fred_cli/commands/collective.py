@@ -24,6 +24,7 @@ from fred_cli.queued import say_queued
 from fred_cli.roce import read_roce, roce_options, with_roce
 from fred_cli.schedule_files import schedule_files, write_schedule
 from fred_cli.values import parse_group, parse_size
+from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -65,7 +66,8 @@ def _algorithms() -> str:
     help="Shares of links; packets of endpoints as in RTL; ASTRA-sim's models of messages "
     "without and with congestion; or RDMA over Ethernet with congestion control. loggops is for "
     "schedules that `fred estimate` takes. Orders of dimensions such as themis have a queue for "
-    "each dimension with fluid, and 64 chunks on the links with the others.",
+    "each dimension with fluid, 64 chunks on the links with unaware and aware, and one flow for "
+    "the chunks of an order with packet and roce.",
 )
 @roce_options
 @click.option(
@@ -150,6 +152,11 @@ def command(
             say_queued(*given, check=check, draw=draw, files=files, as_json=as_json)
             return
         _refuse_queuing(algorithm, network_model, [*POLICIES])
+        if algorithm in POLICIES:
+            _refuse_merged(algorithm, network_model, files)
+            if parse_size(size) < CHUNKS:
+                message = f"must be at least {CHUNKS} bytes, one for each chunk, not {size}"
+                raise InputError("--size", "", message)
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -202,8 +209,6 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
 
 def _flows_file(export: Path | None, network_model: str) -> Path | None:
     """Return the file of flows for ns-3 that network model roce exports, if that is asked for."""
-    from fred_hw.errors import InputError
-
     if export is None or export.suffix != ".txt":
         return None
     if network_model != "roce":
@@ -221,6 +226,13 @@ def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> 
     *names, last = policies
     message = f"must be with algorithm {', '.join(names)} or {last}, not {algorithm}"
     refuse_given("intra", "latency", "compatible", message=message)
+
+
+def _refuse_merged(algorithm: str, network_model: str, files: Sequence[Path]) -> None:
+    """Refuse to write all chunks where the model has timed the chunks of an order as one flow."""
+    if files and network_model in ("packet", "roce"):
+        message = f"must be with network model fluid, unaware or aware for {algorithm}"
+        raise InputError("--export", "", f"{message}, not {network_model}")
 
 
 def _shown(value: float | str) -> str:

@@ -120,6 +120,7 @@ def test_a_crowd_is_refused_before_the_collective_is_simulated(
 
 
 TUTORIAL = str(ROOT / "examples/switches-8x8x8.yaml")
+MERGING = "fluid, unaware or aware for themis"
 AWARE = "must be left out for themis with network model aware"
 ORDERS = "dimension_order, round_robin, themis or themis_flex"
 
@@ -196,6 +197,20 @@ def test_chunks_are_drawn_in_their_dimensions(fred: Fred, place: Path) -> None:
         ),
         ("themis --chart c.svg", "collective: --chart: must be left out with network model fluid"),
         ("themis --export a.txt", "--export: must not end in .txt with network model fluid"),
+        *(
+            (
+                f"themis --network-model {model} --export a.goal",
+                f"--export: must be with network model {MERGING}, not {model}",
+            )
+            for model in ("packet", "roce")
+        ),
+        *(
+            (
+                f"themis --network-model {model} --size 10B",
+                "--size: must be at least 64 bytes, one for each chunk, not 10B",
+            )
+            for model in ("packet", "unaware", "aware", "roce")
+        ),
         (
             "themis --network-model loggops",
             f"--network-model: {LOGGOPS}",
@@ -206,7 +221,9 @@ def test_chunks_are_drawn_in_their_dimensions(fred: Fred, place: Path) -> None:
         ),
     ],
     ids=[
-        *("intra", "bytes", "other", "group", "crowd", "shared", "chart", "txt", "loggops"),
+        *("intra", "bytes", "other", "group", "crowd", "shared", "chart", "txt"),
+        *("export-packet", "export-roce"),
+        *("size-packet", "size-unaware", "size-aware", "size-roce", "loggops"),
         *("aware-chunks", "aware-intra", "aware-latency", "aware-draw"),
     ],
 )

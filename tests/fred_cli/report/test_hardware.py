@@ -40,7 +40,7 @@ def test_each_fabric_is_drawn_in_rtl_and_in_the_model_on_one_axis() -> None:
 @pytest.mark.slow
 def test_all_phases_that_were_measured_are_in_it() -> None:
     rows = gather_hardware().rows
-    assert len(rows) == sum(row.ok for row in rows) == 660
+    assert len(rows) == sum(row.ok for row in rows) == 656
 
 
 def test_one_timeline_has_both_fabrics_in_rtl_and_in_the_model() -> None:
