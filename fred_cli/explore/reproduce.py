@@ -50,7 +50,10 @@ def restored(row: Mapping[str, Any]) -> Inputs:
     """
     for name in ("topology", "workload", "strategy"):
         if (f"{name}.kind" not in row and name != "strategy") or name not in row:
-            message = "must be in the row of the point, whose values do not go together"
+            message = (
+                "must be in the row of the point; only training iterations whose values go "
+                "together can be estimated"
+            )
             raise InputError(str(row.get("key", "")), name, message)
     topology, workload, npu = (_part(row, root) for root in ("topology", "workload", "npu"))
     memory = _part(row, "remote_memory") if row.get("remote_memory") else None

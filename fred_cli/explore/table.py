@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.studies.study.file import ROOTS
+from perfmodel.studies.study.file import ROOTS, SWITCH_ROOTS
 from perfmodel.studies.study.inputs import SIZES
-from perfmodel.studies.study.store import Store
+from perfmodel.studies.study.store import PROVENANCE, Store
 
 __all__ = ["Floats", "Integers", "Source", "Table", "text"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-_HIDDEN = ("key", "error", "records", "host", "duration_s", "rank", "seed")
-"""Columns that say how a row came about, and nothing of the point."""
+_HIDDEN = (*PROVENANCE, "rank")
+"""Columns that do not describe a point: provenance, and the number of the NPU that is reported."""
 
-_FILES = ("topology.", "workload.", "npu.", "remote_memory.")
-_INPUTS = {*ROOTS, *SIZES, "npus", "workers", "mode"}
+_FILES = ("topology.", "workload.", "npu.", "remote_memory.", "specification.")
+_INPUTS = {*ROOTS, *SWITCH_ROOTS, *SIZES, "npus", "workers", "mode"}
 """Inputs that are not keys of files; all other columns are figures."""
 
 

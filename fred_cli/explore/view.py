@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
-from perfmodel.studies.study.file import FIGURES
+from perfmodel.studies.study.file import FIGURES, SWITCH_FIGURES
 from perfmodel.studies.study.inputs import SIZES
 
 from .table import Integers, Table
@@ -162,9 +162,12 @@ def default_view(table: Table) -> View:
         Fewer than two columns of numbers vary.
     """
     numbers = [name for name in table.varied if table.is_number(name)]
-    figures = [name for name in ("time_per_sample_s", *FIGURES) if name in numbers]
+    known = ("time_per_sample_s", *FIGURES, *SWITCH_FIGURES)
+    figures = [name for name in known if name in numbers]
     if len(numbers) < 2 or not figures:
-        message = "must have points of which at least two columns of numbers differ"
+        message = (
+            "must have points of which at least two columns of numbers differ, one of them a figure"
+        )
         raise InputError("store", "", message)
     y = figures[0]
     inputs = [name for name in table.varied if table.is_input(name) and name.count(".") < 2]

@@ -54,7 +54,7 @@ def label(name: str) -> str:
 
 def number(value: float) -> str:
     """Return a number in four digits."""
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) < 1e6 and value == int(value) else f"{value:.4g}"
 
 
 def quantity(value: object, name: str) -> str:

@@ -50,6 +50,13 @@ def test_switches_with_the_same_verilog_are_one_point(tmp_path: Path) -> None:
     assert len({one["verilog_sha256"] for one in found}) == 4
 
 
+def test_a_constraint_after_one_that_leaves_no_switch_is_not_evaluated(tmp_path: Path) -> None:
+    constraints = ["specification.lanes > 2", "specification.middle == 2"]
+    line = r"constraints\.0: must leave a point, not remove the last 8 of 8"
+    with pytest.raises(InputError, match=line):
+        plan_of(tmp_path, constraints=constraints).work()
+
+
 @pytest.mark.slow
 def test_the_key_depends_on_cells_clock_and_level(tmp_path: Path) -> None:
     base = {

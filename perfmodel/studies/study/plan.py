@@ -144,7 +144,7 @@ class Plan:
         sound = np.all([one.each(numbers) != _REFUSED for one in self._identities], axis=0)
         left = numbers[sound]
         for one in self.constraints:
-            held = self._held[one].each(left)
+            held = self._held[one].each(left).astype(bool)  # of no points it is an array of floats
             if excluded is not None:
                 excluded[one] += len(left) - int(np.count_nonzero(held))
             left = left[held]

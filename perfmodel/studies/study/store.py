@@ -17,6 +17,7 @@ from .point import Row
 
 __all__ = [
     "MIGRATIONS",
+    "PROVENANCE",
     "SCHEMA",
     "Store",
     "check_store",
@@ -38,7 +39,7 @@ MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 _HEAD = "store.json"
 _LOCK = "lock"
 
-_TYPES = {
+PROVENANCE = {
     "key": "string",
     "error": "string",
     "records": "string",
@@ -47,7 +48,9 @@ _TYPES = {
     "host": "string",
     "duration_s": "float64",
 }
-"""Columns that every file has, with their types; the others follow from the inputs."""
+"""Columns that every file has, with their types: what identifies a row and how it was computed.
+
+All other columns follow from the inputs."""
 
 
 class Store:
@@ -399,7 +402,7 @@ def _parquet() -> Any:
 def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
     try:
         found = _parquet().ParquetFile(file)
-        for name in _TYPES:
+        for name in PROVENANCE:
             if name not in found.schema_arrow.names:
                 raise InputError(str(file), name, "must be a column of the file, not missing")
         return found.read(columns)
@@ -414,8 +417,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
     columns: dict[str, Any] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
-        if name in _TYPES:
-            columns[name] = arrow.array(values, _TYPES[name])
+        if name in PROVENANCE:
+            columns[name] = arrow.array(values, PROVENANCE[name])
         elif any(value is not None for value in values):
             columns[name] = _array(arrow, values)
     return arrow.table(columns)

@@ -11,13 +11,14 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import yaml
 
+from fred_cli.explore.details import detail
 from fred_cli.explore.server import open_server
 from fred_cli.explore.table import Source, Table
 from fred_hw.errors import InputError
-from perfmodel.studies.study.store import Store, create_store
+from perfmodel.studies.study.store import Store, create_store, open_store
 
 from .conftest import served
-from .stores import SPACE, evaluated
+from .stores import SPACE, evaluated, table_of
 
 LOCAL = "default-src 'none'; script-src 'self'; connect-src 'self';"
 
@@ -150,6 +151,28 @@ def test_a_failed_point_has_its_reason(address: str, table: Table) -> None:
     found = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])
     assert found["charts"] == {}
     assert "must have MP1, as the layers of resnet-50 do not split" in found["html"]
+
+
+def test_a_point_that_cannot_be_simulated_here_has_the_reason(
+    tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = table_of(tmp_path / "s", [{**table.row(0), "key": "0" * 32}])
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()  # paths of timing records are relative to it
+    assert detail(shown, "0" * 32).problem.startswith("cannot be simulated again here: ")
+
+
+def test_switches_are_shown(tmp_path: Path) -> None:
+    base = {"specification": "tiny-2", "level": "switch", "clock_ns": 0.5}
+    rows = [{**base, "specification.lanes": lanes, "area_um2": 10.0 * lanes} for lanes in (1, 2)]
+    table = table_of(tmp_path / "store", rows)
+    with served(open_store(tmp_path / "store")) as address:
+        assert "2 of 2 points" in json.loads(got(address, "/view")[2])["status"]
+        key = table.row(0)["key"]
+        html = json.loads(got(address, f"/points?point={key}")[2])["html"]
+    assert "tiny-2</h3>" in html and "<dd>10</dd>" in html
+    assert "only training iterations whose values go together can be estimated" in html
 
 
 def test_text_of_files_is_escaped(tmp_path: Path) -> None:

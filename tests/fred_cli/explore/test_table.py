@@ -1,6 +1,7 @@
 """Tests of fred_cli.explore.table."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,28 @@ def test_columns_that_vary_are_inputs_and_then_figures(table: Table) -> None:
     assert {"time_per_sample_s", "energy.total_j"} <= set(table.varied)
     assert not {"key", "error", "host", "duration_s", "workload"} & set(table.varied)
     assert not table.is_input("energy.total_j") and table.is_input("energy")
+
+
+def test_inputs_of_switches_are_inputs(tmp_path: Path) -> None:
+    names = ("specification", "specification.lanes", "level", "effort", "simulator", "liberty")
+    rows: list[dict[str, Any]] = [dict.fromkeys((*names, "area_um2"), text) for text in ("a", "b")]
+    table = table_of(tmp_path / "s", rows)
+    assert {name for name in table.varied if table.is_input(name)} == {*names}
+    assert table.varied[-1] == "area_um2"
+
+
+def test_columns_of_provenance_are_not_shown(tmp_path: Path) -> None:
+    first = {
+        "version": "1",
+        "seed": 1,
+        "host": "a",
+        "duration_s": 1.0,
+        "records": "c",
+        "error": "e",
+    }
+    second = {"version": "2", "seed": 2, "host": "b", "duration_s": 2.0, "records": "d"}
+    table = table_of(tmp_path / "s", [{**first, "a": 1}, {**second, "a": 2}])
+    assert table.varied == ("a",)
 
 
 def test_values_that_are_missing_are_not_a_number_or_none(tmp_path: Path) -> None:

@@ -136,6 +136,25 @@ def test_an_address_with_a_wrong_value_is_refused(points: Table, query: str, sai
     assert re.fullmatch(said, str(caught.value))
 
 
+def test_a_store_of_switches_shows_area_over_an_input(tmp_path: Path) -> None:
+    rows = [
+        {
+            "specification": "tiny-2",
+            "level": "interconnect",
+            "specification.lanes": lanes,
+            "specification.format": form,
+            "area_um2": 10.0 * lanes,
+            "clock_ns": 0.5,
+        }
+        for lanes in (1, 2)
+        for form in ("int8", "int16")
+    ]
+    view = default_view(table_of(tmp_path / "s", rows))
+    assert (view.x, view.y) == ("specification.lanes", "area_um2")
+    assert view.group in {"specification.lanes", "specification.format"}
+    assert {*view.columns} == {"specification.lanes", "specification.format", "area_um2"}
+
+
 def test_points_that_do_not_differ_are_refused(tmp_path: Path) -> None:
     table = table_of(tmp_path / "s", [{"time_per_sample_s": 1.0, "a": 1}])
     with pytest.raises(InputError, match=r"^store: must have points of which at least two columns"):

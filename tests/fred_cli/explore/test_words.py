@@ -1,5 +1,7 @@
 """Tests of fred_cli.explore.words."""
 
+from math import inf, nan
+
 import pytest
 
 from fred_cli.explore.words import label, quantity, unit_of
@@ -33,6 +35,11 @@ def test_columns_have_words_and_units(name: str, said: str) -> None:
         (0.123456, "peak_share", "0.1235"),
         (None, "topology.columns", "none"),
         (True, "sp", "true"),
+        (inf, "peak_share", "inf"),
+        (-inf, "peak_share", "-inf"),
+        (nan, "peak_share", "nan"),
+        (inf, "time_per_sample_s", "inf s"),
+        (-1e6, "npus", "-1e+06"),
         ("MP2-DP8-PP1", "strategy", "MP2-DP8-PP1"),
     ],
 )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.studies.study import plan as plans
 
 from .studies import SPACE, planned
 
@@ -29,6 +30,7 @@ def test_constraints_leave_points(tmp_path: Path) -> None:
         ),
         (["fits_memry"], "constraints.0: must name fields .* did you mean 'fits_memory'"),
         (["topology.columns == 2 and npu.peak == 3"], "constraints.0: .*not 'npu.peak'"),
+        (["mp > 5", "npus == 20"], "constraints.0: .* remove the last 12 of 12: mp > 5"),
         (["npus"], "constraints.0: must be true or false, not 4"),
     ],
 )
@@ -66,6 +68,22 @@ def test_values_that_do_not_go_together_are_points_that_fail(tmp_path: Path) -> 
         "",
         "strategy: must have an EP that divides DP, not MP1-DP4-PP1-EP3",
     }
+
+
+def test_constraints_keep_points_of_which_none_can_be_resolved(tmp_path: Path) -> None:
+    space = {**SPACE, "strategy": "MP1-DP4-PP1", "strategy.ep": [3]}
+    work = planned(tmp_path, space, constraints=["npus == 20"]).work()
+    assert (len(work.numbers), work.excluded) == (6, {"npus == 20": 0})
+
+
+def test_a_constraint_may_remove_all_points_of_a_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "CHUNK", 3)
+    constraints = ["topology == 'mesh:4x1'", "npu.peak_flops < 2e15"]
+    work = planned(tmp_path, constraints=constraints).work()
+    assert len(work.numbers) == 2
+    assert [*work.excluded.values()] == [6, 4]
 
 
 def test_a_group_changes_what_only_one_kind_of_topology_has(tmp_path: Path) -> None:
