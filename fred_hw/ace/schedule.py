@@ -21,7 +21,7 @@ _TREE_BITS = (TREES - 1).bit_length()
 
 
 def conditions_layout() -> data.StructLayout:
-    """Return when an entry is issued, and what its end means to others.
+    """Return the layout of the conditions of an entry.
 
     Fields
     ------
@@ -237,7 +237,10 @@ class AceSchedule(Unit):
         return Mux(self.running, first.tree, loaded.receive_tree), sets
 
     def _dependencies(self, m: Module, conditions: data.View, sets: tuple[Value, Value]) -> Signal:
-        """Keep the dependency bits of all trees; return, a cycle later, whether an entry waits."""
+        """Keep the dependency bits of all trees.
+
+        Return, a cycle later, whether all bits that an entry waits for are set.
+        """
         bits = [Signal(DEPENDENCIES, name=f"tree_{tree}") for tree in range(TREES)]
         for tree, own in enumerate(bits):
             with m.If(self.start | self.clear):

@@ -65,9 +65,20 @@ def arrays_of(topology: Topology, parameters: RoceFile) -> State:
 
 
 def with_paths(
-    s: State, topology: Topology, paths: Sequence[tuple[int, ...]], parameters: RoceFile
+    s: State, count: int, topology: Topology, paths: Sequence[tuple[int, ...]], parameters: RoceFile
 ) -> State:
-    """Return the arrays with other paths: those that they have, and further ones.
+    """Return the arrays with further paths.
+
+    Parameters
+    ----------
+    s : State
+        The arrays, of whose paths the first ``count`` are in use.
+    count : int
+        Number of the first further path.
+    topology, parameters : Topology, RoceFile
+        As for ``Simulation``.
+    paths : sequence of tuple of int
+        Links of each further path.
 
     Raises
     ------
@@ -75,12 +86,16 @@ def with_paths(
         The buffer of a switch on a path is smaller than headroom and reserve of its ports.
     """
     _check_buffers(s, topology, paths, parameters)
-    records, path_links = _paths(topology, paths, parameters)
-    hops = max(1, int(records.hops.max(initial=1)))
-    s.setting.longest_rtt = float(records.rtt.max(initial=1.0))
+    used = int(s.paths[count - 1].first + s.paths[count - 1].hops) if count else 0
+    found, path_links = _paths(topology, paths, parameters)
+    found.first += used
+    records = _stored(s.paths, count, found)
+    _set_windows(records[: count + len(found)], parameters)
+    hops = int(found.hops.max(initial=1))
+    s.setting.longest_rtt = max(float(s.setting[0].longest_rtt), float(found.rtt.max(initial=1.0)))
     return s._replace(
         paths=records,
-        path_links=path_links,
+        path_links=_stored(s.path_links, used, path_links),
         last_telemetry=_with_hops(s.last_telemetry, hops),
         telemetry=_with_hops(s.telemetry, hops),
     )
@@ -241,7 +256,7 @@ def _check_buffers(
 
 
 def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) -> tuple[Any, Any]:
-    """Return the paths, and the links of all of them."""
+    """Return the paths, with the window of each by itself, and the links of all of them."""
     found = _records(PATH, len(paths))
     path_links: list[int] = []
     wire = p.packet_bytes + p.overhead_bytes
@@ -257,11 +272,15 @@ def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) ->
         one.back = delay + sum(p.ack_bytes / rate for rate in rates)
         one.rtt = delay + sum(wire / rate for rate in rates) + one.back
         one.rate, one.window = rates[0], min(rates) * one.rtt * p.packet_bytes / wire
+    return found, np.array(path_links, dtype=np.int64)
+
+
+def _set_windows(paths: Any, p: RoceFile) -> None:
+    """Apply the global window to all paths, and set the trains that fit the windows."""
     if p.global_window:
-        found.window = found.window.max(initial=0.0)
-    fitting = found.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)
-    found.train = np.clip(fitting, 1, p.train_packets).astype(np.int64)
-    return found, np.array(path_links or [0], dtype=np.int64)
+        paths.window = paths.window.max(initial=0.0)
+    fitting = paths.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)
+    paths.train = np.clip(fitting, 1, p.train_packets).astype(np.int64)
 
 
 def _messages(work: Workload) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from math import inf
 from typing import Any
 
@@ -110,11 +110,10 @@ class Simulation:
             The buffer of a switch is smaller than headroom and reserve of its ports.
         """
         first, known = self._count, len(self._paths)
-        paths = [self._paths.setdefault(links, len(self._paths)) for links in work.paths]
-        if len(self._paths) > known:
-            self._state = with_paths(
-                self._state, self._topology, tuple(self._paths), self._parameters
-            )
+        if further := [links for links in work.paths if links not in self._paths]:
+            self._state = with_paths(self._state, known, self._topology, further, self._parameters)
+            self._paths.update(zip(further, count(known)))
+        paths = [self._paths[links] for links in work.paths]
         self._state = with_messages(self._state, first, work, paths)
         self._count += len(work.size)
         for one in told:
