@@ -8,6 +8,8 @@ from typing import Any
 from fred_cli.drawings.timeline import timeline
 from fred_cli.report.maps import MOST_NPUS, Map, maps_of
 from fred_hw.errors import InputError, one_line
+from perfmodel.studies.study.file import SWITCH_FIGURES
+from perfmodel.studies.study.point import FAILURES
 from perfmodel.training.estimate import Estimate, simulate, summarize
 
 from .look import Look
@@ -18,8 +20,12 @@ from .words import label, quantity
 
 __all__ = ["Detail", "detail", "detail_charts", "differences"]
 
-_FIGURES = ("time_per_sample_s", "iteration_time_s", "energy.total_j", "memory.total_bytes")
-_FAILURES = (InputError, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+_FIGURES = (
+    *("time_per_sample_s", "iteration_time_s", "energy.total_j", "memory.total_bytes"),
+    *SWITCH_FIGURES,
+)
+_NAMES = ("workload", "strategy", "topology", "specification", "level")
+"""Inputs that name a point."""
 _BUSIEST = 5
 
 
@@ -112,9 +118,7 @@ def differences(table: Table, keys: tuple[str, str]) -> list[tuple[str, str, str
 @lru_cache(maxsize=16)
 def _detail(items: tuple[tuple[str, Any], ...]) -> Detail:
     row = dict(items)
-    title = ", ".join(
-        text(row[name]) for name in ("workload", "strategy", "topology") if name in row
-    )
+    title = ", ".join(text(row[name]) for name in _NAMES if name in row)
     figures = [(label(name), quantity(row[name], name)) for name in _FIGURES if name in row]
     key, problem = row["key"], row.get("error") or ""
     if problem:
@@ -128,6 +132,6 @@ def _detail(items: tuple[tuple[str, Any], ...]) -> Detail:
             maps = tuple(maps_of(asked.topology, found.iteration.placement))
         drawn = timeline(found.iteration)
         return Detail(key, title, tuple(figures), "", made, summarize(found), drawn, maps)
-    except _FAILURES as error:
+    except FAILURES as error:
         said = one_line(f"cannot be simulated again here: {error}")
         return Detail(key, title, tuple(figures), said)

@@ -375,7 +375,7 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "process_group:init, and has none",
         "groups half.et -o g.json": "half.et: byte 8: must be a message of 72 bytes, as its length "
         "says, not of 41",
-        "groups named.et -o g.json": "named.et: pg_name: must be a number from 1 up in a groups "
+        "groups named.et -o g.json": "named.et: pg_name: must be a number of 1 or more in a group "
         "file, not 'tp'",
         "convert half.et -o a.json": "half.et: byte 8: must be a message of 72 bytes, as its "
         "length says, not of 41",

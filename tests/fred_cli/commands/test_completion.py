@@ -74,7 +74,7 @@ FREE = {
     *("--constraint", "--weight"),
     *("--capacity", "--lambda0", "--lambda1", "--max-error", "--pin"),
     *("--gbps", "--latency-us", "--nvlink-gbps", "--nvlink-latency-us", "--pods", "--widths"),
-    *("sql", "--scheduler"),
+    *("sql", "--scheduler", "--minutes"),
 }
 """What takes text that is neither a file nor among names that there are."""
 

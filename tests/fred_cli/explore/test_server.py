@@ -171,7 +171,7 @@ def test_switches_are_shown(tmp_path: Path) -> None:
         assert "2 of 2 points" in json.loads(got(address, "/view")[2])["status"]
         key = table.row(0)["key"]
         html = json.loads(got(address, f"/points?point={key}")[2])["html"]
-    assert "tiny-2</h3>" in html and "<dd>10</dd>" in html
+    assert "tiny-2, switch</h3>" in html and "<dd>10</dd>" in html
     assert "only training iterations whose values go together can be estimated" in html
 
 
