@@ -1,0 +1,88 @@
+"""Report sentences of the documentation that are longer than the limit.
+
+Run as ``python -m docs.sentences``; the exit status is 1 if there are any.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+__all__ = ["LIMIT", "long_sentences", "sentences"]
+
+ROOT = Path(__file__).parents[1]
+LIMIT = 30
+"""Words of the longest sentence that a page may have."""
+
+_GENERATED = ("files.md", "units.md", "names.md", "registers.md", "yaml-keys.md")
+_END = re.compile(r"(?<=[.?!:;])\s+(?=[A-Z0-9`*(\[\"'])")
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|Fig|Sec|No)\.$")
+
+
+def sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a Markdown page outside code and tables.
+
+    Parameters
+    ----------
+    text : str
+        The page.
+
+    Yields
+    ------
+    (int, str)
+        Line of the paragraph, from 1, and a sentence of it without markup.
+    """
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    in_table = False
+    for token in tokens:
+        in_table = token.type == "table_open" or (in_table and token.type != "table_close")
+        if token.type == "inline" and not in_table and token.map:
+            begun = ""
+            for part in _END.split(_plain(token)):
+                begun = f"{begun} {part}".strip()
+                if not _ABBREVIATED.search(begun):
+                    yield token.map[0] + 1, begun
+                    begun = ""
+            if begun:
+                yield token.map[0] + 1, begun
+
+
+def long_sentences(pages: list[Path]) -> list[str]:
+    """Return a line ``PAGE:LINE: N words: SENTENCE`` for each sentence over the limit."""
+    found: list[str] = []
+    for page in pages:
+        for line, sentence in sentences(page.read_text()):
+            words = len([word for word in sentence.split() if re.search(r"\w", word)])
+            if words > LIMIT:
+                found.append(f"{page.relative_to(ROOT)}:{line}: {words} words: {sentence}")
+    return found
+
+
+def _plain(token: Token) -> str:
+    """Return the text of an inline token: a piece of code counts as one word."""
+    shown = {"softbreak": " ", "hardbreak": " "}
+    return "".join(
+        f"`{'_'.join(child.content.split())}`"
+        if child.type == "code_inline"
+        else shown.get(child.type, child.content)
+        for child in token.children or []
+        if child.type not in ("link_open", "link_close", "image", "html_inline")
+    )
+
+
+def _pages() -> list[Path]:
+    """Return the pages that are written by hand."""
+    own = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    return own + [
+        page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in _GENERATED
+    ]
+
+
+if __name__ == "__main__":
+    lines = long_sentences(_pages())
+    said = "\n".join(lines) or f"no sentence is longer than {LIMIT} words"
+    sys.stdout.write(f"{said}\n")
+    sys.exit(bool(lines))
