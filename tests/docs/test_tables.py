@@ -117,7 +117,7 @@ def test_page_on_registers_names_the_free_addresses(monkeypatch: pytest.MonkeyPa
     assert (len(first) + len(more)) % 0x100 == 0
     for number in range((len(first) + len(more)) // 0x100 - len(PORT_COUNTERS)):
         monkeypatch.setitem(PORT_COUNTERS, f"new_{number}", "Events")
-    largest = switch_map(SwitchSpec(ports=64, middle=8, format="fp32", lanes=256))
+    largest = switch_map(SwitchSpec(ports=64, middle_switches=8, format="fp32", lanes=256))
     assert max(one.end for one in largest.registers) == int(behind, 16) == more.stop
     for names, rooms in ((COUNTERS, (single,)), (PORT_COUNTERS, (first, more))):
         inside = {
