@@ -1,11 +1,12 @@
 """Validation of input files; every failure is an :class:`InputError`."""
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -14,6 +15,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationError,
+    model_validator,
 )
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
@@ -21,7 +23,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from .choices import did_you_mean, find_choice, not_one_of
 from .docstrings import parameters, summary
-from .errors import InputError
+from .errors import InputError, InputWarning
 from .file_kinds import file_kind
 from .reading import read_data
 
@@ -148,6 +150,21 @@ class FileModel(BaseModel):
 
     file_kind: ClassVar[str] = ""
     """What a whole file of this model is, one of ``file_kinds``; nothing for a part of a file."""
+
+    old_names: ClassVar[Mapping[str, str]] = {}
+    """Old names of keys, accepted with a warning for one release, and the names of today."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_names_of_today(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or cls.old_names.keys().isdisjoint(data):
+            return data
+        renamed = dict(cast(Mapping[Any, Any], data))
+        for old in [name for name in cls.old_names if name in renamed]:
+            new = cls.old_names[old]
+            warnings.warn(f"{old}: is deprecated; use {new}", InputWarning, stacklevel=2)
+            renamed[new] = renamed.pop(old)
+        return renamed
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -1,7 +1,8 @@
 """Specification of what crosses a link: packets, phases, windows, buffers, header and CRC."""
 
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
@@ -280,6 +281,12 @@ class ProtocolSpec(FileModel, validate_default=True):
         A key is unknown or a value is out of range; the buffer is shorter than the round trip, or
         the window than the wait for an ack: names the number that would do.
     """
+
+    old_names: ClassVar[Mapping[str, str]] = {
+        "idle_cycles": "nack_timeout_cycles",
+        "patience_cycles": "packet_timeout_cycles",
+        "stuck_cycles": "head_of_line_timeout_cycles",
+    }
 
     phases: Annotated[int, int_range(1, _MOST_PHASES)] = 16
     packet_flits: Annotated[int, int_range(1, _MOST_PACKET_FLITS)] = 8

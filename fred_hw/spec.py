@@ -1,7 +1,8 @@
 """Specification of a switch: the one description that every package reads."""
 
+from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 from zlib import crc32
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -105,6 +106,7 @@ class SwitchSpec(FileModel):
     """
 
     file_kind = SWITCH
+    old_names: ClassVar[Mapping[str, str]] = {"middle": "middle_switches"}
 
     ports: Annotated[int, int_range(2, 64)]
     middle_switches: Annotated[int, int_range(2, 8)] = 3

@@ -80,7 +80,7 @@ class Configuration:
         given = [(part.ports, part.middle_switches) for part in self.subswitches]
         if given != wanted:
             raise ValueError(
-                f"Configuration subswitches must have (ports, middle) {wanted}, not {given}"
+                f"Configuration subswitches must have (ports, middle_switches) {wanted}, not {given}"
             )
 
     def __hash__(self) -> int:
@@ -108,7 +108,7 @@ class Configuration:
         return self.pack() == 0
 
     def pack(self) -> int:
-        """Return the configuration word, of ``configuration_width(ports, middle)`` bits."""
+        """Return the configuration word, of ``configuration_width(ports, middle_switches)`` bits."""
         return self._word
 
     @classmethod

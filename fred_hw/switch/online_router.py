@@ -71,7 +71,7 @@ class OnlineRouter(Matching):
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
-        self.middle_switches = check_int("OnlineRouter middle", middle_switches, minimum=2)
+        self.middle_switches = check_int("OnlineRouter middle_switches", middle_switches, minimum=2)
         self.unit_name = f"online_router_m{middle_switches}_p{ports}"
         super().__init__(
             {

@@ -52,7 +52,7 @@ class PathTracer(Unit):
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("PathTracer ports", ports, minimum=2)
-        self.middle_switches = check_int("PathTracer middle", middle_switches, minimum=2)
+        self.middle_switches = check_int("PathTracer middle_switches", middle_switches, minimum=2)
         self.unit_name = f"path_tracer_m{middle_switches}_p{ports}"
         members = {
             "configuration": In(configuration_width(ports, middle_switches)),

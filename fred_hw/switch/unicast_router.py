@@ -63,7 +63,9 @@ class UnicastRouter(Unit):
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.ports = check_int("UnicastRouter ports", ports, minimum=2)
-        self.middle_switches = check_int("UnicastRouter middle", middle_switches, minimum=2)
+        self.middle_switches = check_int(
+            "UnicastRouter middle_switches", middle_switches, minimum=2
+        )
         self.unit_name = f"unicast_router_m{middle_switches}_p{ports}"
         members = {
             "destination_of": In(ports).array(ports),

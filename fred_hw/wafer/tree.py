@@ -1,8 +1,9 @@
 """The tree of a wafer: switches, their chiplets, and what is connected to them."""
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -66,6 +67,8 @@ class SwitchEntry(FileModel):
         Complete protocol of this switch, in place of the wafer's. `packet_flits`, `window_packets`
         and `buffer_packets` must equal the wafer's, because both sides of a link rely on them.
     """
+
+    old_names: ClassVar[Mapping[str, str]] = {"middle": "middle_switches"}
 
     name: Annotated[str, Check(_name, schema=lambda: {"type": "string", "pattern": _NAME})]
     above: str | None = None

@@ -18,7 +18,7 @@ switches:
 - {name: l1_1, above: l2, chiplets: 1, ports: 3, uplinks: 1, npus: [2, 3]}
 """
 TEXTS = {
-    "small.yaml": "ports: 4\nmiddle: 3\nformat: int8\nlanes: 1\n",
+    "small.yaml": "ports: 4\nmiddle_switches: 3\nformat: int8\nlanes: 1\n",
     "no-link.yaml": "ports: 4\nprotocol: {link: false}\n",
     "unknown-key.yaml": "ports: 4\nbogus: 1\n",
     "one-router.yaml": "width: 1\nheight: 1\n",

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from fred_hw.datapath.reduction import reduction_unit
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, InputWarning
 from fred_hw.files import validate
 from fred_hw.formats.number_format import FORMATS, IntFormat, NumberFormat
 from fred_hw.load import PRESETS, load_spec, parse_change
@@ -26,8 +26,8 @@ from fred_hw.spec import SwitchSpec
         ({"ports": True}, "ports: must be an integer from 2 to 64, not True"),
         ({"ports": 8.0}, "ports: must be an integer from 2 to 64, not 8.0"),
         ({"ports": None}, "ports: must be an integer from 2 to 64, not None"),
-        ({"middle_switches": 1}, "middle: must be an integer from 2 to 8, not 1"),
-        ({"middle_switches": 9}, "middle: must be an integer from 2 to 8, not 9"),
+        ({"middle_switches": 1}, "middle_switches: must be an integer from 2 to 8, not 1"),
+        ({"middle_switches": 9}, "middle_switches: must be an integer from 2 to 8, not 9"),
         ({"lanes": 0}, "lanes: must be an integer from 1 to 256, not 0"),
         ({"lanes": 257}, "lanes: must be an integer from 1 to 256, not 257"),
         ({"stage_registers": 0}, "stage_registers: must be an integer from 1 to 4, not 0"),
@@ -69,9 +69,13 @@ def test_operation_that_does_not_take_the_format_is_refused() -> None:
 def test_missing_and_unknown_keys_are_refused() -> None:
     with pytest.raises(InputError, match=r"^f: ports: is required and was not given$"):
         validate(SwitchSpec, {}, "f")
-    with pytest.raises(InputError, match=r"^f: port: unknown key; allowed are ports, middle, "):
+    with pytest.raises(
+        InputError, match=r"^f: port: unknown key; allowed are ports, middle_switches, "
+    ):
         validate(SwitchSpec, {"ports": 4, "port": 4}, "f")
-    with pytest.raises(InputError, match=r"^f: '': unknown key; allowed are ports, middle, "):
+    with pytest.raises(
+        InputError, match=r"^f: '': unknown key; allowed are ports, middle_switches, "
+    ):
         validate(SwitchSpec, {"ports": 4, "": 4}, "f")
 
 
@@ -226,3 +230,12 @@ def test_what_ends_of_a_link_may_have_as_they_like_is_not_in_the_digest(
     changed = neighbour(change)
     assert changed != NEIGHBOUR
     assert changed.digest == NEIGHBOUR.digest
+
+
+def test_old_names_of_keys_are_accepted_with_a_warning() -> None:
+    said = r"^middle: is deprecated; use middle_switches$"
+    with pytest.warns(InputWarning, match=said):
+        assert SwitchSpec.model_validate({"ports": 4, "middle": 2}).middle_switches == 2
+    with pytest.warns(InputWarning, match=r"^stuck_cycles: is deprecated; use head_of_line_time"):
+        found = SwitchSpec(ports=4).with_changes(protocol={"stuck_cycles": 512})
+    assert found.protocol.head_of_line_timeout_cycles == 512

@@ -56,8 +56,8 @@ def test_other_inputs_are_named_by_their_keys() -> None:
     assert list(same.other_inputs(record)) == []
     other = Made(spec=spec.with_changes(format="bf16", middle_switches=4), seed=2)
     assert list(other.other_inputs(record)) == [
-        "spec: middle, format",
-        "measured_spec: middle, format",
+        "spec: middle_switches, format",
+        "measured_spec: middle_switches, format",
         "seed",
     ]
 

@@ -104,9 +104,9 @@ def test_entries_have_the_generation_that_is_given(fred: Fred, generation: int) 
     ],
 )
 def test_wrong_generation_is_refused_routed_or_not(
-    fred: Fred, middle: int, arguments: list[str], said: str
+    fred: Fred, middle_switches: int, arguments: list[str], said: str
 ) -> None:
-    flows = ("route", "demo-8", "circular.yaml", "--set", f"middle_switches={middle}")
+    flows = ("route", "demo-8", "circular.yaml", "--set", f"middle_switches={middle_switches}")
     status, out, err = fred(*flows, *arguments)
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {said}")

@@ -17,8 +17,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 IDLE = "#c9ced6"
 
 
-def drawn(flows: Sequence[Flow], ports: int, middle: int) -> ET.Element:
-    routing = route(flows, ports, middle)
+def drawn(flows: Sequence[Flow], ports: int, middle_switches: int) -> ET.Element:
+    routing = route(flows, ports, middle_switches)
     assert routing.configuration is not None
     return ET.fromstring(draw_interconnect(routing.configuration, flows))
 
@@ -37,11 +37,11 @@ def wires_of(flow: Flow, ports: int) -> int:
     )
 
 
-def wire_count(ports: int, middle: int) -> int:
-    """Return all wires: two a port outside, and two a port of every middle subswitch."""
+def wire_count(ports: int, middle_switches: int) -> int:
+    """Return all wires: two a port outside, and two a port of every middle_switches subswitch."""
     if ports == 2:
         return 4
-    return 2 * ports + middle * wire_count((ports + 1) // 2, middle)
+    return 2 * ports + middle_switches * wire_count((ports + 1) // 2, middle_switches)
 
 
 FLOW_SETS = [
@@ -60,16 +60,18 @@ FLOW_SETS = [
 @pytest.mark.parametrize(
     ("ports", "middle_switches", "flows"),
     FLOW_SETS,
-    ids=[f"m{middle}_p{ports}-{len(flows)}" for ports, middle, flows in FLOW_SETS],
+    ids=[
+        f"m{middle_switches}_p{ports}-{len(flows)}" for ports, middle_switches, flows in FLOW_SETS
+    ],
 )
 def test_each_flow_colours_the_wires_that_it_takes(
-    ports: int, middle: int, flows: list[Flow]
+    ports: int, middle_switches: int, flows: list[Flow]
 ) -> None:
-    colours = wires(drawn(flows, ports, middle))
+    colours = wires(drawn(flows, ports, middle_switches))
     for index, flow in enumerate(flows):
         assert colours[COLOURS[index]] == wires_of(flow, ports), str(flow)
     assert set(colours) <= {IDLE, *COLOURS[: len(flows)]}
-    assert colours.total() == wire_count(ports, middle)
+    assert colours.total() == wire_count(ports, middle_switches)
 
 
 def test_flows_beyond_the_colours_share_them() -> None:
@@ -110,8 +112,8 @@ def test_idle_wires_lie_below_those_in_use() -> None:
 
 
 @pytest.mark.parametrize(("ports", "middle_switches"), [(2, 2), (5, 3), (8, 8), (12, 3)])
-def test_everything_is_inside_the_picture(ports: int, middle: int) -> None:
-    svg = drawn([Flow(range(ports), range(ports))], ports, middle)
+def test_everything_is_inside_the_picture(ports: int, middle_switches: int) -> None:
+    svg = drawn([Flow(range(ports), range(ports))], ports, middle_switches)
     left, top, width, height = map(float, svg.attrib["viewBox"].split())
     for box in svg.iter(f"{SVG}rect"):
         x, y, w, h = (float(box.attrib[name]) for name in ("x", "y", "width", "height"))

@@ -83,7 +83,8 @@ def test_bad_word_is_refused(arguments: Any, kind: type[Exception], message: str
         (
             {"subswitches": ()},
             ValueError,
-            "Configuration subswitches must have (ports, middle) [(2, 3), (2, 3), (2, 3)], not []",
+            "Configuration subswitches must have (ports, middle_switches) "
+            "[(2, 3), (2, 3), (2, 3)], not []",
         ),
     ],
 )
@@ -101,11 +102,12 @@ def test_even_switch_has_no_demultiplexer() -> None:
     ("data", "kind", "message"),
     [
         (3, TypeError, "Configuration must be a mapping, not 3"),
-        ({}, ValueError, "Configuration must have keys middle, ports, not []"),
+        ({}, ValueError, "Configuration must have keys middle_switches, ports, not []"),
         (
             {"ports": 2, "middle_switches": 3, "mux": 0},
             ValueError,
-            "Configuration must have keys crossing, middle, ports, not ['middle', 'mux', 'ports']",
+            "Configuration must have keys crossing, middle_switches, ports, "
+            "not ['middle_switches', 'mux', 'ports']",
         ),
         (
             {"ports": 2, "middle_switches": 3, "crossing": [1]},

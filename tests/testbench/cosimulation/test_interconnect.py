@@ -38,9 +38,9 @@ def test_regression_passes_in_icarus(fields: dict[str, Any], tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("ports", "middle_switches"), [(16, 3), pytest.param(20, 3, marks=pytest.mark.long), (21, 2)]
 )
-def test_larger_switches_pass_in_icarus(ports: int, middle: int, tmp_path: Path) -> None:
+def test_larger_switches_pass_in_icarus(ports: int, middle_switches: int, tmp_path: Path) -> None:
     spec = SwitchSpec(
-        ports=ports, middle_switches=middle, format="int8", lanes=1, adder_registers=1
+        ports=ports, middle_switches=middle_switches, format="int8", lanes=1, adder_registers=1
     )
     result = cosimulate(spec, tmp_path, flits=4, configurations=6)
     assert [test.name for test in result.failures] == []
@@ -64,9 +64,9 @@ AGAIN = {*(fields["ports"] for fields in SPECS), 16}
     "ports", [pytest.param(n, marks=[pytest.mark.long] if n in AGAIN else []) for n in range(2, 17)]
 )
 def test_every_size_to_16_delivers(ports: int, tmp_path: Path) -> None:
-    middle = (3, 2, 4, 3, 8)[ports % 5] if ports < 9 else (3, 2)[ports % 2]
+    middle_switches = (3, 2, 4, 3, 8)[ports % 5] if ports < 9 else (3, 2)[ports % 2]
     spec = SwitchSpec(
-        ports=ports, middle_switches=middle, format="int8", lanes=1, adder_registers=0
+        ports=ports, middle_switches=middle_switches, format="int8", lanes=1, adder_registers=0
     )
     result = cosimulate(spec, tmp_path, flits=4, configurations=4)
     assert [test.name for test in result.failures] == []
