@@ -19,9 +19,11 @@ $(STAMP): pyproject.toml requirements.lock scripts/setup.sh
 	@PYTHON="$(PYTHON)" bash scripts/setup.sh
 	@touch $@
 
-check: $(STAMP) ## format, lint, types
+check: $(STAMP) ## format, lint, spelling and terms, long sentences, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell
+	$(BIN)/python -m docs.sentences
 	$(BIN)/pyright
 
 test: $(STAMP) ## all tests but those of large volume, which make bench has

@@ -152,7 +152,7 @@ def _say(line: str) -> int:
 
 
 def _os_error(error: OSError) -> int:
-    """Say what the system refused: files that no room below checks itself, or output."""
+    """Say what the system refused: files that no package below checks itself, or output."""
     if isinstance(error, BrokenPipeError):
         return 1
     if error.errno == errno.ENOMEM:

@@ -156,7 +156,7 @@ def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
 
 @contextmanager
 def option_names(*names: str) -> Iterator[None]:
-    """Name the options in errors of rooms below that know a value but not where it came from."""
+    """Name the options in errors of packages below that know a value but not where it came from."""
     try:
         yield
     except InputError as error:

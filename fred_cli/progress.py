@@ -126,7 +126,7 @@ class _Display:
 def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
     """Report progress of work over two seconds, and its duration, on standard error.
 
-    Rooms below that ``fred_hw.progress`` hears of are counted, with their rate and what time
+    Packages below that ``fred_hw.progress`` hears of are counted, with their rate and what time
     remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
     they do not count ``look`` may find.
     """

@@ -39,7 +39,7 @@ class Kinds:
         )
 
 
-ROOMS = {
+PACKAGES = {
     # What passes a lane waits in its registers, and where they are too few in others.
     "arith": Kinds("adders", "pipeline", {"(^|_)own(_q\\d+)?$": "bypass"}),
     "datapath": Kinds(
@@ -50,7 +50,7 @@ ROOMS = {
     "gates": Kinds("buffers", "buffers"),
     "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),
 }
-"""Classes of the units of a room of ``fred_hw``; those of other rooms are control."""
+"""Classes of the units of a package of ``fred_hw``; those of other packages are control."""
 
 UNITS = {
     "EntryCheck": Kinds("configuration", "configuration", whole=True),
@@ -62,12 +62,12 @@ UNITS = {
     "PacketQueue": Kinds("buffers", "buffers"),
     "RouterInput": Kinds("buffers", "buffers"),
 }
-"""Classes of units that are not those of their room."""
+"""Classes of units that are not those of their package."""
 
 
 def kinds_of(unit: str | None) -> Kinds:
-    """Return the classes of a unit ``fred_hw.<room>.<module>.<class>``; None is not ours."""
+    """Return the classes of a unit ``fred_hw.<package>.<module>.<class>``; None is not ours."""
     if unit is None:
         return Kinds(UNKNOWN, UNKNOWN)
-    _, room, *_, name = unit.split(".")
-    return UNITS.get(name) or ROOMS.get(room) or Kinds("control", "control")
+    _, package, *_, name = unit.split(".")
+    return UNITS.get(name) or PACKAGES.get(package) or Kinds("control", "control")

@@ -27,7 +27,7 @@ HEAD = """# Units
 
 <!-- Written by: python -m docs.generate -->
 
-Every hardware unit, by room. A unit is a class, and one module of the Verilog, however often it
+Every hardware unit, by package. A unit is a class, and one module of the Verilog, however often it
 is used. Its docstring has parameters, members and timing in full, and tests hold each number of it.
 In shapes of members stand functions of its module and sizes: `P` ports, `m` middle subswitches,
 `phases`, `data_width`, `buffer_flits`, `fsms`, and a field of the header such as `sequence`, or
@@ -49,7 +49,7 @@ A figure is drawn from the YAML beside it.
 
 @cache
 def units() -> list[type[Unit]]:
-    """Return the public units of all rooms, by module, without those that are only bases."""
+    """Return the public units of all packages, by module, without those that are only bases."""
     found = {
         f"{info.name}.{name}": value
         for info in walk_packages(fred_hw.__path__, "fred_hw.")
@@ -137,13 +137,13 @@ def catalogue(figures: dict[str, Blocks]) -> str:
     for unit in units():
         for part in sorted(parts(unit)):
             homes.setdefault(part, []).append(unit.__name__)
-    rooms: dict[str, list[str]] = {}
+    packages: dict[str, list[str]] = {}
     for unit in units():
-        rooms.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn, homes))
+        packages.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn, homes))
     lines = [HEAD]
-    for room, rows in rooms.items():
-        doc = inspect.getdoc(import_module(f"fred_hw.{room}")) or ""
-        lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | stands in | drawn in |"]
+    for package, rows in packages.items():
+        doc = inspect.getdoc(import_module(f"fred_hw.{package}")) or ""
+        lines += [f"## {package}\n", f"{doc}\n", "| unit | does | latency | stands in | drawn in |"]
         lines += ["| --- | --- | --- | --- | --- |", *rows, ""]
     lines += [SIZES]
     for name, found in sizes().items():

@@ -4,11 +4,20 @@ import ast
 from itertools import groupby
 from pathlib import Path
 
-__all__ = ["ROOMS", "files", "found_files", "says"]
+__all__ = ["PACKAGES", "files", "found_files", "says"]
 
 ROOT = Path(__file__).parents[2]
 
-ROOMS = ("fred_hw", "gen", "testbench", "synth", "perfmodel", "fred_cli", "docs/generate", "tests")
+PACKAGES = (
+    "fred_hw",
+    "gen",
+    "testbench",
+    "synth",
+    "perfmodel",
+    "fred_cli",
+    "docs/generate",
+    "tests",
+)
 
 ENDINGS = (".py", ".hpp", ".cpp", ".v")
 
@@ -36,11 +45,13 @@ def found_files() -> list[Path]:
     """Return the files that are on the page, in its order."""
     found = [
         path
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
         if path.suffix in ENDINGS and listed(path)
     ]
-    return sorted(found, key=lambda path: (ROOMS.index(room_of(path)), path.parent, path.name))
+    return sorted(
+        found, key=lambda path: (PACKAGES.index(package_of(path)), path.parent, path.name)
+    )
 
 
 def files() -> str:
@@ -59,9 +70,9 @@ def files() -> str:
     return "\n".join(lines)
 
 
-def room_of(path: Path) -> str:
-    """Return the one of ``ROOMS`` that a file is in."""
-    return next(room for room in ROOMS if path.is_relative_to(ROOT / room))
+def package_of(path: Path) -> str:
+    """Return the one of ``PACKAGES`` that a file is in."""
+    return next(package for package in PACKAGES if path.is_relative_to(ROOT / package))
 
 
 def listed(path: Path) -> bool:

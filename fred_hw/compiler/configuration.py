@@ -80,7 +80,8 @@ class Configuration:
         given = [(part.ports, part.middle_switches) for part in self.subswitches]
         if given != wanted:
             raise ValueError(
-                f"Configuration subswitches must have (ports, middle_switches) {wanted}, not {given}"
+                f"Configuration subswitches must have (ports, middle_switches) {wanted}, "
+                f"not {given}"
             )
 
     def __hash__(self) -> int:
@@ -108,7 +109,7 @@ class Configuration:
         return self.pack() == 0
 
     def pack(self) -> int:
-        """Return the configuration word, of ``configuration_width(ports, middle_switches)`` bits."""
+        """Return the word, of ``configuration_width(ports, middle_switches)`` bits."""
         return self._word
 
     @classmethod
@@ -156,7 +157,9 @@ class Configuration:
             raise TypeError(f"Configuration must be a mapping, not {data!r:.60}")
         keys = {"ports", "middle_switches"}
         if not keys <= set(data):
-            raise ValueError(f"Configuration must have keys middle, ports, not {sorted(data)}")
+            raise ValueError(
+                f"Configuration must have keys middle_switches, ports, not {sorted(data)}"
+            )
         ports, middle_switches = data["ports"], data["middle_switches"]
         _check_size(ports, middle_switches)
         keys |= {"crossing"} if ports == 2 else {"inputs", "subswitches", "outputs"}

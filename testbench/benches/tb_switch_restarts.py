@@ -255,7 +255,7 @@ async def handshakes_may_be_lost_doubled_and_late(dut: Any) -> None:
 
 
 @test
-async def handshake_to_an_session_id_before_makes_no_link(dut: Any) -> None:
+async def handshake_to_an_earlier_session_makes_no_link(dut: Any) -> None:
     bench, _ = await started(dut)
     port = bench.ports[0]
     port.to_switch.change = port.from_switch.change = lambda _: ()

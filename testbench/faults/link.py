@@ -69,7 +69,7 @@ def keeps_link_sequences(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.link.begins.eq(0)
 
 
-@broken(LinkSession, {"switch": "handshake_to_an_session_id_before_makes_no_link"})
+@broken(LinkSession, {"switch": "handshake_to_an_earlier_session_makes_no_link"})
 def any_answer(m: Module, sound: Any, ports: Any) -> None:
     """A handshake counts as an answer to this session ID, whichever one it is to."""
     m.d.comb += sound.link.came.payload.heard.eq(sound.session_id)

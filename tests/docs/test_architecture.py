@@ -19,7 +19,7 @@ SAID = {
     name: sorted(re.findall(r"`(\w+)`", imports))
     for name, imports in ROW.findall((ROOT / "docs/explanation/architecture.md").read_text())
 }
-ROOMS = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__.py"))]
+SUBPACKAGES = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__.py"))]
 
 
 def modules(folder: Path) -> Iterator[str]:
@@ -30,7 +30,7 @@ def modules(folder: Path) -> Iterator[str]:
 
 @cache
 def imports(path: Path) -> list[str]:
-    """Return what a file imports: that of a room is looked at for its package, too."""
+    """Return what a file imports: that of a subpackage is looked at for its package, too."""
     package, found = path.relative_to(ROOT).parts[:-1], list[str]()
     for node in statements(path):
         if isinstance(node, ast.Import):
@@ -48,35 +48,45 @@ def test_package_imports_what_the_page_says(package: str) -> None:
     assert SAID[package] == sorted(found - {package} - sys.stdlib_module_names)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_room_imports_what_the_page_says(room: str) -> None:
-    parts = [module.split(".") for module in modules(ROOT / "fred_hw" / room)]
+@pytest.mark.parametrize("subpackage", SUBPACKAGES)
+def test_room_imports_what_the_page_says(subpackage: str) -> None:
+    parts = [module.split(".") for module in modules(ROOT / "fred_hw" / subpackage)]
     found = {part[1] for part in parts if part[0] == "fred_hw" and len(part) > 1}
-    assert SAID[room] == sorted(found & set(ROOMS) - {room})
+    assert SAID[subpackage] == sorted(found & set(SUBPACKAGES) - {subpackage})
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_rooms_have_no_circle(package: str) -> None:
-    # Loose files of a package are rooms here; what functions import counts as well.
+    # Loose files of a package are subpackages here; what functions import counts as well.
     left = needs(package)
-    ends = {room for room, others in left.items() if not others}
+    ends = {subpackage for subpackage, others in left.items() if not others}
     while ends:
-        left = {room: others - ends for room, others in left.items() if room not in ends}
+        left = {
+            subpackage: others - ends
+            for subpackage, others in left.items()
+            if subpackage not in ends
+        }
         needed = set[str]().union(*left.values())
-        ends = {room for room, others in left.items() if not others or room not in needed}
+        ends = {
+            subpackage
+            for subpackage, others in left.items()
+            if not others or subpackage not in needed
+        }
     assert left == {}
 
 
 def needs(package: str) -> dict[str, set[str]]:
-    """Return which others each room or loose file of a package imports."""
+    """Return which others each subpackage or loose file of a package imports."""
     found: dict[str, set[str]] = {}
     for path in (ROOT / package).rglob("*.py"):
-        room = path.relative_to(ROOT / package).parts[0].removesuffix(".py")
+        subpackage = path.relative_to(ROOT / package).parts[0].removesuffix(".py")
         parts = [module.split(".") for module in imports(path)]
-        found.setdefault(room, set()).update(
+        found.setdefault(subpackage, set()).update(
             part[1] for part in parts if part[0] == package and len(part) > 1
         )
-    return {room: (others - {room}) & found.keys() for room, others in found.items()}
+    return {
+        subpackage: (others - {subpackage}) & found.keys() for subpackage, others in found.items()
+    }
 
 
 def test_files_have_no_circle() -> None:

@@ -15,8 +15,8 @@ from tests.written import written
 from .pages import PAGES, ROOT, blocks, inline, prose
 
 PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
-ROOMS = (*PACKAGES, "tests", "docs", "examples", "scripts")
-PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+FOLDERS = (*PACKAGES, "tests", "docs", "examples", "scripts")
+PYTHON = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 FUNCTIONS = {
     name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
 }
@@ -54,7 +54,7 @@ def test_links_lead_somewhere(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_paths_and_modules_exist(page: str) -> None:
     for text in inline(page):
-        if re.match(rf"({'|'.join(ROOMS)})/[\w./*-]*$", text):
+        if re.match(rf"({'|'.join(FOLDERS)})/[\w./*-]*$", text):
             assert list(ROOT.glob(text.rstrip("/"))), text
         elif found := re.match(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)\b", text):
             assert exists(found[1]), text

@@ -96,7 +96,7 @@ def test_whoever_takes_one_of_some_names_completes_them_all() -> None:
     assert {where for where, names in begins.items() if not names - {""}} == of_files
 
 
-def test_names_that_are_chosen_from_stand_in_the_rooms_below_alone() -> None:
+def test_names_that_are_chosen_from_stand_in_the_packages_below_alone() -> None:
     typed = {
         f"{words} {parameter.opts[0]}"
         for words, context in commands()

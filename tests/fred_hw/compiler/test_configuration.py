@@ -83,8 +83,10 @@ def test_bad_word_is_refused(arguments: Any, kind: type[Exception], message: str
         (
             {"subswitches": ()},
             ValueError,
-            "Configuration subswitches must have (ports, middle_switches) "
-            "[(2, 3), (2, 3), (2, 3)], not []",
+            (
+                "Configuration subswitches must have (ports, middle_switches) "
+                "[(2, 3), (2, 3), (2, 3)], not []"
+            ),
         ),
     ],
 )
@@ -106,8 +108,10 @@ def test_even_switch_has_no_demultiplexer() -> None:
         (
             {"ports": 2, "middle_switches": 3, "mux": 0},
             ValueError,
-            "Configuration must have keys crossing, middle_switches, ports, "
-            "not ['middle_switches', 'mux', 'ports']",
+            (
+                "Configuration must have keys crossing, middle_switches, ports, "
+                "not ['middle_switches', 'mux', 'ports']"
+            ),
         ),
         (
             {"ports": 2, "middle_switches": 3, "crossing": [1]},

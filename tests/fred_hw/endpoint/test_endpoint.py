@@ -131,9 +131,8 @@ def look(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
         if ctx.get(dut.send[k].valid & dut.send[k].ready):
             queue.pop(0)
             one.taken.append(cycle)
-        if ctx.get(dut.receive[k].valid & dut.receive[k].ready):
-            word = ctx.get(dut.receive[k].data), ctx.get(dut.receive[k].last)
-            one.received.append((cycle, k, *word))
+        if ctx.get((end := dut.receive[k]).valid & end.ready):
+            one.received.append((cycle, k, ctx.get(end.data), ctx.get(end.last)))
     if ctx.get(dut.m_axis_tvalid & dut.m_axis_tready):
         user = ctx.get(dut.m_axis_tuser)
         flit = Flit(
@@ -153,10 +152,9 @@ def look(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
             one.watch.setdefault(name, []).append(cycle)
 
 
-def data(
-    number: int, *payload: int, circuit: int = MP, link_sequence: int | None = None
-) -> list[Flit]:
-    """Return the flits of a packet to the endpoint."""
+def data(number: int, *payload: int, circuit: int = MP, first: int | None = None) -> list[Flit]:
+    """Return the flits of a packet to the endpoint, by default with the next link sequence."""
+    first = number * len(payload) if first is None else first
     return [
         CODEC.pack(
             word,
@@ -166,8 +164,7 @@ def data(
             sequence=number,
             index=k,
             last=len(payload) - 1,
-            link_sequence=(number * len(payload) if link_sequence is None else link_sequence)
-            % LIMITS,
+            link_sequence=first % LIMITS,
         )
         for k, word in enumerate(payload)
     ]
@@ -334,13 +331,13 @@ def test_acks_come_after_an_interval_and_when_it_is_quiet() -> None:
 
 def test_packets_that_came_before_are_acknowledged_again() -> None:
     first = data(0, 4)
-    one = run(cycles=80, flits={0: first[0], 40: data(0, 4, link_sequence=1)[0]})
+    one = run(cycles=80, flits={0: first[0], 40: data(0, 4, first=1)[0]})
     assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
     assert len(one.received) == 1
 
 
 def test_nack_for_the_first_packet_that_is_ahead_and_again_later() -> None:
-    flits = {2 * n: data(n, n)[0] for n in range(1, 8)} | {20: data(2, 2, link_sequence=8)[0]}
+    flits = {2 * n: data(n, n)[0] for n in range(1, 8)} | {20: data(2, 2, first=8)[0]}
     one = run(cycles=60, flits=flits)
     nacks = [(cycle, f["sequence"], f["phase"]) for cycle, f in one.sent if f["kind"] == NACK]
     assert [nack[1:] for nack in nacks] == [(0, 1), (0, 1)]
@@ -357,7 +354,7 @@ def test_lost_flit_is_noticed_at_the_next_one_of_the_packet() -> None:
 
 
 def test_what_came_of_a_packet_before_is_passed_over() -> None:
-    again = data(0, 1, 2, 3, 4, link_sequence=4)
+    again = data(0, 1, 2, 3, 4, first=4)
     one = run(cycles=40, flits={**at(0, data(0, 1, 2, 3, 4)[:2]), **at(20, again)})
     assert [word[2:] for word in one.received] == [(1, 0), (2, 0), (3, 0), (4, 1)]
 
@@ -440,7 +437,7 @@ def test_window_ends_at_what_is_not_acknowledged() -> None:
 
 
 def test_clear_starts_the_numbers_at_0() -> None:
-    flits = {0: data(0, 1)[0], 20: message(ACK, 1), 40: data(0, 2, link_sequence=1)[0]}
+    flits = {0: data(0, 1)[0], 20: message(ACK, 1), 40: data(0, 2, first=1)[0]}
     one = run(cycles=90, packets={MP: [[3]]}, flits=flits, clear=30)
     assert [word[2] for word in one.received] == [1, 2]
     assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
@@ -472,7 +469,7 @@ OTHER = (2, 3, 5)
 
 
 def test_flow_goes_on_with_the_number_that_it_had_come_to() -> None:
-    flits = {10: data(0, 7)[0], 20: message(ACK, 1), 90: data(1, 8, link_sequence=1)[0]}
+    flits = {10: data(0, 7)[0], 20: message(ACK, 1), 90: data(1, 8, first=1)[0]}
     one = run(
         cycles=160,
         packets={MP: [[1], [2]]},
@@ -494,7 +491,7 @@ def test_ack_that_waits_is_sent_when_the_flow_changes() -> None:
 
 
 def test_flow_that_had_its_turn_is_answered() -> None:
-    flits = {2: data(0, 7)[0], 30: message(ASK), 40: data(0, 7, link_sequence=1)[0]}
+    flits = {2: data(0, 7)[0], 30: message(ASK), 40: data(0, 7, first=1)[0]}
     one = run(cycles=60, flits=flits, phases={20: OTHER})
     said = [(f["kind"], f["phase"], f["sequence"]) for f in one.of(ACK, NACK)]
     # When it was quiet, to the ask, and to the packet that came again.
