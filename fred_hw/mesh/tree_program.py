@@ -15,7 +15,10 @@ from fred_hw.spec import SwitchSpec
 
 from .spec import MeshSpec
 
-__all__ = ["TreeEdge", "TreePhase", "TreeProgram"]
+__all__ = ["TREE_ALGORITHM", "TreeEdge", "TreePhase", "TreeProgram", "steps_of"]
+
+TREE_ALGORITHM = "multitree_one_port"
+"""Name of all-reduces along the trees of MultiTree, whose NPUs have one link each."""
 
 _CHILDREN = 4
 """Children of an endpoint in a tree that have a dependency bit."""
@@ -34,6 +37,11 @@ class TreeEdge(NamedTuple):
     child: int
     parent: int
     step: int
+
+
+def steps_of(edges: Sequence[TreeEdge]) -> int:
+    """Return the steps of an all-reduce: twice those of the all-gather along the edges."""
+    return 2 * max((1 + edge.step for edge in edges), default=0)
 
 
 @dataclass(frozen=True)
@@ -135,11 +143,7 @@ class TreeProgram(EndpointProgram):
     @property
     def steps(self) -> int:
         """Steps of the all-reduce."""
-        return 2 * self._gather_steps
-
-    @property
-    def _gather_steps(self) -> int:
-        return 1 + max(edge.step for edge in self.edges)
+        return steps_of(self.edges)
 
     def alone(self, name: str) -> "TreeProgram":
         """Return the program: it has one phase."""
@@ -201,7 +205,7 @@ class TreeProgram(EndpointProgram):
 
     def _messages(self) -> Iterator[_Message]:
         """Yield all messages of the all-reduce."""
-        last = self._gather_steps - 1
+        last = self.steps // 2 - 1
         children: dict[tuple[int, int], list[int]] = defaultdict(list)
         # A parent adds its children in the order in which they send.
         for edge in sorted(self.edges, key=lambda edge: -edge.step):
