@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import EXCHANGE_REDUCE, Buffer, Descriptor, FlowId, block_of
-from fred_hw.ace.schedule_entry import PARENT, Arrival, ScheduleEntry
+from fred_hw.ace.schedule_entry import CYCLE_BITS, PARENT, Arrival, ScheduleEntry
 from fred_hw.ace.steps import EndpointProgram, Step
+from fred_hw.checks import check_int
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
@@ -82,12 +83,13 @@ class TreeProgram(EndpointProgram):
     size : int
         Bytes of the buffer, whole flits for each block; it begins at address 0.
     step_cycles : int
-        Estimated time of a step [cycles].
+        Estimated time of a step, 0 to 2^24 - 1 [cycles].
 
     Raises
     ------
-    ValueError
-        The edges are no such trees, the table has too few entries, or the size does not fit.
+    TypeError, ValueError
+        The edges are no such trees, the table has too few entries, the size does not fit, or
+        ``step_cycles`` is not an integer in its range.
     """
 
     mesh: MeshSpec
@@ -97,6 +99,8 @@ class TreeProgram(EndpointProgram):
     phases: tuple[TreePhase, ...] = (TreePhase(),)
 
     def __post_init__(self) -> None:
+        most = (1 << CYCLE_BITS) - 1
+        check_int("step_cycles", self.step_cycles, minimum=0, maximum=most)
         unit = self.npus * self.link.data_width // 8
         if self.size % unit or self.size <= 0:
             raise ValueError(f"size must be a multiple of {unit} bytes, not {self.size}")

@@ -79,7 +79,7 @@ endmodule
 
 def load_tracker() -> Source:
     """Return the load tracker of docs/explanation/fidelity-others.md."""
-    sizes = {"npus": (8, 8, 8), "reciprocals": (1, 1, 1), "load_width": 40, "chunk_width": 32}
+    sizes = {"npus": (8, 8, 8), "reciprocals": (4, 7, 14), "load_width": 40, "chunk_width": 32}
     unit, emitter = LoadTracker(**sizes), VerilogEmitter()
     emitter.add(unit)
     return Source(unit.unit_name, emitter.verilog(), "load tracker", {})
