@@ -125,4 +125,5 @@ def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
         lambda _: topology,
         lambda row, _: "direct" if row.algorithm == _UNICASTS else row.algorithm,
         time_of=lambda row: row.lockstep_cycles and row.lockstep_cycles / hz,
+        calibrated=lambda row: row.lockstep_cycles is not None,
     )
