@@ -204,16 +204,9 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
         yield HardwareRow("latency", f"latency from NPU to NPU, {what}", "ns", fred, mesh_ns, far)
 
 
-_HOW = {
-    "ring": "one ring on the mesh",
-    "hierarchical_2d_halves": "rows and columns on the mesh",
-    "multitree_one_port": "MultiTree's schedule tables on the mesh",
-}
-"""All-reduces of the records, by the algorithm on the mesh."""
-
-
 def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
     """Yield how long an all-reduce of all NPUs takes in RTL, by switches and by each algorithm."""
+    from fred_hw.mesh.tree_program import TREE_ALGORITHM
     from perfmodel.studies.rtl_mesh import (
         SHIPPED_MESH_CYCLES,
         SHIPPED_TREE_CYCLES,
@@ -223,6 +216,15 @@ def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
     from perfmodel.switch_timing.record import SHIPPED, load_record
 
     flits = 8192
+    source = "records of phases on a plane and on the mesh, co-simulation"
+    how = {
+        "ring": ("one ring on the mesh", source),
+        "hierarchical_2d_halves": ("rows and columns on the mesh", source),
+        TREE_ALGORITHM: (
+            "MultiTree's schedule tables on the mesh",
+            f"{source}; endpoints of the mesh with two read ports and a schedule table",
+        ),
+    }
     hz, mesh_hz = load_record(SHIPPED[0]).record.clock.hz, router.record.clock.hz
     (plane,) = (
         row.cycles
@@ -230,13 +232,13 @@ def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
         if (row.phase, row.flits, row.collectives) == ("mp_all_reduce", flits, "in-network")
         and row.strategy == "MP20-DP1-PP1"
     )
-    source = "records of phases on a plane and on the mesh, co-simulation"
     for path in (SHIPPED_MESH_CYCLES, SHIPPED_TREE_CYCLES):
         for row in load_mesh_cycles(path).rows:
             if (row.strategy, row.phase, row.flits) == ("MP20-DP1-PP1", "mp_all_reduce", flits):
-                what = f"all-reduce of {flits:,} flits, {_HOW[row.algorithm]}"
+                words, from_ = how[row.algorithm]
                 times = plane / hz * 1e6, row.cycles / mesh_hz * 1e6
-                yield HardwareRow("time", what, "µs", *times, source)
+                what = f"all-reduce of {flits:,} flits, {words}"
+                yield HardwareRow("time", what, "µs", *times, from_)
 
 
 def _iteration() -> HardwareRow:

@@ -12,7 +12,7 @@ from testbench.characterize_phases import PhasesMeasurement
 from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job
+from testbench.collectives.phase_cycles import CONFIGURATION, Job
 from testbench.collectives.plane import PlaneRun
 from testbench.designs import MeasuredDesign, mesh_with_endpoints_design
 
@@ -43,8 +43,7 @@ class MeshPhasesMeasurement(PhasesMeasurement[MeshSpec]):
         return measured_phases(small, self.strategies, [count * flit for count in self.flits])
 
     def runner(self) -> Callable[[PlaneRun, Path], Finished]:
-        size = Sizes(link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
-        return partial(run_joined, build_compiled_mesh(self.measured_spec, size))
+        return partial(run_joined, build_compiled_mesh(self.measured_spec, Sizes(**CONFIGURATION)))
 
 
 def measured_phases(mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]) -> list[Job]:

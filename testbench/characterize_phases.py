@@ -1,22 +1,39 @@
 """Cycles of phases on a fabric with endpoints, measured by co-simulation."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_hw.compiler.placement import Strategy
 from testbench.collectives.fabric import Finished
-from testbench.collectives.phase_cycles import Job, measured_rows
+from testbench.collectives.phase_cycles import CONFIGURATION, Job, job_row, measured_rows
 from testbench.collectives.plane import PlaneRun
 from testbench.measurement import Say, Spec, SpecMeasurement
 
-__all__ = ["PhasesMeasurement"]
+__all__ = ["CyclesMeasurement", "PhasesMeasurement"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhasesMeasurement(SpecMeasurement[Spec]):
+class CyclesMeasurement(SpecMeasurement[Spec]):
+    """Rows of cycles, measured on a fabric whose links and memories are those of CONFIGURATION."""
+
+    @abstractmethod
+    def wanted_rows(self) -> Sequence[Mapping[str, Any]]:
+        """Return all rows of the record as they are before measuring: without cycles."""
+
+    def other_inputs(self, record: Any) -> Iterator[str]:
+        yield from super().other_inputs(record)
+        yield from (key for key, value in CONFIGURATION.items() if getattr(record, key) != value)
+        wanted = self.wanted_rows()
+        for key in wanted[0]:
+            other = {getattr(row, key) for row in record.rows} ^ {row[key] for row in wanted}
+            if other:
+                yield f"{key}: {', '.join(sorted(map(str, other)))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhasesMeasurement(CyclesMeasurement[Spec]):
     """Phases of some strategies, each alone: how many cycles each takes.
 
     Results of all are compared with the golden model, bit for bit.
@@ -49,14 +66,5 @@ class PhasesMeasurement(SpecMeasurement[Spec]):
         jobs = self.jobs()  # refused before anything is built
         return measured_rows(jobs, self.runner(), self.seed)
 
-    def other_inputs(self, record: Any) -> Iterator[str]:
-        yield from super().other_inputs(record)
-        strategies = [str(Strategy.parse(one)) for one in self.strategies]
-        yield from self.other_rows(record, strategy=strategies, flits=self.flits)
-
-    def other_rows(self, record: Any, **wanted: Sequence[object]) -> Iterator[str]:
-        """Yield the keys of rows that have other values than those wanted, and these values."""
-        for name, values in wanted.items():
-            other = {getattr(row, name) for row in record.rows} ^ {*values}
-            if other:
-                yield f"{name}: {', '.join(sorted(map(str, other)))}"
+    def wanted_rows(self) -> list[dict[str, Any]]:
+        return [job_row(job) for job in self.jobs()]

@@ -1,5 +1,6 @@
 """Cycles of all-reduces along trees on a mesh with schedule tables, measured by co-simulation."""
 
+import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +10,21 @@ from typing import Any
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
+from fred_hw.mesh.tree_program import TREE_ALGORITHM, TreeEdge, TreeProgram, steps_of
 from fred_hw.progress import track
+from testbench.characterize_phases import CyclesMeasurement
 from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES
+from testbench.collectives.phase_cycles import CONFIGURATION, cycles_record
 from testbench.collectives.tree_cycles import tree_cycles
 from testbench.designs import MeasuredDesign, mesh_with_endpoints_design
-from testbench.measurement import Say, SpecMeasurement
+from testbench.measurement import Say
 
 __all__ = ["SETUP_CYCLES", "TreesMeasurement"]
 
 SETUP_CYCLES = 320
-"""Cycles of a step beyond those of the flits of its block, with links of ``LINK_CYCLES``.
+"""Cycles of a step beyond those of the flits of its block, with the links of ``CONFIGURATION``.
 
 A block is read from memory, crosses three links and two routers, and is acknowledged. With 300
 cycles endpoints of a mesh of 5 x 4 are late by 372 cycles in all at blocks of 410 flits, with 320
@@ -31,7 +33,7 @@ by 76. On a mesh of 4 x 4 280 cycles are enough for blocks of 8 to 512 flits.
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreesMeasurement(SpecMeasurement[MeshSpec]):
+class TreesMeasurement(CyclesMeasurement[MeshSpec]):
     """All-reduces of all NPUs along trees: how many cycles each takes.
 
     Results are compared with the golden model, bit for bit.
@@ -54,45 +56,50 @@ class TreesMeasurement(SpecMeasurement[MeshSpec]):
     def designs(self) -> Mapping[str, MeasuredDesign]:
         return {"verilog_sha256": mesh_with_endpoints_design(self.measured_spec)}
 
+    @property
+    def edges_sha256(self) -> str:
+        """Hash of all edges, in whatever order they are given."""
+        return hashlib.sha256(
+            repr([tuple(edge) for edge in sorted(self.edges)]).encode()
+        ).hexdigest()
+
     def other_inputs(self, record: Any) -> Iterator[str]:
         yield from super().other_inputs(record)
-        steps = 2 * max((1 + edge.step for edge in self.edges), default=0)
-        for name, values in (("flits", self.flits), ("steps", (steps,))):
-            if other := {getattr(row, name) for row in record.rows} ^ {*values}:
-                yield f"{name}: {', '.join(sorted(map(str, other)))}"
+        if record.edges_sha256 != self.edges_sha256:
+            yield "edges_sha256"
+
+    def wanted_rows(self) -> list[dict[str, Any]]:
+        return [self._row(flits) for flits in self.flits]
+
+    def _row(self, flits: int) -> dict[str, Any]:
+        """Return the row of a size before it is measured."""
+        npus = self.spec.routers
+        return {
+            "strategy": str(Strategy(npus, 1, 1)),
+            "phase": "mp_all_reduce",
+            "algorithm": TREE_ALGORITHM,
+            "flits": flits,
+            "steps": steps_of(self.edges),
+            "step_cycles": -(-flits // npus) + SETUP_CYCLES,
+        }
+
+    def _program(self, row: Mapping[str, Any]) -> TreeProgram:
+        """Return the program of a row; its block of each NPU is padded to whole flits."""
+        mesh = self.measured_spec
+        block = -(-row["flits"] // mesh.routers)
+        size = mesh.routers * block * mesh.link.data_width // 8
+        return TreeProgram(
+            mesh=mesh, edges=tuple(self.edges), size=size, step_cycles=row["step_cycles"]
+        )
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        mesh = self.measured_spec
-        size = Sizes(link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
-        model = build_compiled_mesh(mesh, size)
-        rows, checked = list[dict[str, Any]](), 0
-        strategy = str(Strategy(mesh.routers, 1, 1))
-        for flits in track(self.flits, "all-reduces"):
-            block = -(-flits // mesh.routers)
-            program = TreeProgram(
-                mesh=mesh,
-                edges=tuple(self.edges),
-                size=mesh.routers * block * mesh.link.data_width // 8,
-                step_cycles=block + SETUP_CYCLES,
-            )
-            with tempfile.TemporaryDirectory() as folder:
-                run = partial(run_joined, model, work=Path(folder))
-                found = tree_cycles(program, run, seed=self.seed)
-            checked += found.flits
-            rows.append(
-                {
-                    "strategy": strategy,
-                    "phase": "mp_all_reduce",
-                    "algorithm": "multitree_one_port",
-                    "flits": flits,
-                    "cycles": found.cycles,
-                    "steps": program.steps,
-                    "step_cycles": program.step_cycles,
-                }
-            )
-        return {
-            "link_cycles": LINK_CYCLES,
-            "memory_cycles": MEMORY_CYCLES,
-            "flits_checked": checked,
-            "rows": rows,
-        }
+        model = build_compiled_mesh(self.measured_spec, Sizes(**CONFIGURATION))
+
+        def measured() -> Iterator[tuple[dict[str, Any], int]]:
+            for row in track(self.wanted_rows(), "all-reduces"):
+                with tempfile.TemporaryDirectory() as folder:
+                    run = partial(run_joined, model, work=Path(folder))
+                    found = tree_cycles(self._program(row), run, seed=self.seed)
+                yield {**row, "cycles": found.cycles}, found.flits
+
+        return {"edges_sha256": self.edges_sha256, **cycles_record(measured())}

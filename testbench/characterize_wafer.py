@@ -1,10 +1,9 @@
 """Cycles of phases on a plane of a wafer, measured by co-simulation."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import FieldError
@@ -14,7 +13,7 @@ from testbench.characterize_phases import PhasesMeasurement
 from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job
+from testbench.collectives.phase_cycles import CONFIGURATION, Job
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.designs import MeasuredDesign, plane_design
 from testbench.sim.tools import SimulatorError
@@ -64,12 +63,6 @@ class PlanePhasesMeasurement(PhasesMeasurement[WaferSpec]):
     def runner(self) -> Callable[[PlaneRun, Path], Finished]:
         return _runner(self.measured_spec, self.simulators, max(self.flits))
 
-    def other_inputs(self, record: Any) -> Iterator[str]:
-        yield from super().other_inputs(record)
-        yield from self.other_rows(record, collectives=self.collectives)
-        if self.phases:
-            yield from self.other_rows(record, phase=self.phases)
-
 
 def _jobs(
     wafer: WaferSpec,
@@ -104,7 +97,7 @@ def _runner(
     wafer: WaferSpec, simulators: Sequence[str], flits: int
 ) -> Callable[[PlaneRun, Path], Finished]:
     """Return what simulates a plane in a folder."""
-    size = Sizes(flits=2 * flits, link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
+    size = Sizes(flits=2 * flits, **CONFIGURATION)
     if simulators == ("icarus",):
         return partial(run_plane, build_plane(wafer, size))
     return partial(run_joined, build_compiled_plane(wafer, size))

@@ -44,7 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A long one that came last would keep one worker busy while the other has nothing left. Short
     tests of a file are a group: what they share, such as a unit that is compiled, is made once, and
-    a test that is handed out alone takes longer than most tests.
+    a test that is handed out alone takes longer than most tests. Those of RoCE networks are one
+    group: the event core is compiled once, which takes longer than all of them.
     """
     if not _whole(config):
         left = [item for item in items if item.get_closest_marker("long")]
@@ -71,7 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         group, own_s = item.get_closest_marker("xdist_group"), _seconds(item)
         name = str(group.args[0]) if group else item.nodeid
         if not group and own_s <= 1:
-            name = re.sub(r"\W+", "_", f"{item.nodeid.partition('::')[0]} {own_s}")
+            shared = "roce" if "roce" in item.nodeid else item.nodeid.partition("::")[0]
+            name = re.sub(r"\W+", "_", f"{shared} {own_s}")
             item.add_marker(pytest.mark.xdist_group(name))
         groups[item] = name
         seconds[name] = seconds.get(name, 0) + own_s

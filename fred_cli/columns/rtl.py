@@ -11,6 +11,7 @@ COLUMNS = Columns(
         Column(attrgetter("strategy"), "strategy", "strategy", number=False),
         Column(attrgetter("phase"), "phase", "phase", number=False),
         Column(attrgetter("collectives"), "collectives", "collectives", number=False),
+        Column(attrgetter("evidence"), "class", "class", number=False),
         Column(attrgetter("flits"), "flits", "flits"),
         Column(attrgetter("rtl_cycles"), "rtl_cycles", "RTL [cycles]"),
         Column(attrgetter("model_cycles"), "model_cycles", "model [cycles]", "{:.0f}"),

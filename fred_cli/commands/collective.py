@@ -154,9 +154,7 @@ def command(
         _refuse_queuing(algorithm, network_model, [*POLICIES])
         if algorithm in POLICIES:
             _refuse_merged(algorithm, network_model, files)
-            if parse_size(size) < CHUNKS:
-                message = f"must be at least {CHUNKS} bytes, one for each chunk, not {size}"
-                raise InputError("--size", "", message)
+            _refuse_small(size, pattern, fabric.npus if members is None else len(members))
         if draw:
             from fred_cli.drawings.schedule import refuse_crowd
 
@@ -226,6 +224,16 @@ def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> 
     *names, last = policies
     message = f"must be with algorithm {', '.join(names)} or {last}, not {algorithm}"
     refuse_given("intra", "latency", "compatible", message=message)
+
+
+def _refuse_small(size: str, pattern: str, npus: int) -> None:
+    """Refuse a vector of fewer bytes than chunks by dimensions need."""
+    from perfmodel.collectives.themis.run import CHUNKS, least_bytes
+
+    least = least_bytes(pattern, npus)
+    if parse_size(size) < least:
+        each = "for each chunk" if least == CHUNKS else f"of each of {npus} NPUs for each chunk"
+        raise InputError("--size", "", f"must be at least {least} bytes, one {each}, not {size}")
 
 
 def _refuse_merged(algorithm: str, network_model: str, files: Sequence[Path]) -> None:

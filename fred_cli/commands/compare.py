@@ -204,7 +204,8 @@ def _algorithms(
 
     refuse_given(*_OF_ESTIMATES, message="must not be given with --algorithms")
     names = topologies or TOPOLOGIES_COMPARED
-    with option_names("pattern", "size", "group"), progress("running collectives"):
+    names_of = option_names("pattern", "size", "group", "network_model")
+    with names_of, progress("running collectives"):
         rows = compare_algorithms(
             [parse_topology(name, protocol) for name in names],
             patterns or PATTERNS_COMPARED,

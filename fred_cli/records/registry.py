@@ -177,7 +177,7 @@ def _adders() -> Any:
 
 
 _SPEC = ("spec", "measured_spec", "seed")
-_PHASES = (*_SPEC, "strategy", "flits")
+_CYCLES = (*_SPEC, "link_cycles", "memory_cycles", "strategy", "phase", "flits")
 _CELLS = ("lanes", "library", "libraries", "effort", "target_clock_ns")
 
 _SWITCH = Kind(
@@ -188,14 +188,19 @@ _ENDPOINT = Kind("icarus", "endpoint", _SPEC, "perfmodel.switch_timing.endpoint:
 _OF_PLANE = Kind(
     "verilator",
     "plane",
-    (*_PHASES, "collectives", "phase"),
+    (*_CYCLES, "collectives"),
     "perfmodel.studies.rtl_plane:PlaneRecord",
 )
-_OF_MESH = Kind("verilator", "mesh and endpoint", _PHASES, "perfmodel.studies.rtl_mesh:MeshRecord")
+_OF_MESH = Kind(
+    "verilator",
+    "mesh and endpoint",
+    (*_CYCLES, "algorithm"),
+    "perfmodel.studies.rtl_mesh:MeshRecord",
+)
 _OF_TREES = Kind(
     "verilator",
     "mesh and endpoint",
-    (*_SPEC, "flits", "steps"),
+    (*_CYCLES, "algorithm", "steps", "step_cycles", "edges_sha256"),
     "perfmodel.studies.rtl_mesh:MeshRecord",
 )
 _OF_ITERATION = Kind(

@@ -8,14 +8,18 @@ from typing import NamedTuple
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import EXCHANGE_REDUCE, Buffer, Descriptor, FlowId, block_of
-from fred_hw.ace.schedule_entry import PARENT, Arrival, ScheduleEntry
+from fred_hw.ace.schedule_entry import CYCLE_BITS, PARENT, Arrival, ScheduleEntry
 from fred_hw.ace.steps import EndpointProgram, Step
+from fred_hw.checks import check_int
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 from .spec import MeshSpec
 
-__all__ = ["TreeEdge", "TreePhase", "TreeProgram"]
+__all__ = ["TREE_ALGORITHM", "TreeEdge", "TreePhase", "TreeProgram", "steps_of"]
+
+TREE_ALGORITHM = "multitree_one_port"
+"""Name of all-reduces along the trees of MultiTree, whose NPUs have one link each."""
 
 _CHILDREN = 4
 """Children of an endpoint in a tree that have a dependency bit."""
@@ -34,6 +38,11 @@ class TreeEdge(NamedTuple):
     child: int
     parent: int
     step: int
+
+
+def steps_of(edges: Sequence[TreeEdge]) -> int:
+    """Return the steps of an all-reduce: twice those of the all-gather along the edges."""
+    return 2 * max((1 + edge.step for edge in edges), default=0)
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,13 @@ class TreeProgram(EndpointProgram):
     size : int
         Bytes of the buffer, whole flits for each block; it begins at address 0.
     step_cycles : int
-        Estimated time of a step [cycles].
+        Estimated time of a step, 0 to 2^24 - 1 [cycles].
 
     Raises
     ------
-    ValueError
-        The edges are no such trees, the table has too few entries, or the size does not fit.
+    TypeError, ValueError
+        The edges are no such trees, the table has too few entries, the size does not fit, or
+        ``step_cycles`` is not an integer in its range.
     """
 
     mesh: MeshSpec
@@ -89,6 +99,8 @@ class TreeProgram(EndpointProgram):
     phases: tuple[TreePhase, ...] = (TreePhase(),)
 
     def __post_init__(self) -> None:
+        most = (1 << CYCLE_BITS) - 1
+        check_int("step_cycles", self.step_cycles, minimum=0, maximum=most)
         unit = self.npus * self.link.data_width // 8
         if self.size % unit or self.size <= 0:
             raise ValueError(f"size must be a multiple of {unit} bytes, not {self.size}")
@@ -135,11 +147,7 @@ class TreeProgram(EndpointProgram):
     @property
     def steps(self) -> int:
         """Steps of the all-reduce."""
-        return 2 * self._gather_steps
-
-    @property
-    def _gather_steps(self) -> int:
-        return 1 + max(edge.step for edge in self.edges)
+        return steps_of(self.edges)
 
     def alone(self, name: str) -> "TreeProgram":
         """Return the program: it has one phase."""
@@ -201,7 +209,7 @@ class TreeProgram(EndpointProgram):
 
     def _messages(self) -> Iterator[_Message]:
         """Yield all messages of the all-reduce."""
-        last = self._gather_steps - 1
+        last = self.steps // 2 - 1
         children: dict[tuple[int, int], list[int]] = defaultdict(list)
         # A parent adds its children in the order in which they send.
         for edge in sorted(self.edges, key=lambda edge: -edge.step):

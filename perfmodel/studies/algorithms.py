@@ -17,7 +17,7 @@ from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.guidelines import stages_of
 from perfmodel.collectives.select import PUBLISHED, candidates, chosen
 from perfmodel.collectives.themis.plan import POLICIES
-from perfmodel.collectives.themis.run import CHUNKS, Queuing
+from perfmodel.collectives.themis.run import Queuing, least_bytes
 from perfmodel.network.model import CannotTimeError
 from perfmodel.network.queued import QueuedResult, run_queued
 from perfmodel.network.run import FLUID, CollectiveResult, run_collective
@@ -127,7 +127,8 @@ def compare_algorithms(
     groups : sequence of sequences of int, or of None
         NPUs that take part; None for all, with equally many NPUs on all topologies.
     network_model : str
-        One of ``network.model.NETWORK_MODELS``; algorithms that it cannot time are left out.
+        One of ``network.model.NETWORK_MODELS``; algorithms that it cannot time are left out, and
+        so are orders of dimensions where a chunk would have less than a byte.
 
     Returns
     -------
@@ -137,8 +138,8 @@ def compare_algorithms(
     Raises
     ------
     InputError
-        A group is not valid, or means other NPUs on another topology, or the errors of
-        ``network.run.run_collective``.
+        A group is not valid, or means other NPUs on another topology, the network model can time
+        no algorithm of a collective, or the errors of ``network.run.run_collective``.
     """
     _check_groups(topologies, groups)
     rows: list[AlgorithmRow] = []
@@ -152,6 +153,8 @@ def compare_algorithms(
             )
             for topology in topologies
         ]
+        if not any(found):  # `auto` raises the error that says what the network model cannot time
+            _run(topologies[0], pattern, size_bytes, group, "auto", network_model)
         best_s = min((some[0].time_s for some in found if some), default=inf)
         rows += (
             replace(row, on_topology=row.time_s == some[0].time_s, of_all=row.time_s == best_s)
@@ -209,8 +212,8 @@ def _on_topology(
     """Yield the rows of one collective on one topology."""
     wires = wires_bytes_per_s(topology)
     for name in (*_algorithms(topology, pattern, group), "auto"):
-        if name in POLICIES and size_bytes < CHUNKS * len(group):
-            continue  # a chunk has at least one byte for each NPU
+        if name in POLICIES and size_bytes < least_bytes(pattern, len(group)):
+            continue
         try:
             found = _run(topology, pattern, size_bytes, group, name, network_model)
         except CannotTimeError:

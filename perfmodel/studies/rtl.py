@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -129,6 +129,8 @@ class RtlRow:
         Ours over what was measured, less 1.
     ok : bool
         Within 3 % where it takes more than ``LONG_CYCLES``, else within 10 % or 60 cycles.
+    evidence : str
+        ``predicted``, or ``calibrated`` where the model was set by this measurement.
     """
 
     strategy: str
@@ -139,6 +141,7 @@ class RtlRow:
     model_cycles: float
     error: float
     ok: bool
+    evidence: Literal["predicted", "calibrated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,7 @@ def beside_rtl(
     algorithm_of: Callable[[Row, str], str],
     groups_in: Callable[[Row], Groups] | None = None,
     time_of: Callable[[Row], float | None] = lambda _: None,
+    calibrated: Callable[[Row], bool] = lambda _: False,
 ) -> tuple[RtlRow, ...]:
     """Return the cycles of each phase of a record, and those of the model.
 
@@ -188,6 +192,8 @@ def beside_rtl(
         first; ``groups_of`` if None, where NPU n is node n.
     time_of : callable
         Returns of a row its time [s] if its groups are not all active at once, else None.
+    calibrated : callable
+        Returns of a row whether the model was set by its measurement.
     """
     found: list[RtlRow] = []
     for row in record.rows:
@@ -214,7 +220,8 @@ def beside_rtl(
         ok = abs(error) <= (LONG if long else SHORT)
         ok = ok or (not long and abs(ours - row.cycles) <= FEW_CYCLES)
         what = row.strategy, row.phase, how_of(row)
-        found.append(RtlRow(*what, row.flits, row.cycles, ours, error, ok))
+        evidence = "calibrated" if calibrated(row) else "predicted"
+        found.append(RtlRow(*what, row.flits, row.cycles, ours, error, ok, evidence))
     return tuple(found)
 
 

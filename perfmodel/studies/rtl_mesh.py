@@ -8,6 +8,7 @@ from pydantic import model_validator
 from fred_hw.files import load_model, name_in, refused
 from fred_hw.mesh.algorithm import ALGORITHMS
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.tree_program import TREE_ALGORITHM
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from perfmodel.switch_timing.endpoint import load_endpoint_record
 from perfmodel.switch_timing.record import RECORDS
@@ -19,7 +20,6 @@ from .rtl import CyclesRecord, CyclesRow, RtlRow, Some, beside_rtl
 __all__ = [
     "SHIPPED_MESH_CYCLES",
     "SHIPPED_TREE_CYCLES",
-    "TREES",
     "MeshRecord",
     "MeshRow",
     "load_mesh_cycles",
@@ -32,9 +32,6 @@ SHIPPED_MESH_CYCLES = RECORDS / "mesh-5x4-phases.json"
 
 SHIPPED_TREE_CYCLES = RECORDS / "mesh-5x4-trees.json"
 """Cycles of all-reduces along trees, by schedule tables, on the same mesh."""
-
-TREES = "multitree_one_port"
-"""All-reduces along the trees of MultiTree, whose NPUs have one link each."""
 
 _UNICASTS = "unicasts"
 """What the compiler calls the algorithm that the model calls ``direct``."""
@@ -51,7 +48,7 @@ class MeshRow(CyclesRow):
         Of ``multitree_one_port``: steps, and the estimated time of a step [cycles].
     """
 
-    algorithm: Annotated[str, name_in(ALGORITHMS, _UNICASTS, TREES)]
+    algorithm: Annotated[str, name_in(ALGORITHMS, _UNICASTS, TREE_ALGORITHM)]
     steps: Some | None = None
     step_cycles: Some | None = None
 
@@ -62,15 +59,23 @@ class MeshRow(CyclesRow):
 
 
 class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow]):
-    """What co-simulation measured on a mesh with an endpoint at each router."""
+    """What co-simulation measured on a mesh with an endpoint at each router.
+
+    Parameters
+    ----------
+    edges_sha256 : str, optional
+        Hash of all edges of the trees, where rows are all-reduces along trees.
+    """
+
+    edges_sha256: str | None = None
 
     @model_validator(mode="after")
     def _check_steps(self) -> Self:
         """Refuse trees without steps, and steps of others."""
         for number, row in enumerate(self.rows):
             for name in ("steps", "step_cycles"):
-                if (getattr(row, name) is not None) != (row.algorithm == TREES):
-                    message = f"must be given with {TREES}, and only with it"
+                if (getattr(row, name) is not None) != (row.algorithm == TREE_ALGORITHM):
+                    message = f"must be given with {TREE_ALGORITHM}, and only with it"
                     raise refused(f"rows.{number}.{name}: {message}")
         return self
 
@@ -120,4 +125,5 @@ def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
         lambda _: topology,
         lambda row, _: "direct" if row.algorithm == _UNICASTS else row.algorithm,
         time_of=lambda row: row.lockstep_cycles and row.lockstep_cycles / hz,
+        calibrated=lambda row: row.lockstep_cycles is not None,
     )

@@ -23,7 +23,6 @@ from .rtl_mesh import (
 from .rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
 
 __all__ = [
-    "CALIBRATED_CYCLES",
     "SHIPPED_CYCLES",
     "SHIPPED_PLANES",
     "Beside",
@@ -53,9 +52,6 @@ SHIPPED_MESHES = {
 
 SHIPPED_CYCLES = (*SHIPPED_PLANES, *SHIPPED_MESHES)
 """All records, those of meshes last."""
-
-CALIBRATED_CYCLES = ("mesh-5x4-trees",)
-"""Records whose model was calibrated on them: no evidence for it."""
 
 
 _Compare = Callable[[Any], tuple[RtlRow, ...]]

@@ -50,6 +50,7 @@ __all__ = [
     "build_fabric",
     "collected",
     "compiled",
+    "fabric_text",
     "finished",
     "run_fabric",
     "write_memories",
@@ -316,8 +317,13 @@ def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
+    return compiled("fabric", fabric_text(spec, size))
+
+
+def fabric_text(spec: SwitchSpec, size: Sizes) -> str:
+    """Return the Verilog of a switch with an endpoint at each port; the top module is ``main``."""
     units, tops = switch_and_endpoint(spec)
-    return compiled("fabric", units + MODELS.read_text() + _bench(spec, size, tops))
+    return units + MODELS.read_text() + _bench(spec, size, tops)
 
 
 def write_steps(

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,19 @@ from .fabric import Finished, Flits
 from .plane import SHOW, STEP_CYCLES, UNTIL, WAIT, Code, PlaneRun, codes
 
 __all__ = [
-    "LINK_CYCLES",
-    "MEMORY_CYCLES",
+    "CONFIGURATION",
     "Job",
     "PhaseRun",
+    "cycles_record",
+    "job_row",
     "measured_rows",
     "phase_cycles",
     "random_memories",
 ]
 
-LINK_CYCLES, MEMORY_CYCLES = 24, 40
-"""Of a link in one direction, 20 ns at the clock of the records, and from a read to its data."""
+CONFIGURATION = {"link_cycles": 24, "memory_cycles": 40}
+"""Cycles of a link in one direction, 20 ns at the clock of the records, and from a read of memory
+to its data: keys of records and of ``Sizes``."""
 
 
 Job = tuple[WaferProgram | MeshProgram, Any, Mapping[str, str]]
@@ -66,18 +68,24 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
     return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.endpoints)]
 
 
+def job_row(job: Job) -> dict[str, Any]:
+    """Return what the row of a job says of it before it is measured."""
+    program, phase, how = job
+    flits = program.size // (program.link.data_width // 8)
+    return {"strategy": str(program.strategy), "phase": phase.name, **how, "flits": flits}
+
+
 def measured_rows(
     jobs: Sequence[Job], run: Callable[[PlaneRun, Path], Finished], seed: int
 ) -> dict[str, Any]:
-    """Run each phase alone, and return the rows of its record.
+    """Run each phase alone, and return the figures of its record.
 
     Parameters
     ----------
     jobs : sequence of Job
         Phases to run.
     run : Callable
-        Simulates the fabric, with links of ``LINK_CYCLES`` and memories of ``MEMORY_CYCLES``, in a
-        folder.
+        Simulates the fabric, with links and memories of ``CONFIGURATION``, in a folder.
     seed : int
         Seed of all random numbers.
 
@@ -86,21 +94,22 @@ def measured_rows(
     SimulatorError
         As ``phase_cycles``.
     """
-    rows, checked = list[dict[str, Any]](), 0
-    for program, phase, how in track(jobs, "phases"):
-        with tempfile.TemporaryDirectory() as folder:
-            work = Path(folder)
-            done = phase_cycles(program, phase, lambda one, work=work: run(one, work), seed)
-        checked += done.flits
-        flits = program.size // (program.link.data_width // 8)
-        what = {"strategy": str(program.strategy), "phase": phase.name, **how}
-        rows.append({**what, "flits": flits, "cycles": done.cycles})
-    return {
-        "link_cycles": LINK_CYCLES,
-        "memory_cycles": MEMORY_CYCLES,
-        "flits_checked": checked,
-        "rows": rows,
-    }
+
+    def measured() -> Iterator[tuple[dict[str, Any], int]]:
+        for job in track(jobs, "phases"):
+            program, phase, _ = job
+            with tempfile.TemporaryDirectory() as folder:
+                work = Path(folder)
+                done = phase_cycles(program, phase, lambda one, work=work: run(one, work), seed)
+            yield {**job_row(job), "cycles": done.cycles}, done.flits
+
+    return cycles_record(measured())
+
+
+def cycles_record(measured: Iterable[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
+    """Return the figures of a record: configuration, and rows with the flits that were checked."""
+    rows, checked = zip(*measured, strict=True)
+    return {**CONFIGURATION, "flits_checked": sum(checked), "rows": list(rows)}
 
 
 def phase_cycles(

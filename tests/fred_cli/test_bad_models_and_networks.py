@@ -105,6 +105,7 @@ def test_buffers_smaller_than_their_headroom_are_refused(
     _one_line(fred(*command), "buffer_mib: must be at least 1.")
 
 
+@pytest.mark.slow
 def test_published_infragraph_like_files_are_networks_of_traces(tmp_path: Path, fred: Fred) -> None:
     text = Path(_infragraph(tmp_path)).read_text().replace("leaf.7", "leaf.0")
     path = written(

@@ -115,6 +115,28 @@ def test_co_simulation_writes_to_a_folder_that_the_locale_lacks(tmp_path: Path) 
     assert (tmp_path / "größe" / "icarus" / "results.xml").exists()
 
 
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", ["icarus", "verilator"])
+@pytest.mark.parametrize(
+    ("folder", "shown"),
+    [("größe µ", "größe µ"), ("\x1b[31m\x07", r"\x1b[31m\x07"), ("\udcff", r"\udcff")],
+    ids=["non-ascii", "control", "bytes"],
+)
+def test_co_simulation_writes_to_a_folder_of_any_name(
+    tmp_path: Path, folder: str, shown: str, simulator: str
+) -> None:
+    """The simulator, its bench and the waves get the name as it is; a terminal does not obey it."""
+    arguments = ("sim", "tiny-2", "--sim", simulator, "--waves", "-o", folder)
+    status, out, err = ended(launch(arguments, tmp_path))
+    assert (status, err) == (0, "")
+    assert f"{shown}/{simulator}/results.xml\n" in out
+    assert f"{shown}/{simulator}/waves." in out
+    assert out.replace("\n", "").isprintable()
+    written = {path.suffix for path in (tmp_path / folder / simulator).iterdir()}
+    assert {".xml", ".log", ".json"} < written
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "word",

@@ -10,7 +10,9 @@ from fred_cli.hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
 from fred_hw.files import load_model
 from fred_hw.mesh.load import load_mesh
 from fred_hw.wafer.load import load_wafer
+from perfmodel.studies.rtl_mesh import SHIPPED_TREE_CYCLES, load_mesh_cycles
 from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
+from perfmodel.switch_timing.router import load_link_record
 from tests.fred_cli.fred import Fred
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -63,6 +65,19 @@ def test_areas_are_those_of_all_planes_per_npu() -> None:
     assert row.fred == pytest.approx(5 * plane / 20) and row.mesh == one["router"]
     assert found["area", "area of endpoints"].fred == 5 * one["endpoint"]
     assert (areas.format, areas.lanes) == ("int8", 1)  # never beside those of other widths
+
+
+def test_all_reduces_along_trees_are_those_of_their_record() -> None:
+    """With what else their endpoints have: two read ports and a schedule table."""
+    record = load_mesh_cycles(SHIPPED_TREE_CYCLES)
+    [measured] = [row for row in record.rows if row.flits == 8192]
+    row = rows()["time", "all-reduce of 8,192 flits, MultiTree's schedule tables on the mesh"]
+    hz = load_link_record("mesh-5x4").record.clock.hz
+    assert row.mesh == pytest.approx(measured.cycles / hz * 1e6)
+    assert row.source.endswith("; endpoints of the mesh with two read ports and a schedule table")
+    endpoint = record.spec.endpoint
+    assert endpoint.read_ports == 2 and endpoint.schedule_entries > 0
+    assert sum("two read ports" in one.source for one in rows().values()) == 1
 
 
 def test_the_page_has_the_table_of_today() -> None:

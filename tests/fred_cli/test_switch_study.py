@@ -37,6 +37,7 @@ def plan_of(folder: Path, space: dict[str, Any] = SPACE, **keys: Any) -> Plan:
     return load_study(path)
 
 
+@pytest.mark.slow
 def test_switches_with_the_same_verilog_are_one_point(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     work = plan.work()
@@ -50,6 +51,7 @@ def test_switches_with_the_same_verilog_are_one_point(tmp_path: Path) -> None:
     assert len({one["verilog_sha256"] for one in found}) == 4
 
 
+@pytest.mark.slow
 def test_a_constraint_after_one_that_leaves_no_switch_is_not_evaluated(tmp_path: Path) -> None:
     constraints = ["specification.lanes > 2", "specification.middle_switches == 2"]
     line = r"constraints\.0: must leave a point, not remove the last 8 of 8"

@@ -30,6 +30,7 @@ def test_hashes_are_kept_by_the_sources(tmp_path: Path, monkeypatch: pytest.Monk
     assert one.sha256 == one.sha256 and not texts
 
 
+@pytest.mark.slow
 def test_designs_are_told_apart_by_what_they_are_of() -> None:
     other = SMALL.with_changes(format="bf16")
     found = [one.sha256 for one in map(interconnect_design, (SMALL, other))]

@@ -16,7 +16,7 @@ from .phases import phases_of
 from .plan import GAP_DENOMINATOR, ChunkPlan, plan
 from .queues import Service, serve
 
-__all__ = ["CHUNKS", "Queuing", "run_chunks"]
+__all__ = ["CHUNKS", "Queuing", "least_bytes", "run_chunks"]
 
 CHUNKS = 64
 """Chunks of a collective by default, as in the evaluation of Themis."""
@@ -55,6 +55,11 @@ class Queuing:
     def intra_name(self) -> str:
         """Order within a queue, one of ``queues.INTRA``."""
         return self.intra or ("scf" if self.policy.startswith("themis") else "fifo")
+
+
+def least_bytes(pattern: str, npus: int, chunks: int = CHUNKS) -> int:
+    """Return the smallest vector: a chunk has a byte, in an all-gather one of each NPU [B]."""
+    return chunks * npus if pattern == "all_gather" else chunks
 
 
 def run_chunks(

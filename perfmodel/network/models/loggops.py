@@ -10,7 +10,8 @@ __all__: list[str] = []
 
 
 def _refuse(_topology: Topology, _schedule: Schedule, _conditions: Conditions) -> NoReturn:
-    able = ", ".join(name for name in NETWORK_MODELS if name != "loggops")
+    *names, last = (name for name in NETWORK_MODELS if name != "loggops")
+    able = f"{', '.join(names)} or {last}"
     message = f"must be {able} for a topology, not loggops, which takes GOAL schedules and traces"
     raise CannotTimeError("network_model", "", message)
 

@@ -60,7 +60,7 @@ def test_a_network_model_is_taken_by_name(fred: Fred) -> None:
 
 
 LOGGOPS = (
-    "must be fluid, packet, unaware, aware, roce for a topology, not loggops, "
+    "must be fluid, packet, unaware, aware or roce for a topology, not loggops, "
     "which takes GOAL schedules and traces"
 )
 

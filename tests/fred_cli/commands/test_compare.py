@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.collectives.themis.plan import POLICIES
 from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import FABRICS
 from perfmodel.training.request import read_requests
@@ -168,6 +169,38 @@ def test_algorithms_are_compared_on_topologies(fred: Fred, place: Path) -> None:
     assert len(re.findall(r"^\s*all_reduce\s+1 MiB\s+4\s+mesh:", out, re.MULTILINE)) == 2
 
 
+def orders_of_dimensions(fred: Fred, pattern: str, size: int) -> set[str]:
+    """Return the orders of dimensions among the algorithms of a collective on four NPUs."""
+    how = ("--topology", "mesh:2x2", "--pattern", pattern, "--size", str(size))
+    rows = fred.json("compare", "--algorithms", *how)["rows"]
+    return {row["algorithm"] for row in rows} & POLICIES.keys()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "least", "words"),
+    [
+        ("all_reduce", 64, "64 bytes, one for each chunk"),
+        ("reduce_scatter", 64, "64 bytes, one for each chunk"),
+        ("all_gather", 256, "256 bytes, one of each of 4 NPUs for each chunk"),
+    ],
+)
+def test_orders_of_dimensions_take_the_sizes_that_a_collective_takes(
+    fred: Fred, pattern: str, least: int, words: str
+) -> None:
+    """A chunk has a byte, in an all-gather a byte of each NPU: with any network model."""
+    assert orders_of_dimensions(fred, pattern, least) == {*POLICIES}
+    assert orders_of_dimensions(fred, pattern, least - 1) == set()
+    alone = ("collective", "--topology", "mesh:2x2", "--pattern", pattern, "--algorithm", "themis")
+    for model in ("fluid", "aware"):
+        how = (*alone, "--network-model", model, "--size")
+        assert fred.json(*how, str(least))["size_bytes"] == least
+        status, _, err = fred(*how, str(least - 1))
+        assert status == 2
+        assert (
+            model == "fluid" or err == f"error: --size: must be at least {words}, not {least - 1}\n"
+        )
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -178,6 +211,10 @@ def test_algorithms_are_compared_on_topologies(fred: Fred, place: Path) -> None:
         ("--algorithms --group 0-90", "--group: must hold NPUs 0 to 19 of mesh:5x4, not 20"),
         ("--algorithms --topology mesh:2x2 --topology fred-d", "--group: must be given for .*"),
         ("--algorithms --size 0B", "--size: must be .*"),
+        (
+            "--algorithms --network-model loggops",
+            "--network-model: must be fluid, .* or roce for a topology, not loggops, which .*",
+        ),
     ],
 )
 def test_what_is_not_for_algorithms_is_refused(fred: Fred, arguments: str, line: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from fred_cli.records.registry import ENTRIES
 from fred_cli.records.state import CURRENT, STALE, check, record_path
-from fred_hw.files import load_model, validate
+from fred_hw.files import FileModel, load_model, validate
 from perfmodel.switch_timing import record as timing
 from testbench.characterize_mesh import RouterMeasurement
 from testbench.measurement import Measurement
@@ -145,6 +145,50 @@ def test_other_inputs_are_told_from_those_of_a_record(
     assert list(measurement.other_inputs(record)) == []
     assert why.partition(":")[0] in ENTRIES[name].kind.inputs
     assert why in list(replace(measurement, **changes).other_inputs(record))
+
+
+OTHER = "another"
+
+
+def with_others(record: Any, names: Iterable[str]) -> Any:
+    """Return a record in which each of these inputs is another: keys of it, or of its first row."""
+    top, first = dict[str, Any](), dict[str, Any]()
+    for name in names:
+        value = getattr(record, name, None)
+        if isinstance(value, FileModel):
+            key = next(iter(type(value).model_fields))
+            top[name] = value.model_copy(update={key: OTHER})
+        elif name == "curve":
+            top["curves"] = record.curves[1:]
+        else:
+            (top if hasattr(record, name) else first)[name] = OTHER
+    if first:
+        row, *others = record.rows
+        top["rows"] = (row.model_copy(update=first), *others)
+    return record.model_copy(update=top)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_input_of_every_record_makes_it_stale(name: str) -> None:
+    """Each input that `fred records list -v` lists is compared, and nothing else is."""
+    entry, measurement = ENTRIES[name], ENTRIES[name].measure()
+    record = load_model(entry.model, record_path(name, entry))
+    assert list(measurement.other_inputs(record)) == []
+    why = measurement.other_inputs(with_others(record, entry.kind.inputs))
+    assert sorted(text.partition(":")[0] for text in why) == sorted(entry.kind.inputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENTRIES)
+def test_other_verilog_makes_every_record_stale(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measurement = ENTRIES[name].measure()
+    record: Any = load_model(ENTRIES[name].model, record_path(name, ENTRIES[name]))
+    hashes = measurement.recorded_hashes(record)
+    assert hashes and None not in hashes.values()
+    monkeypatch.setattr(Measurement, "hashes", lambda _: dict.fromkeys(hashes, "0" * 64))
+    state = check(name, ENTRIES[name])
+    assert (state.state, state.why) == (STALE, tuple(f"design changed: {one}" for one in hashes))
 
 
 @pytest.mark.parametrize("name", ["adders", "areas-int8x1"])

@@ -101,6 +101,26 @@ def _rows(of: str, count: int, **changed: object) -> dict[str, Any]:
     return data
 
 
+def test_rows_that_the_model_was_calibrated_on_are_marked(
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the table, as JSON and as CSV; records of users too."""
+    names = ("wafer-20-controllers", "mesh-5x4-trees")
+    monkeypatch.setattr("perfmodel.studies.rtl_shipped.SHIPPED_CYCLES", names)
+    written(place / "trees.json", _rows("mesh-5x4-trees", 1))
+    given = ("reproduce", "--rtl", "--record", "trees.json")
+    said = fred.json(*given, "--csv", "rows.csv")
+    assert {row["evidence"] for row in said["storage_rows"]} == {"predicted"}
+    trees = said["trees_rows"] + said["records"][0]["rows"]
+    assert [row["evidence"] for row in trees] == 5 * ["calibrated"]
+    with (place / "rows.csv").open() as file:
+        classes = [row["class"] for row in csv.DictReader(file)]
+    assert classes == len(said["storage_rows"]) * ["predicted"] + 5 * ["calibrated"]
+    lines = fred.out(*given).splitlines()
+    of_trees = [line for line in lines if "multitree_one_port" in line and "mp_all_reduce" in line]
+    assert len(of_trees) == 5 and all("calibrated" in line for line in of_trees)
+
+
 def test_records_of_users_are_compared_behind_the_shipped_ones(
     fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

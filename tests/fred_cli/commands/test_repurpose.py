@@ -93,6 +93,7 @@ def test_accuracy_is_told_where_labels_are_known(fred: Fred, place: Path) -> Non
     assert "accuracy: 100.00 % before, " in out
 
 
+@pytest.mark.slow
 def test_chart_has_the_curves_of_the_json(fred: Fred, place: Path) -> None:
     words = ("--max-error", "0.1", "--baselines", "--chart", "c.html")
     found = fred.json("repurpose", *FOUR, *words)

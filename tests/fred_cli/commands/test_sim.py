@@ -33,6 +33,7 @@ def test_sim_counts_what_the_manifest_states(fred: Fred, place: Path) -> None:
     assert len(list(ET.parse(results).getroot().iter("testcase"))) == said["tests"]
 
 
+@pytest.mark.slow
 @pytest.mark.sim
 def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
     fred: Fred, monkeypatch: pytest.MonkeyPatch

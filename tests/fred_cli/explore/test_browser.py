@@ -105,6 +105,7 @@ def plot_of(page: Any, name: str) -> dict[str, float]:
     )
 
 
+@pytest.mark.slow
 def test_a_view_is_drawn_and_filtered(chromium: Any, address: str, table: Table) -> None:
     with opened(chromium, f"{address}/{VIEW}") as (page, said):
         status = page.locator("#status").inner_text()

@@ -110,6 +110,7 @@ def test_schema_is_one(schema: dict[str, Any]) -> None:
     Draft202012Validator.check_schema(schema)
 
 
+@pytest.mark.slow
 def test_every_file_that_is_shipped_is_of_one_kind() -> None:
     shipped = [path for kind in FILES.values() for path in kind.shipped()]
     paths = [*shipped, *EXAMPLES.glob("*.yaml")]

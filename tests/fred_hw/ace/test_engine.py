@@ -218,6 +218,7 @@ class TwoPorts(EngineBench):
     spec = TWO
 
 
+@pytest.mark.slow
 @played(TwoPorts)
 async def test_counters_have_what_both_ports_did(bench: TwoPorts, ctx: Any) -> None:
     """What is added is read on the second port: each flit on one of them, and once."""
@@ -263,6 +264,7 @@ def results(bench: EngineBench, *stalls: tuple[str, int]) -> dict[int, int]:
     return bench.memory
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "stalls",
     [

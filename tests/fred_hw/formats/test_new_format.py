@@ -122,6 +122,7 @@ def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> N
             np.testing.assert_array_equal(got, combine(*all_pairs(), form, name), name)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.sim
 @needs_icarus
 @pytest.mark.parametrize("form", INTEGERS, ids=lambda form: form.name)

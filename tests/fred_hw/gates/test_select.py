@@ -137,6 +137,7 @@ def test_number_may_pass_a_limit_that_its_bits_can_say(limit: int) -> None:
     assert may_pass(Signal(3), limit) is (limit in range(7))
 
 
+@pytest.mark.slow
 def test_a_thousand_values_are_combined_in_an_expression_of_few_levels() -> None:
     values = [Signal() for _ in range(1000)]
     assert len(sum_of(values)) == 11

@@ -1,10 +1,13 @@
 """Tests of fred_hw.mesh.tree_program."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.steps import Step
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
@@ -77,6 +80,21 @@ def test_each_pair_has_one_virtual_channel_and_entries_are_in_order() -> None:
             if one.receive:
                 found.setdefault((one.receive.number, npu), set()).add(one.circuit)
     assert len(found) == 4 and all(len(names) == 1 for names in found.values())
+
+
+@pytest.mark.parametrize("step_cycles", [-1, 1 << 24, 2.5, "9", True, None])
+def test_time_of_a_step_that_no_register_holds_is_refused(step_cycles: Any) -> None:
+    kind = ValueError if type(step_cycles) is int else TypeError
+    allowed = "0 to 16777215" if kind is ValueError else "an integer"
+    with pytest.raises(kind, match=f"^step_cycles must be {allowed}, not {step_cycles!r}$"):
+        replace(program(), step_cycles=step_cycles)
+
+
+@pytest.mark.parametrize("step_cycles", [0, (1 << 24) - 1])
+def test_extreme_times_of_a_step_are_loaded(step_cycles: int) -> None:
+    steps = replace(program(), step_cycles=step_cycles).load_steps(0)
+    address = endpoint_map(program().link).register("STEP_CYCLES").address
+    assert steps[0] == Step(address, step_cycles)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_interconnect_passes(changes: dict[str, Any], tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"PASS {design.name}"
 
 
+@pytest.mark.slow
 def test_interconnect_of_another_latency_fails(tmp_path: Path) -> None:
     slower = generate(SwitchSpec(**TINY, stage_registers=2))
     bench = smoke_bench(generate(SwitchSpec(**TINY)))

@@ -331,6 +331,7 @@ def test_protocol_moves_what_takes_time_and_nothing_else(
             assert row.moved_percent == 0.0 and row.ideal == row.model, row.id
 
 
+@pytest.mark.slow
 def test_rows_of_both_are_those_of_each() -> None:
     both = reproduce_both(["bandwidth"])
     for row, measured, without in zip(

@@ -80,6 +80,7 @@ def test_schedules_in_lockstep_take_the_estimated_time_of_their_steps() -> None:
         assert row.model_cycles == pytest.approx(52 * (measured.step_cycles or 0))
         assert abs(row.rtl_cycles - row.model_cycles) <= 150
         assert row.ok
+        assert row.evidence == "calibrated"
 
 
 @pytest.mark.parametrize("key", ["steps", "step_cycles"])

@@ -157,6 +157,7 @@ def test_all_phases_of_the_strategies_drawn_have_been_measured() -> None:
     }
 
 
+@pytest.mark.slow
 def test_drawn_strategies_are_of_all_kinds() -> None:
     """Groups of five and seven, pipelines of three and four stages, groups on three L1s."""
     for seed in range(20):

@@ -83,6 +83,7 @@ def test_results_that_are_cut_short_are_an_error_of_the_simulator(tmp_path: Path
         _read_results(path)
 
 
+@pytest.mark.slow
 @pytest.mark.sim
 def test_a_registered_simulator_runs_benches(tmp_path: Path) -> None:
     test = "every_path_has_the_same_latency"

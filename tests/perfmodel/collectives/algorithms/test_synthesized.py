@@ -50,6 +50,28 @@ def test_it_is_never_slower_than_any_other(data: st.DataObject) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "pattern", "gain"),
+    [
+        ("torus:3x2", "broadcast", 1.032),
+        ("mesh:3x3", "all_reduce", 1.141),
+        pytest.param(LINKS, "all_to_all", 1.333, id="links-all_to_all-1.333"),
+    ],
+)
+def test_a_plan_that_is_faster_than_all_others_runs(name: str, pattern: str, gain: float) -> None:
+    topology = parse_topology(name)
+    group = range(topology.npus)
+    found = run_collective(topology, pattern, 1e8, group, algorithm="synthesized")
+    assert (found.algorithm_name, found.details["fell_back"]) == ("synthesized", False)
+    assert found.time_s == found.details["synthesized_time_s"]
+    others = {"auto", *candidates(topology, pattern, [group], automatic=False)} - {"synthesized"}
+    fixed_s = min(
+        run_collective(topology, pattern, 1e8, group, algorithm=one).time_s for one in others
+    )
+    assert found.details["fixed_time_s"] == fixed_s
+    assert fixed_s / found.time_s == pytest.approx(gain, abs=0.001)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_groups_of_random_networks_end_with_their_data_and_never_wait_longer(seed: int) -> None:
     rng = Random(seed)
