@@ -38,7 +38,7 @@ def arrays_of(topology: Topology, parameters: RoceFile) -> State:
     flows, trains = _chained(FLOW, 64), _chained(TRAIN, 256)
     flows.message = -1
     totals, setting = _records(TOTALS, 1), _setting(parameters)
-    totals.random, totals.told = parameters.seed, -1
+    totals.random, totals.arrived_message = parameters.seed, -1
     totals.free_flows, totals.free_trains = len(flows), len(trains)
     setting.margin = _MARGIN
     return State(

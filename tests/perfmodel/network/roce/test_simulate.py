@@ -208,7 +208,7 @@ def test_messages_that_are_added_later_are_simulated_as_if_they_had_waited() -> 
 def test_a_simulation_stops_at_a_time_and_goes_on() -> None:
     topology, options = _switch(3), RoceFile()
     running = Simulation(topology, options)
-    running.add(_work(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)]), told=[0, 1])
+    running.add(_work(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)]), watched=[0, 1])
     for until_ns in range(0, 200_000, 1_000):
         while (one := running.advance(until_ns)) is not None:
             assert until_ns - 1_000 < running.end_ns(one) <= until_ns
