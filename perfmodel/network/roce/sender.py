@@ -177,8 +177,9 @@ def _transmit(s: State, index: int, place: int) -> None:
     arrives = now + spent + link.delay
     if train.hop < path.hops:
         # A switch sends a packet on that it has received; of a train it sends on what it has
-        # received, so late that a faster link does not run dry.
+        # received, so late that a faster link does not run dry. Only the last packet is short.
         rate = s.links[s.path_links[path.first + train.hop]].rate
-        one = train.wire / train.packets
-        arrives = link.delay + now + max(one / link.rate, spent + (one - train.wire) / rate)
+        full = float(setting.packet + setting.header)
+        first, others = min(train.wire, full), (train.packets - 1) * full
+        arrives = link.delay + now + max(first / link.rate, spent - others / rate)
     push(s, arrives, place * 8 + _ARRIVE)

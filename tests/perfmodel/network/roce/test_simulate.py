@@ -42,11 +42,21 @@ def test_one_flow_takes_its_bytes_and_two_links(packets: int) -> None:
     assert (found.packets, found.pauses, found.marks, found.drops) == (packets, 0, 0, 0)
 
 
-def test_a_short_last_packet_is_short_on_the_wire() -> None:
-    found = _run(_switch(2), [(0, 1, 1500)], train_packets=1)
+@pytest.mark.parametrize("train", [1, 16])
+def test_a_short_last_packet_is_short_on_the_wire(train: int) -> None:
+    found = _run(_switch(2), [(0, 1, 1500)], train_packets=train)
     want_ns = (_WIRE + 548) / _RATE + 2 * _LATENCY_NS + 548 / _RATE
     # The second packet is stored in the switch while the first one leaves.
     assert 1e9 * found.time_s == pytest.approx(want_ns + (_WIRE - 548) / _RATE)
+
+
+@pytest.mark.parametrize("rates", [(200, 100), (100, 100)])
+@pytest.mark.parametrize("size", [1001, 2999, 3000])
+def test_a_train_alone_takes_as_long_as_its_packets(size: int, rates: tuple[int, int]) -> None:
+    clos = Clos(gpus_per_leaf=1, pods=(2,), widths=(1,), gbps=rates, latency_us=(1, 1))
+    topology = clos_file(clos).build("clos")
+    times = [_run(topology, [(0, 1, size)], train_packets=train).time_s for train in (1, 16)]
+    assert times[1] == pytest.approx(times[0], rel=1e-12)
 
 
 def test_hpcc_alone_settles_at_its_target_with_headers_of_telemetry() -> None:
