@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fred_hw.errors import InputError
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
@@ -167,6 +168,33 @@ def test_what_is_lost_is_sent_again(scheme: str, options: dict[str, object]) -> 
     assert (found.end_s > 0).all()
     assert found.drops > 0
     assert found.resent_bytes > 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"error_rate": 0.5}, {"pfc": False, "reserve_bytes": 1048, "buffer_mib": 0.01}]
+)
+def test_messages_arrive_however_many_packets_are_lost(options: dict[str, object]) -> None:
+    found = _run(_switch(3), [(1, 0, 20_000), (2, 0, 20_000)], timeout_us=10, **options)
+    assert (found.end_s > 0).all()
+    assert found.drops > 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reserve_bytes": 0, "buffer_mib": 0.005}, "buffer_mib: .*1048 bytes, not 0.005"),
+        (
+            {"reserve_bytes": 40, "dynamic_threshold": False, "threshold_kb": 1},
+            "threshold_kb: .*1048 bytes, not 1",
+        ),
+    ],
+    ids=["buffer", "threshold"],
+)
+def test_a_port_without_space_for_a_packet_is_refused(
+    options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        _run(_switch(3), [(1, 0, 1000)], pfc=False, **options)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
