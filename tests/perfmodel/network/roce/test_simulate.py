@@ -153,6 +153,29 @@ def test_nothing_is_ever_dropped_with_pauses(
     assert (found.end_s > found.begin_s).all()
 
 
+_OVERSUBSCRIBED = clos_file(
+    Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 100), latency_us=(1, 1))
+).build("clos")
+
+
+@given(
+    flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=12),
+    scheme=st.sampled_from(SCHEMES),
+    train=st.sampled_from([1, 16]),
+    factor=st.sampled_from([1.001, 1.02, 1.2, 2.0]),
+)
+def test_more_bytes_take_at_most_3_percent_less_time(
+    flows: list[tuple[int, int, int]], scheme: str, train: int, factor: float
+) -> None:
+    """A longer message can be marked earlier, and its sender then slows down before others wait."""
+    more = [(source, target, int(factor * size) + 1) for source, target, size in flows]
+    before_s, after_s = (
+        _run(_OVERSUBSCRIBED, one, congestion_control=scheme, train_packets=train).time_s
+        for one in (flows, more)
+    )
+    assert after_s >= 0.97 * before_s
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("late_us", [0.01, 1.0])
 def test_an_incast_in_shallow_buffers_pauses_links(scheme: str, late_us: float) -> None:
