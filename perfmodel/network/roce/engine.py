@@ -57,6 +57,10 @@ def advance(s: State, most: int, until: float) -> int:
         if totals[0].now >= totals[0].next_sample:
             _sample(s)
         _handle(s, what & 7, what >> 3)
+        if what & 7 != _TIMEOUT:
+            totals[0].fruitless = 0
+        elif totals[0].events == totals[0].timers and totals[0].fruitless > len(s.flows):
+            return STUCK  # every flow has tried again, and nothing has moved
         if totals[0].arrived_message >= 0:
             return ARRIVED
     return GOES_ON
@@ -268,14 +272,17 @@ def _back_to(s: State, slot: int, seq: int) -> None:
 def _timed_out(s: State, slot: int) -> None:
     """Send again what no ack came for."""
     flow, setting, now = s.flows[slot], s.setting[0], s.totals[0].now
+    s.totals[0].timers -= 1
     if flow.message < 0 or flow.timer != now:
         return
     if now >= flow.deadline:
+        s.totals[0].fruitless += 1
         flow.nacked = 0
         _back_to(s, slot, flow.acked)
         flow.deadline = now + setting.timeout
         kick(s, s.path_links[s.paths[s.messages[flow.message].path].first])
     flow.timer = flow.deadline
+    s.totals[0].timers += 1
     push(s, flow.timer, slot * 8 + _TIMEOUT)
 
 

@@ -141,6 +141,7 @@ def _cut(s: State, index: int, slot: int) -> int:
     flow.last, flow.wire = totals.now, train.wire
     if setting.lossy and flow.timer == inf:
         flow.deadline = flow.timer = totals.now + setting.timeout
+        totals.timers += 1
         push(s, flow.timer, slot * 8 + _TIMEOUT)
     s.links[index].flows = flow.next
     if flow.sent >= message.length:

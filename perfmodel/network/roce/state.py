@@ -60,12 +60,13 @@ NODE = _record("", "pool shared")
 
 TOTALS = _record(
     "events order free_flow free_flows free_train free_trains left done marks drops resent random "
-    "arrived arrived_message",
+    "arrived arrived_message timers fruitless",
     "now next_sample",
 )
 """Events in the heap, and so far; free records; messages left; events handled; packets marked,
 dropped and sent again; state of the random numbers; packets that arrived; message that arrived and
-for which the event loop returns, or -1; time [ns]."""
+for which the event loop returns, or -1; timeouts in the heap, and those since any other event; time
+[ns]."""
 
 SETTING = _record(
     "scheme packet header lossless lossy chunk back_to_zero windows variable paced "

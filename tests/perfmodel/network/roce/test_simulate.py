@@ -1,5 +1,8 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
+from perfmodel.topology.parse import parse_topology
 
 _LATENCY_NS, _RATE = 500.0, 25.0
 """Of every link of ``_switch`` [ns], [B/ns]."""
@@ -200,6 +204,24 @@ def test_messages_arrive_however_many_packets_are_lost(options: dict[str, object
     found = _run(_switch(3), [(1, 0, 20_000), (2, 0, 20_000)], timeout_us=10, **options)
     assert (found.end_s > 0).all()
     assert found.drops > 10
+
+
+@pytest.mark.parametrize("error_rate", [0.0, 0.001])
+def test_links_that_wait_for_each_other_are_refused(error_rate: float, tmp_path: Path) -> None:
+    """Four hosts send half around a ring of four switches with shallow buffers."""
+    hosts = [f"{one} {4 + one} 200Gbps 1us 0" for one in range(4)]
+    ring = [f"{4 + one} {4 + (one + 1) % 4} 100Gbps 1us 0" for one in range(4)]
+    net = tmp_path / "ring.txt"
+    net.write_text("\n".join(["8 4 8", "4 5 6 7", *hosts, *ring]) + "\n")
+    topology = parse_topology(str(net))
+    link = {(one.source, one.target): i for i, one in enumerate(topology.links)}
+    work = Workload()
+    for one in range(4):
+        nodes = [one, *(4 + (one + step) % 4 for step in range(3)), (one + 2) % 4]
+        work.add(work.path_number(link[pair] for pair in pairwise(nodes)), 3_000_000)
+    options = RoceFile(buffer_mib=0.12, headroom_factor=2, window=False, error_rate=error_rate)
+    with pytest.raises(InputError, match=r"links: must not deadlock, as it does at "):
+        simulate(topology, work, options)
 
 
 @pytest.mark.parametrize(
