@@ -250,8 +250,8 @@ def _check_buffers(
     """
     packet_bytes = p.packet_bytes + p.overhead_bytes
     for index in sorted({i for path in paths for i in path[:-1]}):
-        link = s.links[index]
-        free, name = float(s.nodes[link.target].pool), topology.nodes[link.target].name
+        node = topology.links[index].target
+        free, name = float(s.nodes[node].pool), topology.nodes[node].name
         if free < 0:
             message = (
                 f"must be at least {p.buffer_mib - free / _MIB:.4g} for headroom and reserve of "
@@ -260,7 +260,7 @@ def _check_buffers(
             raise InputError("buffer_mib", "", message)
         field, threshold = "threshold_kb", 1e3 * p.threshold_kb
         if p.dynamic_threshold:
-            field, threshold = "buffer_mib", pause_threshold(free, link.shift)
+            field, threshold = "buffer_mib", pause_threshold(free, s.links[index].shift)
         if not p.pfc and packet_bytes > p.reserve_bytes + threshold:
             message = f"must let each port of {name} store a packet of {packet_bytes} bytes"
             raise InputError(field, "", f"{message}, not {getattr(p, field):g}")
