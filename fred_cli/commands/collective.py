@@ -163,8 +163,8 @@ def command(
         result = run_collective(fabric, pattern, parse_size(size), *how)
         if chart:
             _draw_congestion(result, f"{pattern} of {size} on {topology}", chart)
-        if flows and parameters:
-            _write_flows(fabric, result, parameters, flows)
+        if flows:
+            _write_flows(fabric, result, flows)
         if check or draw or files:
             _schedule(fabric, result, check, draw, files)
     _say(result, size, check=check, as_json=as_json)
@@ -281,15 +281,17 @@ def _draw_congestion(result: Any, title: str, path: Path) -> None:
     write_text(draw_congestion(spans, title), path)
 
 
-def _write_flows(fabric: Any, result: Any, parameters: Any, path: Path) -> None:
+def _write_flows(fabric: Any, result: Any, path: Path) -> None:
     """Write the messages of one chunk as flows for ns-3, each from when it begins."""
-    from perfmodel.collectives.select import build_schedule
-    from perfmodel.network.roce.ns3_flows import flows_of, flows_text
-    from perfmodel.network.roce.simulate import simulate
-    from perfmodel.network.roce.workload import workload_of
+    from perfmodel.network.prepared import Request, prepare
+    from perfmodel.network.roce.ns3_flows import flows_text
 
-    name = result.algorithm_name
-    schedule = build_schedule(fabric, result.pattern, result.groups, 1.0, name, lockstep=True)
-    work = workload_of(schedule, result.size_bytes / result.chunks)
-    begin_s = simulate(fabric, work, parameters).begin_s.tolist()
-    write_text(flows_text(flows_of(fabric, work, begin_s)), path)
+    how = (result.pattern, result.groups, result.algorithm_name, result.network_model)
+    flows: list[Any] = []
+    start_s = 0.0
+    for stage in prepare(fabric, Request(*how)).stages:
+        chunk_bytes = stage.times * result.size_bytes / result.chunks
+        timed: Any = stage.timed
+        flows += timed.flows(chunk_bytes, start_s)
+        start_s += timed.time_s(chunk_bytes, chunk_bytes)
+    write_text(flows_text(flows), path)

@@ -14,7 +14,7 @@ from .architecture import Architecture, build
 from .arrays import LARGEST, Array
 from .network import Network
 
-__all__ = ["READERS", "Reader", "read_network", "tensor"]
+__all__ = ["READERS", "Reader", "finite", "numbers", "read_network", "tensor"]
 
 Tensors = Mapping[str, Array]
 
@@ -76,9 +76,30 @@ def tensor(value: Any, source: str, name: str) -> Array:
     InputError
         It has no numbers, or a number that is not finite.
     """
+    return finite(numbers(value, source, name), source, name)
+
+
+def numbers(value: Any, source: str, name: str) -> Array:
+    """Return a tensor in double precision, whose numbers may be infinite or NaN.
+
+    Raises
+    ------
+    InputError
+        It has no numbers.
+    """
     if value.dtype.kind not in "fiub":
         raise InputError(source, name, f"must be a tensor of numbers, not of {value.dtype}")
-    found = np.asarray(value).astype(np.float64)
+    return np.asarray(value).astype(np.float64)
+
+
+def finite(found: Array, source: str, name: str) -> Array:
+    """Return a tensor whose numbers are all finite.
+
+    Raises
+    ------
+    InputError
+        A number is infinite, NaN or too large.
+    """
     if not (np.abs(found) <= LARGEST).all():
         message = f"must have numbers of at most {LARGEST:g}, not NaN, infinity or larger ones"
         raise InputError(source, name, message)

@@ -1,9 +1,10 @@
 """Whether congestion control matters for training: collectives under every scheme.
 
-Networks have 16 or 32 GPUs, so that all cases together take less than a minute: one switch, which
-is non-blocking, a Clos network that is 2:1 oversubscribed as the published one of 128 GPUs, and one
-with NVSwitches in servers of eight. Wafers of FRED are nodes by their I/O controllers, which
-are the NICs of a Clos network with a leaf for each wafer.
+Networks have 16 or 32 GPUs, so that all cases together take about a minute with single packets: one
+switch, which is non-blocking, a Clos network that is 2:1 oversubscribed as the published one of 128
+GPUs, and one with NVSwitches in servers of eight. Wafers of FRED are nodes by their I/O
+controllers, which are the NICs of a Clos network with a leaf for each wafer. Their messages are
+larger and are simulated as trains.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,9 @@ _PER_GPU_BYTES = 8e6
 
 _INCAST_BYTES = 10_000_000
 """Of each sender: several times what a window has in flight."""
+
+_EXACT = RoceFile(train_packets=1)
+"""A single mark can decide how long DCQCN and TIMELY take, so packets are not joined to trains."""
 
 _WAFERS, _WAFER = 4, "fred-d"
 _NIC_GBPS = 1024.0
@@ -118,26 +122,26 @@ def _built(network: str) -> Topology:
 
 
 def _points(
-    network: str, workload: str, topology: Topology, work: Workload, more_s: float = 0.0
+    network: str, workload: str, topology: Topology, work: Workload, parameters: RoceFile
 ) -> Iterator[CongestionPoint]:
-    """Yield a workload under every scheme; ``more_s`` is spent outside the network."""
+    """Yield a workload under every scheme."""
     for scheme in SCHEMES:
-        found = simulate(topology, work, RoceFile(congestion_control=scheme))
-        yield CongestionPoint(network, workload, scheme, found.time_s + more_s, found)
+        found = simulate(topology, work, parameters.changed(congestion_control=scheme))
+        yield CongestionPoint(network, workload, scheme, found.time_s, found)
 
 
 @cache
 def compared(network: str, workload: str) -> Sequence[CongestionPoint]:
     """Return a workload on a network of GPUs under every scheme, ``pfc`` first."""
     topology = _built(network)
-    return tuple(_points(network, workload, topology, WORKLOADS[workload](topology)))
+    return tuple(_points(network, workload, topology, WORKLOADS[workload](topology), _EXACT))
 
 
 @cache
 def without_telemetry(network: str, workload: str) -> CongestionPoint:
     """Return a workload under HPCC without the bytes of telemetry in packets."""
     topology = _built(network)
-    given = RoceFile(congestion_control="hpcc").changed(hpcc={"telemetry_bytes": 0})
+    given = _EXACT.changed(congestion_control="hpcc", hpcc={"telemetry_bytes": 0})
     found = simulate(topology, WORKLOADS[workload](topology), given)
     return CongestionPoint(network, workload, "hpcc", found.time_s, found)
 
@@ -149,7 +153,7 @@ def incast() -> Sequence[CongestionPoint]:
     for source in range(1, topology.npus):
         hops = topology.hops((source,), (0,))
         work.add(work.path_number(link for link, _ in hops), _INCAST_BYTES)
-    return tuple(_points("Clos 2:1", "incast", topology, work))
+    return tuple(_points("Clos 2:1", "incast", topology, work, RoceFile()))
 
 
 @cache
@@ -188,4 +192,5 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
         else:
             for path in paths:
                 work.add(path, int(size / _WAFERS / nics))
-    return tuple(_points("wafers of FRED", workload, topology, work, inside_s))
+    found = _points("wafers of FRED", workload, topology, work, RoceFile())
+    return tuple(replace(one, time_s=one.time_s + inside_s) for one in found)

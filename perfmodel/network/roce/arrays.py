@@ -12,7 +12,7 @@ from perfmodel.topology.graph import Topology
 from .controllers.dispatch import FIELDS
 from .parameters import SCHEMES, RoceFile
 from .state import FLOW, LINK, MESSAGE, NODE, PATH, SETTING, TOTALS, TRAIN, State
-from .thresholds import headroom_bytes, port_shift
+from .thresholds import headroom_bytes, pause_threshold, port_shift
 from .workload import Workload
 
 __all__ = ["BIN_BYTES", "arrays_of", "grown", "with_messages", "with_paths"]
@@ -38,7 +38,7 @@ def arrays_of(topology: Topology, parameters: RoceFile) -> State:
     flows, trains = _chained(FLOW, 64), _chained(TRAIN, 256)
     flows.message = -1
     totals, setting = _records(TOTALS, 1), _setting(parameters)
-    totals.random, totals.told = parameters.seed, -1
+    totals.random, totals.arrived_message = parameters.seed, -1
     totals.free_flows, totals.free_trains = len(flows), len(trains)
     setting.margin = _MARGIN
     return State(
@@ -198,7 +198,7 @@ def _setting(p: RoceFile) -> Any:
     found.scheme = SCHEMES.index(p.congestion_control)
     found.packet, found.header = p.packet_bytes, p.overhead_bytes
     found.lossless = p.pfc
-    found.lossy = not p.pfc or p.error_rate > 0
+    found.lossy = p.lossy
     found.chunk, found.back_to_zero = p.chunk_bytes, p.back_to_zero
     found.windows, found.variable, found.paced = p.window, p.variable_window, p.paced
     found.dynamic, found.static = p.dynamic_threshold, 1e3 * p.threshold_kb
@@ -244,15 +244,26 @@ def _links(topology: Topology, p: RoceFile) -> tuple[Any, Any]:
 def _check_buffers(
     s: State, topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile
 ) -> None:
-    """Refuse a buffer that is smaller than headroom and reserve of the ports of a switch."""
-    for node in sorted({topology.links[i].source for path in paths for i in path[1:]}):
-        free = float(s.nodes[node].pool)
+    """Refuse a buffer that is smaller than headroom and reserve of the ports of a switch.
+
+    Without headroom, each port needs space for a packet: it would be dropped forever.
+    """
+    packet_bytes = p.packet_bytes + p.overhead_bytes
+    for index in sorted({i for path in paths for i in path[:-1]}):
+        node = topology.links[index].target
+        free, name = float(s.nodes[node].pool), topology.nodes[node].name
         if free < 0:
             message = (
                 f"must be at least {p.buffer_mib - free / _MIB:.4g} for headroom and reserve of "
-                f"the ports of {topology.nodes[node].name}, not {p.buffer_mib:g}"
+                f"the ports of {name}, not {p.buffer_mib:g}"
             )
             raise InputError("buffer_mib", "", message)
+        field, threshold = "threshold_kb", 1e3 * p.threshold_kb
+        if p.dynamic_threshold:
+            field, threshold = "buffer_mib", pause_threshold(free, s.links[index].shift)
+        if not p.pfc and packet_bytes > p.reserve_bytes + threshold:
+            message = f"must let each port of {name} store a packet of {packet_bytes} bytes"
+            raise InputError(field, "", f"{message}, not {getattr(p, field):g}")
 
 
 def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) -> tuple[Any, Any]:
@@ -280,7 +291,8 @@ def _set_windows(paths: Any, p: RoceFile) -> None:
     if p.global_window:
         paths.window = paths.window.max(initial=0.0)
     fitting = paths.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)
-    paths.train = np.clip(fitting, 1, p.train_packets).astype(np.int64)
+    most = 1 if p.lossy else p.train_packets
+    paths.train = np.clip(fitting, 1, most).astype(np.int64)
 
 
 def _messages(work: Workload) -> tuple[Any, Any]:

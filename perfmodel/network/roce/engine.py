@@ -27,7 +27,7 @@ __all__ = [
 DONE, GOES_ON, STUCK, FULL_HEAP, FULL_FLOWS, FULL_TRAINS, LATER, ARRIVED = range(8)
 """Why ``advance`` returns: all messages arrived, the given number of events is handled, nothing can
 move although messages are left, an array must grow, the next event is after the given time, or a
-message arrived whose arrival was asked for."""
+watched message arrived."""
 
 _START, _ARRIVE, _KICK, _ACK = Kind.START, Kind.ARRIVE, Kind.KICK, Kind.ACK
 _PAUSE, _RESUME, _TIMEOUT = Kind.PAUSE, Kind.RESUME, Kind.TIMEOUT
@@ -57,7 +57,11 @@ def advance(s: State, most: int, until: float) -> int:
         if totals[0].now >= totals[0].next_sample:
             _sample(s)
         _handle(s, what & 7, what >> 3)
-        if totals[0].told >= 0:
+        if what & 7 != _TIMEOUT:
+            totals[0].fruitless = 0
+        elif totals[0].events == totals[0].timers and totals[0].fruitless > len(s.flows):
+            return STUCK  # every flow has tried again, and nothing has moved
+        if totals[0].arrived_message >= 0:
             return ARRIVED
     return GOES_ON
 
@@ -121,8 +125,8 @@ def _complete(s: State, number: int) -> None:
     message, now = s.messages[number], s.totals[0].now
     message.end = now
     s.totals[0].left -= 1
-    if message.told:
-        s.totals[0].told = number
+    if message.watched:
+        s.totals[0].arrived_message = number
     for place in range(message.first, message.first + message.followers):
         other = s.followers[place]
         s.messages[other].waits -= 1
@@ -268,14 +272,17 @@ def _back_to(s: State, slot: int, seq: int) -> None:
 def _timed_out(s: State, slot: int) -> None:
     """Send again what no ack came for."""
     flow, setting, now = s.flows[slot], s.setting[0], s.totals[0].now
+    s.totals[0].timers -= 1
     if flow.message < 0 or flow.timer != now:
         return
     if now >= flow.deadline:
+        s.totals[0].fruitless += 1
         flow.nacked = 0
         _back_to(s, slot, flow.acked)
         flow.deadline = now + setting.timeout
         kick(s, s.path_links[s.paths[s.messages[flow.message].path].first])
     flow.timer = flow.deadline
+    s.totals[0].timers += 1
     push(s, flow.timer, slot * 8 + _TIMEOUT)
 
 

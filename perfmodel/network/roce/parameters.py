@@ -149,7 +149,8 @@ class RoceFile(FileModel):
     ack_bytes : int
         An ack [B]. Acks have priority: they wait for no data and take no bandwidth.
     train_packets : int
-        Packets that are simulated as one; 1 is exact.
+        Packets that are simulated as one; 1 is exact. Where packets can be lost, without ``pfc`` or
+        with an ``error_rate``, each is simulated alone.
     buffer_mib : float
         Shared buffer of a switch [MiB].
     pfc : bool
@@ -239,11 +240,17 @@ class RoceFile(FileModel):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the simulation takes for granted."""
+        packets = 1 if self.lossy else self.train_packets
         return (
             "acks have priority over data and take no bandwidth",
             "each message is a flow of its own, which begins at line rate",
-            f"up to {self.train_packets} packets of a flow are simulated as one",
+            f"up to {packets} packets of a flow are simulated as one",
         )
+
+    @property
+    def lossy(self) -> bool:
+        """Whether packets can be lost."""
+        return not self.pfc or self.error_rate > 0
 
     @property
     def overhead_bytes(self) -> int:

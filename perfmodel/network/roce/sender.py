@@ -141,6 +141,7 @@ def _cut(s: State, index: int, slot: int) -> int:
     flow.last, flow.wire = totals.now, train.wire
     if setting.lossy and flow.timer == inf:
         flow.deadline = flow.timer = totals.now + setting.timeout
+        totals.timers += 1
         push(s, flow.timer, slot * 8 + _TIMEOUT)
     s.links[index].flows = flow.next
     if flow.sent >= message.length:
@@ -177,8 +178,9 @@ def _transmit(s: State, index: int, place: int) -> None:
     arrives = now + spent + link.delay
     if train.hop < path.hops:
         # A switch sends a packet on that it has received; of a train it sends on what it has
-        # received, so late that a faster link does not run dry.
+        # received, so late that a faster link does not run dry. Only the last packet is short.
         rate = s.links[s.path_links[path.first + train.hop]].rate
-        one = train.wire / train.packets
-        arrives = link.delay + now + max(one / link.rate, spent + (one - train.wire) / rate)
+        full = float(setting.packet + setting.header)
+        first, others = min(train.wire, full), (train.packets - 1) * full
+        arrives = link.delay + now + max(first / link.rate, spent - others / rate)
     push(s, arrives, place * 8 + _ARRIVE)

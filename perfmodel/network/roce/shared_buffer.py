@@ -67,12 +67,8 @@ def release(s: State, index: int, size: float) -> None:
 
     Parameters
     ----------
-    s : State
-        The simulation.
-    index : int
-        Link that the packet came by.
-    size : float
-        Bytes of the packet on the wire [B].
+    s, index, size
+        As for :func:`admit`.
     """
     link, setting = s.links[index], s.setting[0]
     node = s.nodes[link.target]

@@ -92,7 +92,7 @@ class Simulation:
         self._paths: dict[tuple[int, ...], int] = {}
         self._count = 0
 
-    def add(self, work: Workload, now_ns: float = 0.0, told: Sequence[int] = ()) -> int:
+    def add(self, work: Workload, now_ns: float = 0.0, watched: Sequence[int] = ()) -> int:
         """Add messages that begin now, or after others of them; return the number of the first.
 
         Parameters
@@ -101,7 +101,7 @@ class Simulation:
             The messages, on paths of links of the topology.
         now_ns : float
             Now, which is not before the time that the simulation has reached [ns].
-        told : sequence of int
+        watched : sequence of int
             Messages of the workload at whose arrival ``advance`` returns.
 
         Raises
@@ -116,13 +116,13 @@ class Simulation:
         paths = [self._paths[links] for links in work.paths]
         self._state = with_messages(self._state, first, work, paths)
         self._count += len(work.size)
-        for one in told:
-            self._state.messages[first + one].told = 1
+        for one in watched:
+            self._state.messages[first + one].watched = 1
         begin_all(self._state, first, self._count, now_ns)
         return first
 
     def advance(self, until_ns: float = inf) -> int | None:
-        """Simulate up to a time [ns], or to the arrival of a message that is asked for.
+        """Simulate up to a time [ns], or to the arrival of a watched message.
 
         Returns the number of the message, or None.
 
@@ -147,8 +147,8 @@ class Simulation:
             )
         if why != ARRIVED:
             return None
-        told, state.totals[0].told = int(state.totals[0].told), -1
-        return told
+        arrived, state.totals[0].arrived_message = int(state.totals[0].arrived_message), -1
+        return arrived
 
     def end_ns(self, message: int) -> float:
         """Return when a message arrived [ns], -1 if it has not."""

@@ -25,7 +25,7 @@ def _record(integers: str, floats: str) -> "np.dtype[Any]":
     return np.dtype(names, align=True)
 
 
-MESSAGE = _record("path length waits first followers told", "begin end")
+MESSAGE = _record("path length waits first followers watched", "begin end")
 """Path, bytes, messages that it waits for, its place and count in ``State.followers``, whether the
 event loop returns when it arrives, and when it began and when it arrived [ns]; -1 before."""
 
@@ -36,8 +36,7 @@ takes [ns]; bytes in flight at most; rate of the first link [B/ns]."""
 FLOW = _record("message next before listed sent acked received nacked", "last wire deadline timer")
 """Its message; its neighbours in the list of its first link, if it is ``listed``; bytes sent,
 acknowledged and received; whether a nack is under way; when it last sent, how many bytes on the
-wire, when it sends again without an ack, and when that
-is looked at next [ns]."""
+wire, when it sends again without an ack, and when that is looked at next [ns]."""
 
 TRAIN = _record("flow message next hop link seq length packets marks nack", "wire sent pint")
 """Flow and its message; next one of a queue; place in the path; link that it came by; first byte,
@@ -61,12 +60,13 @@ NODE = _record("", "pool shared")
 
 TOTALS = _record(
     "events order free_flow free_flows free_train free_trains left done marks drops resent random "
-    "arrived told",
+    "arrived arrived_message timers fruitless",
     "now next_sample",
 )
 """Events in the heap, and so far; free records; messages left; events handled; packets marked,
 dropped and sent again; state of the random numbers; packets that arrived; message that arrived and
-for which the event loop returns, or -1; time [ns]."""
+for which the event loop returns, or -1; timeouts in the heap, and those since any other event; time
+[ns]."""
 
 SETTING = _record(
     "scheme packet header lossless lossy chunk back_to_zero windows variable paced "

@@ -25,7 +25,7 @@ from perfmodel.repurpose.operations import (
     Scale,
     Softmax,
 )
-from perfmodel.repurpose.reader import READERS, Reader, tensor
+from perfmodel.repurpose.reader import READERS, Reader, finite, numbers
 
 from .onnx_attention import with_attention
 
@@ -129,7 +129,7 @@ class _Graph:
         for node in self._graph.node:
             if node.op_type == "Constant":
                 self.hold(_Node(self._onnx, node, self._source, node.name or node.output[0]))
-        nodes = with_attention(self._onnx, self._graph.node, self._constants)
+        nodes = with_attention(self._onnx, self._graph.node, self._constants, self._source)
         for node in nodes:
             for name in node.input:
                 self._uses[name] = self._uses.get(name, 0) + 1
@@ -148,7 +148,7 @@ class _Graph:
             found = self._onnx.numpy_helper.to_array(one)
         except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
             raise InputError(self._source, name, "must be a tensor of numbers") from None
-        return tensor(found, self._source, name)
+        return numbers(found, self._source, name)
 
     def _add(self, node: _Node) -> None:
         make = _MAKERS.get(node.kind)
@@ -200,7 +200,7 @@ class _Graph:
             wanted = f"{axes} axes" + (f", the first of {size}" if size else "")
             message = f"must be a tensor of {wanted}, not of shape {found.shape}"
             raise InputError(self._source, node.inputs[place], message)
-        return found
+        return finite(found, self._source, node.inputs[place])
 
     def optional(self, node: _Node, place: int, size: int) -> Array | None:
         """Return a tensor of one axis that a node may take."""

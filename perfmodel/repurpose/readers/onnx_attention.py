@@ -4,22 +4,24 @@ Exporters write a block of attention as follows; factors may be on the scores, o
 keys::
 
     query, key, value -> Reshape to heads -> Transpose
-    scores = MatMul(query, transposed key) * 1/sqrt(size) [+ causal mask]
+    scores = MatMul(query, transposed key) * 1/sqrt(size) [+ mask]
     MatMul(Softmax(scores), value) -> Transpose -> Reshape to channels
 """
 
 from collections.abc import Mapping, Sequence
-from math import isclose, sqrt
+from math import isclose, isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fred_hw.errors import InputError
 from perfmodel.repurpose.arrays import Array
 
 __all__ = ["with_attention"]
 
 _HIDDEN = -1e4
-"""Largest number of a mask that hides a token: its power vanishes in single precision."""
+"""Largest number of a mask that hides a token: its power vanishes in single precision. Exporters
+write numbers of this size or minus infinity."""
 
 
 class _Heads(NamedTuple):
@@ -69,6 +71,8 @@ class _Graph:
             if number is None or number.size != 1 or (node.op_type == "Div" and not place):
                 break
             one = float(number.reshape(()))
+            if not one or not isfinite(one):
+                break
             factor *= one if node.op_type == "Mul" else 1 / one
             name = node.input[1 - place]
         return name, factor
@@ -89,21 +93,34 @@ class _Graph:
             name = node.input[0]
         node = self.maker(name, "Reshape")
         shape = None if node is None else self.constant(node.input[1])
-        if node is None or shape is None or shape.size != 4 or min(shape[2:]) < 1:
+        if node is None or shape is None or shape.size != 4:
+            return None
+        if not ((shape[2:] >= 1) & (shape[2:] < np.inf)).all():
             return None
         return _Heads(node.input[0], int(shape[2]), int(shape[3]), axes, factor)
 
-    def is_causal(self, mask: Array) -> bool | None:
-        """Return whether a mask hides all later tokens and no others; None if it hides others."""
-        mask = np.squeeze(mask)
-        if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
-            return None
-        future = np.triu(np.ones(mask.shape, dtype=bool), 1)
-        hides = bool((mask[future] <= _HIDDEN).all()) and not mask[~future].any()
-        return hides or None
+    def mask(self, node: Any) -> tuple[str, Array | None, str]:
+        """Return of a sum the name of the value, and the tensor of the file with its name."""
+        place = 1 if self.constant(node.input[1]) is not None else 0
+        name = node.input[place]
+        return node.input[1 - place], self.constant(name), name
 
 
-def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Array]) -> list[Any]:
+def _is_causal(mask: Array) -> bool | None:
+    """Return whether a mask hides all later tokens, or none; None if it hides others."""
+    if not mask.any():
+        return False
+    mask = np.squeeze(mask)
+    if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
+        return None
+    future = np.triu(np.ones(mask.shape, dtype=bool), 1)
+    hides = bool((mask[future] <= _HIDDEN).all()) and not mask[~future].any()
+    return hides or None
+
+
+def with_attention(
+    onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Array], source: str
+) -> list[Any]:
     """Return the nodes of a graph, with each block of attention as one node ``Attention``.
 
     Parameters
@@ -113,11 +130,18 @@ def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Arra
     nodes : sequence of object
         Its nodes, each after those that make what it takes.
     constants : mapping
-        Tensors of the file by name.
+        Tensors of the file by name. Those of masks may be infinite.
+    source : str
+        Name of the file.
+
+    Raises
+    ------
+    InputError
+        A mask hides other tokens than all later ones.
     """
     graph, made = _Graph(nodes, constants), dict[str, Any]()
     for node in nodes:
-        if node.op_type == "Softmax" and (found := _attention(onnx, graph, node)) is not None:
+        if node.op_type == "Softmax" and (found := _attention(onnx, graph, node, source)):
             made[found.output[0]] = found
     replaced = [made.get(node.output[0], node) if node.output else node for node in nodes]
     # What replaced nodes took, and nobody else, is not made any more.
@@ -130,20 +154,21 @@ def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Arra
     return kept[::-1]
 
 
-def _attention(onnx: Any, graph: _Graph, softmax: Any) -> Any | None:
+def _attention(onnx: Any, graph: _Graph, softmax: Any, source: str) -> Any | None:
     """Return a node for the block of attention around a softmax; None if there is no such block."""
-    name, factor = graph.scaled(softmax.input[0])
-    causal: bool | None = False
+    name, mask_factor = graph.scaled(softmax.input[0])
+    factor, mask, mask_name = mask_factor, np.zeros(1), ""
     added = graph.maker(name, "Add")
     if added is not None:
-        masks = [graph.constant(one) for one in added.input]
-        place = 1 if masks[1] is not None else 0
-        mask = masks[place]
-        causal = None if mask is None else graph.is_causal(mask)
-        name, factor = graph.scaled(added.input[1 - place])
+        name, given, mask_name = graph.mask(added)
+        if given is None:
+            return None
+        mask = given
+        name, more = graph.scaled(name)
+        factor *= more
     scores = graph.maker(name, "MatMul")
     product = graph.user(softmax, "MatMul")
-    if causal is None or scores is None or product is None:
+    if scores is None or product is None:
         return None
     turned = graph.user(product, "Transpose")
     output = None if turned is None else graph.user(turned, "Reshape")
@@ -174,6 +199,10 @@ def _attention(onnx: Any, graph: _Graph, softmax: Any) -> Any | None:
     )
     if not fits:
         return None
+    causal = _is_causal(mask_factor * mask)
+    if causal is None:
+        message = "must be a mask of attention that hides all later tokens and no others, with"
+        raise InputError(source, mask_name, f"{message} numbers of {_HIDDEN:g} or less")
     return onnx.helper.make_node(
         "Attention",
         [query.value, key.value, value.value],

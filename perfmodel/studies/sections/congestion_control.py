@@ -62,7 +62,7 @@ def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
             f"slowest scheme of {workload} over pauses alone, nodes are wafers of FRED [%]",
             Derived(100 * _LITTLE_SHARE, _ON_WAFERS),
             max(each.values()),
-            f"4 wafers of fred-d, 18 NICs each, on a 2:1 Clos network: {_listed(each)}",
+            f"4 wafers of fred-d, 18 NICs each, 2:1 Clos, packet trains: {_listed(each)}",
         )
     yield _incast()
 
@@ -79,10 +79,10 @@ def _bounds() -> Iterator[ReproduceRow]:
     """Yield the slowest scheme of an all-reduce, the telemetry of HPCC left out on one switch."""
     for network, limit in _BOUNDS.items():
         points = compared(network, "all-reduce")
-        each, how = slowdowns(points), "packet trains"
+        each, how = slowdowns(points), "single packets"
         if network == "one switch":
             alone = without_telemetry(network, "all-reduce")
-            how = f"packet trains, without telemetry; with it hpcc {each['hpcc']:+.1f} %"
+            how = f"single packets, without telemetry; with it hpcc {each['hpcc']:+.1f} %"
             each["hpcc"] = slowdowns([points[0], alone])["hpcc"]
         yield bound(
             f"congestion/all-reduce/{network.lower().replace(' ', '-')}",

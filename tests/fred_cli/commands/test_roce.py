@@ -191,6 +191,10 @@ def test_stages_of_a_collective_are_drawn_one_after_the_other(tmp_path: Path, fr
     fred.json("roce", "topology", "clos", *SMALL, "--output", net)
     stages = ("--algorithm", "reduce_scatter:direct+all_gather:direct", "--size", "1MB")
     run = ("collective", "--topology", net, "--network-model", "roce", *stages)
-    found = fred.json(*run, "--chart", str(chart))
-    assert len(found["stages"]) == 2
+    flows = tmp_path / "flows.txt"
+    found = fred.json(*run, "--chart", str(chart), "--export", str(flows))
+    first, second = found["stages"]
     assert chart.read_text().count("<polyline") == 2 * 3
+    starts = [float(line.split()[5]) for line in flows.read_text().splitlines()[1:]]
+    assert starts == pytest.approx([0.0] * 56 + [first["simulated_s"]] * 56)
+    assert first["simulated_s"] + second["simulated_s"] == pytest.approx(found["time_s"])

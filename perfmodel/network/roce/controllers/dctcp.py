@@ -50,12 +50,10 @@ def on_ack(state: State, ack: Ack, line_rate: float, p: Control) -> State:
 
     Parameters
     ----------
-    state, ack : State, Ack
-        The state before, and the ack.
-    line_rate : float
-        Highest rate [B/ns].
-    p : Control
-        Parameters.
+    state : State
+        The state before.
+    ack, line_rate, p
+        As for ``dispatch.acknowledged``.
     """
     rate, alpha, marks = state.rate, state.alpha, state.marks + ack.marks
     batch, until, reduced_until = state.batch, state.until, state.reduced_until

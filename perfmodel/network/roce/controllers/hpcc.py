@@ -80,14 +80,12 @@ def on_ack(state: State, ack: Ack, utilization: float, line_rate: float, p: Cont
 
     Parameters
     ----------
-    state, ack : State, Ack
-        The state before, and the ack.
+    state : State
+        The state before.
     utilization : float
-        Smoothed utilization of the busiest hop.
-    line_rate : float
-        Highest rate [B/ns].
-    p : Control
-        Parameters.
+        Utilization of the busiest hop, smoothed.
+    ack, line_rate, p
+        As for ``dispatch.acknowledged``.
     """
     ends = ack.acked > state.until
     if state.until == 0:

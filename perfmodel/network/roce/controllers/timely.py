@@ -66,12 +66,10 @@ def on_ack(state: State, ack: Ack, line_rate: float, p: Control) -> State:
 
     Parameters
     ----------
-    state, ack : State, Ack
-        The state before, and the ack.
-    line_rate : float
-        Highest rate [B/ns].
-    p : Control
-        Parameters.
+    state : State
+        The state before.
+    ack, line_rate, p
+        As for ``dispatch.acknowledged``.
     """
     if ack.acked <= state.until:
         return state

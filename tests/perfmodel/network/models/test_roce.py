@@ -1,11 +1,19 @@
 """Tests of perfmodel.network.models.roce."""
 
+from itertools import permutations
+
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.select import build_schedule
+from perfmodel.network.model import Conditions
+from perfmodel.network.models.roce import Roce
+from perfmodel.network.roce import simulate
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
+from perfmodel.network.roce.workload import Workload
 from perfmodel.network.run import run_collective
 from perfmodel.topology.clos import Clos, clos_file
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 
 _CLOS = clos_file(
@@ -64,3 +72,32 @@ def test_a_buffer_smaller_than_its_headroom_is_refused() -> None:
         InputError, match=r"^buffer_mib: must be at least [0-9.]+ for headroom and "
     ):
         run_collective(fabric, "all_reduce", 1e6, None, None, "ring", "roce")
+
+
+def test_time_details_and_flows_of_a_chunk_take_one_simulation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+
+    def counted(topology: Topology, work: Workload, parameters: RoceFile) -> simulate.Found:
+        sizes.append(sum(work.size))
+        return run(topology, work, parameters)
+
+    run = simulate.simulate
+    monkeypatch.setattr(simulate, "simulate", counted)
+    schedule = build_schedule(_CLOS, "all_to_all", [list(range(8))], 1.0, "direct")
+    timed = Roce(_CLOS, schedule, Conditions())
+    time_s = timed.time_s(8e5, 8e5)
+    flows = timed.flows(8e5, 1.0)
+    assert timed.details(8e5)["simulated_s"] == time_s
+    assert sizes == [56 * 100_000]
+    assert {(one.size_bytes, one.start_s) for one in flows} == {(100_000, 1.0)}
+    assert {(one.source, one.target) for one in flows} == set(permutations(range(8), 2))
+
+
+def test_flows_begin_when_their_messages_begin() -> None:
+    schedule = build_schedule(_CLOS, "all_reduce", [list(range(8))], 1.0, "ring", lockstep=True)
+    timed = Roce(_CLOS, schedule, Conditions())
+    begins = sorted(one["begin_s"] for one in timed.details(1e6)["flows"])
+    assert sorted(one.start_s for one in timed.flows(1e6)) == begins
+    assert begins[-1] > 0

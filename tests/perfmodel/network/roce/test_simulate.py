@@ -1,15 +1,20 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fred_hw.errors import InputError
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
+from perfmodel.topology.parse import parse_topology
 
 _LATENCY_NS, _RATE = 500.0, 25.0
 """Of every link of ``_switch`` [ns], [B/ns]."""
@@ -42,11 +47,21 @@ def test_one_flow_takes_its_bytes_and_two_links(packets: int) -> None:
     assert (found.packets, found.pauses, found.marks, found.drops) == (packets, 0, 0, 0)
 
 
-def test_a_short_last_packet_is_short_on_the_wire() -> None:
-    found = _run(_switch(2), [(0, 1, 1500)], train_packets=1)
+@pytest.mark.parametrize("train", [1, 16])
+def test_a_short_last_packet_is_short_on_the_wire(train: int) -> None:
+    found = _run(_switch(2), [(0, 1, 1500)], train_packets=train)
     want_ns = (_WIRE + 548) / _RATE + 2 * _LATENCY_NS + 548 / _RATE
     # The second packet is stored in the switch while the first one leaves.
     assert 1e9 * found.time_s == pytest.approx(want_ns + (_WIRE - 548) / _RATE)
+
+
+@pytest.mark.parametrize("rates", [(200, 100), (100, 100)])
+@pytest.mark.parametrize("size", [1001, 2999, 3000])
+def test_a_train_alone_takes_as_long_as_its_packets(size: int, rates: tuple[int, int]) -> None:
+    clos = Clos(gpus_per_leaf=1, pods=(2,), widths=(1,), gbps=rates, latency_us=(1, 1))
+    topology = clos_file(clos).build("clos")
+    times = [_run(topology, [(0, 1, size)], train_packets=train).time_s for train in (1, 16)]
+    assert times[1] == pytest.approx(times[0], rel=1e-12)
 
 
 def test_hpcc_alone_settles_at_its_target_with_headers_of_telemetry() -> None:
@@ -142,6 +157,29 @@ def test_nothing_is_ever_dropped_with_pauses(
     assert (found.end_s > found.begin_s).all()
 
 
+_OVERSUBSCRIBED = clos_file(
+    Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 100), latency_us=(1, 1))
+).build("clos")
+
+
+@given(
+    flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=12),
+    scheme=st.sampled_from(SCHEMES),
+    train=st.sampled_from([1, 16]),
+    factor=st.sampled_from([1.001, 1.02, 1.2, 2.0]),
+)
+def test_more_bytes_take_at_most_3_percent_less_time(
+    flows: list[tuple[int, int, int]], scheme: str, train: int, factor: float
+) -> None:
+    """A longer message can be marked earlier, and its sender then slows down before others wait."""
+    more = [(source, target, int(factor * size) + 1) for source, target, size in flows]
+    before_s, after_s = (
+        _run(_OVERSUBSCRIBED, one, congestion_control=scheme, train_packets=train).time_s
+        for one in (flows, more)
+    )
+    assert after_s >= 0.97 * before_s
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("late_us", [0.01, 1.0])
 def test_an_incast_in_shallow_buffers_pauses_links(scheme: str, late_us: float) -> None:
@@ -157,6 +195,51 @@ def test_what_is_lost_is_sent_again(scheme: str, options: dict[str, object]) -> 
     assert (found.end_s > 0).all()
     assert found.drops > 0
     assert found.resent_bytes > 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"error_rate": 0.5}, {"pfc": False, "reserve_bytes": 1048, "buffer_mib": 0.01}]
+)
+def test_messages_arrive_however_many_packets_are_lost(options: dict[str, object]) -> None:
+    found = _run(_switch(3), [(1, 0, 20_000), (2, 0, 20_000)], timeout_us=10, **options)
+    assert (found.end_s > 0).all()
+    assert found.drops > 10
+
+
+@pytest.mark.parametrize("error_rate", [0.0, 0.001])
+def test_links_that_wait_for_each_other_are_refused(error_rate: float, tmp_path: Path) -> None:
+    """Four hosts send half around a ring of four switches with shallow buffers."""
+    hosts = [f"{one} {4 + one} 200Gbps 1us 0" for one in range(4)]
+    ring = [f"{4 + one} {4 + (one + 1) % 4} 100Gbps 1us 0" for one in range(4)]
+    net = tmp_path / "ring.txt"
+    net.write_text("\n".join(["8 4 8", "4 5 6 7", *hosts, *ring]) + "\n")
+    topology = parse_topology(str(net))
+    link = {(one.source, one.target): i for i, one in enumerate(topology.links)}
+    work = Workload()
+    for one in range(4):
+        nodes = [one, *(4 + (one + step) % 4 for step in range(3)), (one + 2) % 4]
+        work.add(work.path_number(link[pair] for pair in pairwise(nodes)), 3_000_000)
+    options = RoceFile(buffer_mib=0.12, headroom_factor=2, window=False, error_rate=error_rate)
+    with pytest.raises(InputError, match=r"links: must not deadlock, as it does at "):
+        simulate(topology, work, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reserve_bytes": 0, "buffer_mib": 0.005}, "buffer_mib: .*1048 bytes, not 0.005"),
+        (
+            {"reserve_bytes": 40, "dynamic_threshold": False, "threshold_kb": 1},
+            "threshold_kb: .*1048 bytes, not 1",
+        ),
+    ],
+    ids=["buffer", "threshold"],
+)
+def test_a_port_without_space_for_a_packet_is_refused(
+    options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        _run(_switch(3), [(1, 0, 1000)], pfc=False, **options)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -208,7 +291,7 @@ def test_messages_that_are_added_later_are_simulated_as_if_they_had_waited() -> 
 def test_a_simulation_stops_at_a_time_and_goes_on() -> None:
     topology, options = _switch(3), RoceFile()
     running = Simulation(topology, options)
-    running.add(_work(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)]), told=[0, 1])
+    running.add(_work(topology, [(1, 0, 1_000_000), (2, 0, 1_000_000)]), watched=[0, 1])
     for until_ns in range(0, 200_000, 1_000):
         while (one := running.advance(until_ns)) is not None:
             assert until_ns - 1_000 < running.end_ns(one) <= until_ns

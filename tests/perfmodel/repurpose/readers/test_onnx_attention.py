@@ -41,7 +41,6 @@ def _block(attention: list[Any], kv_width: int = WIDTH) -> tuple[list[Any], dict
         "root": np.array([SIZE**-0.25]),
         "divisor": np.array(np.sqrt(SIZE)),
         "mask": np.triu(np.full((1, 1, TOKENS, TOKENS), -3.4e38), 1),
-        "hole": np.where(np.eye(TOKENS) > 0, 0.0, -1e9),
     }
     node = helper.make_node
     nodes = [
@@ -149,24 +148,125 @@ def test_heads_of_onnx_may_share_keys(tmp_path: Path) -> None:
     assert network.run(x.astype(float)) == pytest.approx(want, rel=1e-4, abs=1e-4)
 
 
+_LATER = np.triu(np.ones((1, 1, TOKENS, TOKENS)), 1) > 0
+
+
+def _masked(path: Path, mask: Any) -> Path:
+    """Write a block whose scores get a mask."""
+    nodes, tensors = _block(_blocks_of_attention()["divided scores, causal"])
+    given = {**tensors, "mask": np.asarray(mask)}
+    return onnx_file(path, nodes, given, [TOKENS, WIDTH], opset=23)
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (["t"], ["s"], "must be a Reshape of a sample"),
-        (["mask"], ["hole"], "must be a Reshape of a sample"),
-    ],
-    ids=["scale", "mask"],
+    ("hidden", "causal"),
+    [(-np.inf, True), (np.finfo(np.float32).min, True), (-1e4, True), (0.0, False)],
 )
-def test_attention_of_another_kind_is_refused(
-    old: list[str], new: list[str], message: str, tmp_path: Path
+def test_masks_hide_all_later_tokens_or_none(hidden: float, causal: bool, tmp_path: Path) -> None:
+    mask = np.where(_LATER, np.float32(hidden), np.float32(0))
+    path = _masked(tmp_path / "m.onnx", mask)
+    network = read_network(path)
+    (attention,) = (one for one in network.operations if isinstance(one, Attention))
+    assert attention.causal == causal
+    x = RNG.normal(size=(3, TOKENS, WIDTH)).astype(np.float32)
+    (want,) = ReferenceEvaluator(str(path)).run(None, {"x": x})  # type: ignore[misc]
+    assert network.run(x.astype(float)) == pytest.approx(want, rel=1e-4, abs=1e-4)
+
+
+def test_a_mask_of_zeros_may_have_any_shape(tmp_path: Path) -> None:
+    network = read_network(_masked(tmp_path / "m.onnx", np.zeros((1, 1), dtype=np.float32)))
+    (attention,) = (one for one in network.operations if isinstance(one, Attention))
+    assert not attention.causal
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        np.where(np.eye(TOKENS) > 0, 0.0, -np.inf),
+        np.where(_LATER, -5.0, 0.0),
+        np.where(_LATER, np.inf, 0.0),
+        np.where(_LATER, np.nan, 0.0),
+        np.where(_LATER, -np.inf, np.nan),
+        np.full((TOKENS, TOKENS), -np.inf),
+        np.full((TOKENS, 1), -np.inf),
+    ],
+    ids=["others", "small", "infinite", "nan", "nan-before", "all", "shape"],
+)
+def test_other_masks_are_refused(mask: Any, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"m\.onnx: mask: must be a mask of attention that hides all later tokens and no other",
+    ):
+        read_network(_masked(tmp_path / "m.onnx", mask.astype(np.float32)))
+
+
+def _scaled(path: Path, kind: str, number: float, outside: bool, mask: Any) -> Path:
+    """Write a block of attention whose scores have one factor, before or behind the mask."""
+    node = helper.make_node
+    adds = node("Add", ["t" if not outside else "s", "mask"], ["m"])
+    factor = node(kind, ["m" if outside else "s", "number"], ["f" if outside else "t"])
+    order = [adds, factor] if outside else [factor, adds]
+    product = node("MatMul", ["qh", "kh"], ["s"])
+    blocks = [*_to_heads(), product, *order, *_from_scores("f" if outside else "m")]
+    nodes, tensors = _block(blocks)
+    given = {**tensors, "mask": mask, "number": np.array(number, dtype=np.float32)}
+    return onnx_file(path, nodes, given, [TOKENS, WIDTH], opset=23)
+
+
+def test_a_factor_behind_the_mask_scales_scores_and_mask(tmp_path: Path) -> None:
+    mask = np.where(_LATER, np.float32(-1e5), np.float32(0))
+    path = _scaled(tmp_path / "m.onnx", "Div", SIZE**0.5, True, mask)
+    network = read_network(path)
+    (attention,) = (one for one in network.operations if isinstance(one, Attention))
+    assert attention.causal
+    x = RNG.normal(size=(3, TOKENS, WIDTH)).astype(np.float32)
+    (want,) = ReferenceEvaluator(str(path)).run(None, {"x": x})  # type: ignore[misc]
+    assert network.run(x.astype(float)) == pytest.approx(want, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize(("kind", "number"), [("Mul", 2.0), ("Mul", 0.0), ("Div", 0.0)])
+def test_other_factors_of_scores_are_refused(
+    kind: str, number: float, outside: bool, tmp_path: Path
 ) -> None:
+    mask = np.where(_LATER, np.float32(-np.inf), np.float32(0))
+    with pytest.raises(InputError, match="must"):
+        read_network(_scaled(tmp_path / "m.onnx", kind, number, outside, mask))
+
+
+def test_a_second_factor_behind_the_mask_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node
+    blocks = _blocks_of_attention()["divided scores, causal"]
+    (softmax,) = (one for one in blocks if one.op_type == "Softmax")
+    softmax.input[0] = "f"
+    blocks.insert(blocks.index(softmax), node("Mul", ["m", "divisor"], ["f"]))
+    nodes, tensors = _block(blocks)
+    path = onnx_file(tmp_path / "m.onnx", nodes, tensors, [TOKENS, WIDTH], opset=23)
+    with pytest.raises(InputError, match="must be a Reshape of a sample"):
+        read_network(path)
+
+
+def test_a_factor_that_weakens_the_mask_is_refused(tmp_path: Path) -> None:
+    mask = np.where(_LATER, np.float32(-1e4), np.float32(0))
+    with pytest.raises(InputError, match="mask: must be a mask of attention that hides all later"):
+        read_network(_scaled(tmp_path / "m.onnx", "Div", SIZE**0.5, True, mask))
+
+
+def test_attention_without_its_scale_is_refused(tmp_path: Path) -> None:
     blocks = _blocks_of_attention()["divided scores, causal"]
     for one in blocks:
         if one.op_type == "Add":
-            names = [new[0] if name == old[0] else name for name in one.input]
-            del one.input[:]
-            one.input.extend(names)
+            one.input[0] = "s"
     nodes, tensors = _block(blocks)
     path = onnx_file(tmp_path / "m.onnx", nodes, tensors, [TOKENS, WIDTH], opset=23)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="must be a Reshape of a sample"):
+        read_network(path)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_not_finite_are_refused(number: float, tmp_path: Path) -> None:
+    nodes, tensors = _block(_blocks_of_attention()["one node"])
+    tensors["up"][0, 0] = number
+    path = onnx_file(tmp_path / "m.onnx", nodes, tensors, [TOKENS, WIDTH], opset=23)
+    with pytest.raises(InputError, match=r"m\.onnx: up: must have numbers of at most 1e\+60, not "):
         read_network(path)
