@@ -27,20 +27,20 @@ from perfmodel.topology.graph import Topology
 __all__ = ["JOINS", "MAX_WAFERS", "WafersResult", "run_wafers"]
 
 JOINS = ("switch", "fred")
-"""How wafers are joined: a switch that only routes, or a second level of FRED that reduces."""
+"""Connections between wafers: a switch that only routes, or a second FRED level that reduces."""
 
 MAX_WAFERS = 1024
 
 LINK_LATENCY_S = 500e-9
-"""Latency of a link between wafers [s]: an assumption, of the order of optical links in a rack
-(the value of ASTRA-sim's examples of scale-out links)."""
+"""Latency of a link between wafers [s]: an assumption, typical of optical links in a rack (the
+value in ASTRA-sim's scale-out examples)."""
 
 _RECORD = "l2-10"
 
 
 @dataclass(frozen=True, slots=True)
 class WafersResult:
-    """An all-reduce over wafers.
+    """Result of an all-reduce over several wafers.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def run_wafers(
     link_latency_s: float = LINK_LATENCY_S,
     shown: int = 1,
 ) -> WafersResult:
-    """Simulate an all-reduce over all NPUs of equal wafers.
+    """Simulate an all-reduce over all NPUs of identical wafers.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _check_count(name: str, value: int, maximum: int | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """The way between wafers.
+    """The connection between wafers.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolMo
 
 
 class _Build:
-    """Flows of a byte on some wafers; the links of each come after those of the one before."""
+    """Builder of the flows of one byte; the links of each wafer follow those of its predecessor."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
@@ -221,7 +221,7 @@ class _Build:
         self._links = len(topology.capacities) + 2 * len(topology.io_nodes)
 
     def capacities(self, shown: int, efficiency: float) -> list[float]:
-        """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O.
+        """Return the bandwidth of each link [B/s]: of a wafer, then from and to each I/O.
 
         Of those between wafers, at most the share ``efficiency`` is left for payload.
         """
@@ -234,7 +234,7 @@ class _Build:
         return one * shown
 
     def all_reduce(self, wafers: Sequence[int], between: _Between | None) -> None:
-        """Add the steps inside the wafers, and those between them if there is more than one."""
+        """Add the steps inside the wafers, and between wafers if there are several."""
         for pattern in track(("stream_out", "stream_in"), "streams"):
             if pattern == "stream_in" and between is not None:
                 self.between(wafers, between.payload, between.latency_s)
@@ -260,7 +260,7 @@ class _Build:
             self._add(loads, flow.payload_bytes, flow.latency_s, after, "inside")
 
     def between(self, wafers: Sequence[int], payload: float, latency_s: float) -> None:
-        """Add the all-reduce of each I/O controller with those of the same number."""
+        """Add the all-reduce of I/O controllers that have the same number on each wafer."""
         lanes = len(self.topology.io_nodes)
         own = len(self.topology.capacities)
         for lane, node in enumerate(self.topology.io_nodes):
@@ -275,7 +275,7 @@ class _Build:
                 self._ending[wafer, node] = [len(self.flows) - 1]
 
     def only(self, kind: str) -> list[FluidFlow]:
-        """Return the flows inside the wafers, or those between them, with what they wait for."""
+        """Return only the flows inside the wafers or only those between, with dependencies."""
         place = {
             old: new for new, old in enumerate(i for i, k in enumerate(self.kinds) if k == kind)
         }

@@ -1,4 +1,4 @@
-"""Network files of ASTRA-sim as topologies, for commands without traces."""
+"""Network files of ASTRA-sim as topologies, for commands that do not read traces."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ __all__ = ["load_fabric"]
 
 
 def load_fabric(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology of a name or a file, or the network of a file of ASTRA-sim as blocks.
+    """Return the topology with a given name or file, or an ASTRA-sim network file as blocks.
 
     Parameters
     ----------

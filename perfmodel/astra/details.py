@@ -1,4 +1,4 @@
-"""Details of a run of traces: collectives, bytes on links, use of compute."""
+"""Details of a run of traces: collectives, bytes on links, compute utilization."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CollectiveTimes:
-    """A collective at a rank.
+    """Start and end of a collective at a rank.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CollectiveTimes:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """A directed link that carries bytes.
+    """Bytes carried by a directed link.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LinkUse:
 
 @dataclass(frozen=True)
 class DimensionUse:
-    """The links of a dimension that carry bytes.
+    """Bytes carried by the links of a dimension.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class DimensionUse:
 
 @dataclass(frozen=True)
 class RankCompute:
-    """How a rank uses compute and memory in its compute nodes; all of them by the roofline.
+    """Compute and memory utilization of a rank in its compute nodes, from the roofline.
 
     Parameters
     ----------
@@ -187,14 +187,14 @@ def _collectives(spans: Sequence[Span], job: Job) -> Iterable[CollectiveTimes]:
 
 
 def _overlap(busy: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> int:
-    """Return how much of a time is within merged spans [ns]."""
+    """Return how much of a span overlaps merged spans [ns]."""
     first = bisect_right(busy, begin_ns, key=lambda span: span[1])
     last = bisect_left(busy, end_ns, key=lambda span: span[0])
     return shared(busy[first:last], [(begin_ns, end_ns)])
 
 
 def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
-    """Return what each link carries, on the routes through all dimensions that messages cross."""
+    """Return the bytes on each link along the routes of all messages."""
     network = as_fluid(setup.network)
     flows, found = Flows(network, alone=False), dict[Link, float]()
     for (plan, size, members), times in record.collectives.items():
@@ -212,7 +212,7 @@ def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
 
 
 def _ends(network: FluidNetwork, link: Link) -> tuple[str, str] | None:
-    """Return the ends of a link in words; None if it stands for turns inside a switch."""
+    """Return the two ends of a link as text; None for a link that models rounds in a switch."""
     dimension, first, one = cast("tuple[int, int, Link]", link)
     line = network.lines[dimension]
     if line.fabric:

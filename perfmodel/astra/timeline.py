@@ -88,7 +88,7 @@ def trace_timeline(
 
 
 def _thread(one: Operation) -> int:
-    """Return the thread of an operation: a place in ``_THREADS``."""
+    """Return the thread of an operation: an index into ``_THREADS``."""
     if one.what.type in MEMORY_NODES:
         return 4
     if one.what.type == NodeType.COMM_RECV_NODE:

@@ -1,4 +1,4 @@
-"""Schedules of collectives as sends and receives of each NPU."""
+"""Schedules of collectives as send and receive operations of each NPU."""
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import Schedule
@@ -9,7 +9,7 @@ __all__ = ["to_goal"]
 
 
 def to_goal(schedule: Schedule, npus: int) -> Goal:
-    """Return the sends and receives of each NPU; reductions take no time.
+    """Return the send and receive operations of each NPU; reductions take no time.
 
     A send waits for the messages that bring its data. Each message has its own tag.
 

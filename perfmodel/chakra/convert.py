@@ -22,7 +22,7 @@ ENDINGS = {
     ".txt": "a text workload of ASTRA-sim 1.0",
     ".goal": "a schedule in GOAL",
 }
-"""What can be converted, by the ending of its name."""
+"""File kinds that can be converted, by file name ending."""
 
 
 def convert(
@@ -34,7 +34,7 @@ def convert(
     passes: int | None = None,
     check: Callable[[Iterable[Path]], None] = lambda paths: None,
 ) -> Mapping[Path, Iterator[bytes]]:
-    """Return the files that a file becomes, and the pieces of each.
+    """Return the output files of a conversion, and the pieces of each.
 
     A trace, also one of PyTorch, becomes JSON if ``target`` ends so, and a trace otherwise. All
     else becomes a set of traces, and where it has groups a groups file: ``target`` is their
@@ -94,7 +94,7 @@ def _from_text(
     passes: int | None,
     check: Callable[[Iterable[Path]], None],
 ) -> Mapping[Path, Iterator[bytes]]:
-    """Return the traces of a text workload, and their groups if there are any."""
+    """Return the traces of a text workload, and the communicator groups if there are any."""
     count = 1 if npus is None else npus
     check_npus(count)
     paths, metadata = [trace_path(prefix, rank) for rank in range(count)], Metadata(VERSION)

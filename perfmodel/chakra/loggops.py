@@ -1,4 +1,4 @@
-"""Time of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
+"""Duration of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
 
 All messages are eager: nobody waits for a receive to be posted, as if the threshold S of the model
 were above every message.
@@ -18,12 +18,12 @@ from .goal import Goal, Operation
 __all__ = ["PARAMETERS", "LogGops", "simulate"]
 
 PARAMETERS = {"L": "L_ns", "o": "o_ns", "g": "g_ns", "G": "G_ns_per_byte", "O": "O_ns_per_byte"}
-"""Fields of :class:`LogGops` by the letters of the model."""
+"""Fields of :class:`LogGops`, keyed by the letters of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogGops:
-    """Parameters of the model.
+    """Parameters of the LogGOPS model.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class LogGops:
 
 
 def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
-    """Return when each rank of a schedule has ended all it does [ns].
+    """Return when each rank of a schedule has completed all operations [ns].
 
     A message of s bytes takes the processor of its sender o + floor((s - 1) O) and its interface
     g + floor((s - 1) G). Its first byte comes L after the processor is done, its last one
@@ -77,10 +77,10 @@ def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
 
 
 _END, _ARRIVE, _RECEIVE, _BEGIN = range(4)
-"""What happens, in the order of what happens at one time."""
+"""Kinds of events, in the order in which simultaneous events are processed."""
 
 _NAMED = 4
-"""Operations at most that an error names."""
+"""Largest number of operations named in an error message."""
 
 _Key = tuple[int, int]
 """Sender and tag of a message."""
@@ -88,7 +88,7 @@ _Key = tuple[int, int]
 
 @dataclass(slots=True)
 class _Rank:
-    """What operations wait for, which have ended, and what processors and interfaces are at."""
+    """State of a rank: dependencies, completed operations, and busy processors and interfaces."""
 
     waits: list[int]
     after: list[list[tuple[int, bool]]]
@@ -106,7 +106,7 @@ class _Rank:
 
 
 class _Run:
-    """One simulation."""
+    """One simulation of a schedule."""
 
     def __init__(self, goal: Goal, model: LogGops, source: str) -> None:
         self._goal, self._model, self._source = goal, model, source
@@ -140,7 +140,7 @@ class _Run:
         return [rank.end_ns for rank in self._ranks]
 
     def _waiting(self, left: int) -> str:
-        """Return the operations that have not ended, in words; of many the first."""
+        """Return the operations that have not ended as text, at most the first few."""
         names = (
             f"{one.label:.40} of rank {number}"
             for number, (rank, operations) in enumerate(zip(self._ranks, self._goal, strict=True))
@@ -151,7 +151,7 @@ class _Run:
         return f"{said} and {left - _NAMED:,} more do" if left > _NAMED else f"{said} do"
 
     def _release(self, number: int, place: int, now: int, *, begun: bool) -> None:
-        """Begin what has waited for an operation to begin or to end, and for nothing else."""
+        """Start the operations whose last dependency was the start or the end of this one."""
         rank = self._ranks[number]
         for child, at_begin in rank.after[place]:
             if at_begin == begun:
@@ -160,7 +160,7 @@ class _Run:
                     heapq.heappush(self._events, (now, _BEGIN, number, child))
 
     def _begin(self, number: int, place: int, now: int) -> None:
-        """Begin an operation, or come back to it when what it needs is free."""
+        """Start an operation, or retry when the resources that it needs are free."""
         one, rank = self._goal[number][place], self._ranks[number]
         if one.kind == "recv":
             self._release(number, place, now, begun=True)
@@ -182,7 +182,7 @@ class _Run:
         self._work(number, place, now)
 
     def _arrive(self, number: int, message: int, now: int) -> None:
-        """Take in a message whose first byte is there, or come back when there is room for it."""
+        """Accept a message whose first byte has arrived, or retry when the interface is free."""
         rank, (sender, one) = self._ranks[number], self._messages[message]
         free = rank.in_free.get(one.nic, 0)
         if free > now:
@@ -193,14 +193,14 @@ class _Run:
         self._match(number, (sender, one.tag))
 
     def _match(self, number: int, key: _Key) -> None:
-        """Receive what is there or on its way and wanted."""
+        """Match posted receives with messages that have arrived or are arriving."""
         posted, arrived = self._ranks[number].posted[key], self._ranks[number].arrived[key]
         while posted and arrived:
             since, place = posted.popleft()
             heapq.heappush(self._events, (max(since, arrived.popleft()), _RECEIVE, number, place))
 
     def _work(self, number: int, place: int, now: int) -> None:
-        """Take the processor for an operation, or come back when it is free."""
+        """Run an operation on its processor, or retry when the processor is free."""
         one, rank = self._goal[number][place], self._ranks[number]
         free = rank.cpu_free.get(one.cpu, 0)
         if free > now:

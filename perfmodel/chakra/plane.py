@@ -1,4 +1,4 @@
-"""Traces of an iteration as tasks of one wafer plane in hardware.
+"""Traces of an iteration as tasks for one hardware plane of a wafer.
 
 A plane has one port of each NPU, so of all bytes it has a share, in whole flits. Loads and stores
 beyond the NPUs are left out where a plane has no endpoints at I/O controllers.
@@ -17,10 +17,10 @@ from .plane_storage import with_controllers
 __all__ = ["plane_tasks"]
 
 Ends = Mapping[tuple[str, tuple[int, ...]], int]
-"""Controllers by what a group of NPUs has there: ``load``, ``store`` or ``input``."""
+"""Address of the controller for each role (``load``, ``store``, ``input``) and group of NPUs."""
 
 _ENDS = {"weights": "load", "gradients": "store", "input": "input"}
-"""What each role of loads and stores is to a plane."""
+"""Role of a storage controller for each role of loads and stores."""
 
 
 def plane_tasks(
@@ -34,7 +34,7 @@ def plane_tasks(
     storage: Ends | None = None,
     endpoints: int = 0,
 ) -> list[list[Task]]:
-    """Return the tasks of each NPU in one of the planes, in the order of its trace.
+    """Return the tasks of each NPU in one plane, in the order of the NPU's trace.
 
     Messages of one NPU with the same tag to several others are one multicast. With controllers
     their tasks stand behind, and loads and stores as ``plane_storage.with_controllers`` says.
@@ -86,7 +86,7 @@ def plane_tasks(
 
 
 class _Writer:
-    """Makes tasks of the nodes of a rank.
+    """Converter of a rank's nodes to tasks.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class _Writer:
         self._spent_ns = 0
 
     def add(self, node: Node) -> None:
-        """Add what a node is, if it is a task of its own."""
+        """Append the task of a node, if the node becomes a task."""
         before = {place for one in node.data_deps for place in self._places.get(one, ())}
         after = tuple(sorted(before))
         left_out = self._storage is None and node.type in MEMORY_NODES
@@ -143,7 +143,7 @@ class _Writer:
         self.tasks.append(task)
 
     def _flow(self, node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return who takes part in a communication: inputs and outputs."""
+        """Return the inputs and outputs of a communication."""
         if self._storage is None or node.type not in MEMORY_NODES:
             return _flow(node, self._rank, self._groups, self._sent)
         role, group = node.attr(ROLE), node.attr("pg_name")
@@ -159,7 +159,7 @@ class _Writer:
         return (members, controller) if kind == "store" else (controller, members)
 
     def _cycles(self, node: Node) -> int:
-        """Return the cycles of compute, sums of which stay within one of the trace's."""
+        """Return the cycles of compute; sums are within one cycle of the trace's time."""
         begin_ns = self._spent_ns
         self._spent_ns += node.integer(DURATION_NS) or 1000 * node.duration_us
         begin, end = (round(ns * self._clock_hz / 1e9) for ns in (begin_ns, self._spent_ns))
@@ -172,7 +172,7 @@ def _flow(
     groups: Mapping[str, Sequence[int]],
     sent: Mapping[tuple[int, int], Sequence[int]],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return who takes part in a communication: inputs and outputs."""
+    """Return the inputs and outputs of a message or an all-reduce between NPUs."""
     if node.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
         source = node.integer("comm_src")
         return (source,), tuple(sorted(sent[source, node.integer("comm_tag")]))

@@ -1,4 +1,4 @@
-"""Loads and stores of an iteration on a plane: requests of NPUs and work of controllers."""
+"""Loads and stores of an iteration on a plane: requests by NPUs and tasks of controllers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ __all__ = ["with_controllers"]
 def with_controllers(
     npus: Sequence[Sequence[Task]], endpoints: int, flit_bytes: int
 ) -> list[list[Task]]:
-    """Return the tasks of all endpoints: first those of NPUs, then those of controllers.
+    """Return the tasks of all endpoints, those of NPUs first, then those of controllers.
 
     An NPU has one thread. So that weights arrive while it computes, it queues a load before the
     first compute that follows all predecessors of the load. Stores are queued in the same way,
@@ -47,7 +47,7 @@ def _is_storage(task: Task, npus: int) -> bool:
 
 
 def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
-    """Return the tasks of an NPU with loads and stores as early as they may be."""
+    """Return the tasks of an NPU with loads and stores moved as early as dependencies allow."""
     storage = [place for place, task in enumerate(tasks) if _is_storage(task, npus)]
     beside = {*storage}
     ready: dict[int, int] = {}
@@ -75,7 +75,7 @@ def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
 
 
 def _with_requests(tasks: Sequence[Task], npus: int, flit_bytes: int) -> list[Task]:
-    """Return the tasks of an NPU with a request ahead of each load that has to wait for room."""
+    """Return the tasks of an NPU with a request before each load that waits for free memory."""
     found: list[Task] = []
     places: list[int] = []
     for task in tasks:
@@ -89,7 +89,7 @@ def _with_requests(tasks: Sequence[Task], npus: int, flit_bytes: int) -> list[Ta
 
 
 def _own(npus: Sequence[Sequence[Task]], controller: int) -> Iterator[Task]:
-    """Yield the tasks of a controller, as the first NPU of each of its groups has them."""
+    """Yield the tasks of a controller, copied from the first NPU of each of its groups."""
     own: list[tuple[int, int, Task, bool]] = []
     for npu, tasks in enumerate(npus):
         for place, task in enumerate(tasks):

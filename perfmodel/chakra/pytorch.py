@@ -1,4 +1,4 @@
-"""Execution traces of PyTorch, with the Kineto trace of the same run, as traces of Chakra.
+"""Conversion of PyTorch execution traces and Kineto traces of the same run to Chakra traces.
 
 The execution trace has the operators of the host: who called whom, and their tensors. The Kineto
 trace has times, and what ran on the device. An operator is the same in both if its ``rf_id`` is the
@@ -38,7 +38,8 @@ _THREADS = (
     "[pytorch|profiler|execution_graph|thread]",
 )
 _PAUSE_US = 1000
-"""After a longer pause an operator waits for other threads, as in Chakra's trace_link."""
+"""Pause after which an operator is taken to wait for other threads, as in Chakra's trace_link
+[us]."""
 
 _METADATA = {"schema": "string", "pid": "uint64", "time": "string"}
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
@@ -47,7 +48,7 @@ _MOST = (1 << 63) - 1
 
 @dataclass
 class _Operator:
-    """An operator of the host, and what it launched."""
+    """A host operator and the operations that it launched."""
 
     id: int
     name: str
@@ -112,7 +113,7 @@ def _metadata(said: Mapping[str, Any]) -> Iterator[Attr]:
 
 
 def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
-    """Return the operators of an execution trace by their ids, with their children."""
+    """Return the operators of an execution trace with their children, keyed by id."""
     nodes = said.get("nodes")
     if "schema" not in said or not isinstance(nodes, list):
         message = "must be a PyTorch execution trace, with schema and nodes, and is none"
@@ -156,7 +157,7 @@ def _id(node: Mapping[str, Any], key: str, source: str, where: str) -> int:
 
 
 def _attrs(node: Mapping[str, Any], source: str, where: str) -> dict[str, Any]:
-    """Return the attributes of a node by their names."""
+    """Return the attributes of a node, keyed by name."""
     attrs = node.get("attrs", [])
     found: dict[str, Any] = {}
     for one in cast("list[Any]", attrs) if isinstance(attrs, list) else [attrs]:
@@ -169,7 +170,7 @@ def _attrs(node: Mapping[str, Any], source: str, where: str) -> dict[str, Any]:
 
 
 class _Nodes:
-    """Makes nodes of operators, in the order of their threads and calls."""
+    """Converter of operators to nodes, in the order of threads and calls."""
 
     def __init__(self, operators: Mapping[int, _Operator], trace: Kineto) -> None:
         self._operators, self._trace = operators, trace
@@ -200,7 +201,7 @@ class _Nodes:
         return sorted(self._nodes, key=lambda node: node.id)
 
     def _reached(self) -> Iterator[_Operator]:
-        """Yield the operators of each thread, callers before what they call."""
+        """Yield the operators of each thread, callers before callees."""
         roots = [one for one in self._operators.values() if one.name in _THREADS]
         for root in sorted(roots, key=lambda one: one.id):
             waiting = [root]
@@ -210,7 +211,7 @@ class _Nodes:
                 waiting += [child for child in reversed(one.children) if child.name not in _THREADS]
 
     def _add_host(self, one: _Operator, last: int | None, before: Event | None) -> None:
-        """Add the node of an operator, which follows the one before in its thread."""
+        """Add the node of a host operator, which follows the previous one of its thread."""
         deps = [] if last is None else [last]
         event = one.event
         if event and (before is None or event.begin - before.end > _PAUSE_US):
@@ -236,7 +237,7 @@ class _Nodes:
         )
 
     def _add_device(self, source: str) -> None:
-        """Add the nodes of what ran on the device, in the order of their launches."""
+        """Add the nodes of device operations, in the order of their launches."""
         waits = deque(self._trace.waits())
         streams: dict[int | None, list[tuple[float, int]]] = {}
         held: dict[int | None, list[int]] = {}  # what the next operation of a stream waits for
@@ -281,7 +282,7 @@ class _Nodes:
     def _communication(
         self, event: Event, one: _Operator, source: str
     ) -> tuple[NodeType, tuple[Attr, ...]]:
-        """Return the type and the attributes of a node for a kernel of NCCL."""
+        """Return the node type and attributes of an NCCL kernel."""
         caller = self._operators.get(one.parent) if one.name == "record_param_comms" else None
         names = (one.name, caller.name) if caller else (one.name,)
         found = communication(event, one.said, one.attrs, *names)
@@ -292,7 +293,7 @@ class _Nodes:
 
 
 def _duration(us: float) -> tuple[int, tuple[Attr, ...]]:
-    """Return whole microseconds, and nanoseconds as an attribute where these are not whole."""
+    """Return whole us, and an attribute with ns if the duration is not a whole number of us."""
     exact_ns = round(1000 * us)
     if not exact_ns % 1000:
         return exact_ns // 1000, ()
@@ -300,7 +301,7 @@ def _duration(us: float) -> tuple[int, tuple[Attr, ...]]:
 
 
 def _tensors(said: Any) -> InOut | None:
-    """Return tensors as Chakra's converter writes them."""
+    """Return tensors in the form that Chakra's converter writes."""
     tensors = mapping_of(said)
     if not tensors:
         return None

@@ -1,4 +1,4 @@
-"""Schedules of sends, receives and compute, from GOAL texts and from traces."""
+"""Schedules of sends, receives and compute, read from GOAL texts or traces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ from .traces import find_traces
 __all__ = ["from_nodes", "read_schedule"]
 
 _MOST = (1 << 53) - 1
-"""Bytes, nanoseconds and tags at most."""
+"""Largest number of bytes or ns, and largest tag."""
 
 _KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
     NodeType.COMP_NODE: "calc",
@@ -25,7 +25,7 @@ _KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
 
 
 def read_schedule(workload: str, *, control: bool = True) -> Goal:
-    """Return the schedule of a GOAL text, whose name ends in ``.goal``, or of a set of traces.
+    """Return the schedule of a GOAL text (``.goal``) or of a set of traces.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def read_schedule(workload: str, *, control: bool = True) -> Goal:
 def from_nodes(
     nodes: Sequence[Node], rank: int, ranks: int, source: str, *, control: bool = True
 ) -> tuple[Operation, ...]:
-    """Return the operations of a rank.
+    """Return the operations of a rank, given the nodes of its trace.
 
     Parameters
     ----------

@@ -51,14 +51,14 @@ MESSAGES = {
 }
 # A node whose attributes are left as they came: the same ones come in node after node.
 MESSAGES["PackedNode"] = (*MESSAGES["Node"][:-1], "repeated bytes attr = 10")
-"""Fields of each message, in the words of a schema; values of an attribute exclude each other."""
+"""Fields of each message in schema notation; the values of an attribute exclude each other."""
 
 _PACKAGE = "ChakraProtoMsg"
 _ONE_OF = frozenset(KINDS.values())
 
 
 class BadMessageError(Exception):
-    """Bytes that are no valid message, with the reason."""
+    """Bytes that are not a valid message; the text is the reason."""
 
 
 def _describe() -> descriptor_pb2.FileDescriptorProto:
@@ -104,7 +104,7 @@ def new(name: str) -> Any:
 
 
 def from_bytes(name: str, data: bytes) -> Any:
-    """Return the message that ``data`` encodes; a ``PackedNode`` is a node.
+    """Return the message encoded in ``data``; a ``PackedNode`` is a node with raw attributes.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def from_bytes(name: str, data: bytes) -> Any:
 
 
 def attribute(data: bytes) -> Any:
-    """Return the attribute that ``data`` encodes.
+    """Return the attribute encoded in ``data``.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def attribute(data: bytes) -> Any:
 
 
 def merge(message: Any, data: bytes) -> None:
-    """Add the fields that ``data`` encodes to a message.
+    """Add the fields encoded in ``data`` to a message.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def merge(message: Any, data: bytes) -> None:
 
 
 def from_json(name: str, data: dict[str, Any]) -> Any:
-    """Return the message of a JSON object in protobuf's mapping.
+    """Return the message of a JSON object, in the JSON mapping of protobuf.
 
     Raises
     ------
@@ -163,10 +163,10 @@ def from_json(name: str, data: dict[str, Any]) -> Any:
 
 
 def to_json(message: Any) -> dict[str, Any]:
-    """Return a message in protobuf's JSON mapping, fields of default values left out."""
+    """Return a message in the JSON mapping of protobuf, without fields of default value."""
     return json_format.MessageToDict(message)
 
 
 def has_unknown(message: Any) -> bool:
-    """Whether a message holds fields, outside of messages in it, that the schema does not have."""
+    """Return whether a message itself has fields that the schema does not contain."""
     return len(unknown_fields.UnknownFieldSet(message)) > 0

@@ -19,7 +19,7 @@ _TYPES, _COLLECTIVES = frozenset(NodeType), frozenset(CollectiveType)
 
 @dataclass
 class Stats:
-    """What is in a trace.
+    """Statistics of a trace.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Stats:
 
 
 def measure(nodes: Iterable[Node], source: str = "", *, control: bool = True) -> Stats:
-    """Return what is in a trace, whose nodes are taken in the order in which they can run.
+    """Return the statistics of a trace whose nodes come in executable order.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _name(node: Node) -> str:
 
 
 def check_node(node: Node, source: str = "") -> None:
-    """Refuse a node that no simulator knows what to do with.
+    """Fail if no simulator supports a node.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def check_node(node: Node, source: str = "") -> None:
 
 
 def add_partners(partners: Partners, node: Node, rank: int) -> None:
-    """Count a node that sends, receives or takes part in a collective; others are left alone.
+    """Count a node that sends, receives or takes part in a collective; ignore others.
 
     Raises
     ------

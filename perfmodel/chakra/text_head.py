@@ -111,7 +111,7 @@ def _transformer(words: Sequence[str], name: str, layers: int, source: str, line
 
 
 def number(text: str, what: str, source: str, line: int) -> int:
-    """Return the number that a word is.
+    """Return the integer that a word stands for.
 
     Raises
     ------

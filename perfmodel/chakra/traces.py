@@ -8,24 +8,24 @@ from fred_hw.errors import InputError
 __all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "groups_path", "trace_path"]
 
 MAX_RANKS = 1 << 20
-"""Files of a set at most."""
+"""Largest number of files of a set."""
 
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
-"""Of files with a trace."""
+"""File name endings of traces."""
 
 
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
-    """Return where the trace of an NPU is: ``PREFIX.RANK.et``."""
+    """Return the path of an NPU's trace: ``PREFIX.RANK.et``."""
     return Path(f"{prefix}.{rank}{ending}")
 
 
 def groups_path(prefix: str | Path) -> Path:
-    """Return where the communicator groups of a set are: ``PREFIX.groups.json``."""
+    """Return the path of a set's communicator groups: ``PREFIX.groups.json``."""
     return Path(f"{prefix}.groups.json")
 
 
 def find_traces(prefix: str | Path) -> list[Path]:
-    """Return the files of a set, by rank from 0 on.
+    """Return the files of a set, ordered by rank from 0.
 
     Files end in ``.et``, or if there is none in ``.et.gz``, ``.json`` or ``.json.gz``.
 

@@ -31,7 +31,7 @@ class Npu:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Equal NPUs on a network of levels.
+    """Identical NPUs on a network of levels.
 
     Parameters
     ----------
@@ -55,5 +55,5 @@ class Cluster:
 
     @property
     def npus(self) -> int:
-        """All of them."""
+        """Number of NPUs."""
         return prod(level.fan_in for level in self.levels)

@@ -1,4 +1,4 @@
-"""All strategies of a cluster: which fit its memory, and which is the fastest."""
+"""All strategies of a cluster: which ones fit in memory, and which one is fastest."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ __all__ = ["Best", "Point", "Variant", "best", "design_space", "strategies", "sw
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy on a cluster.
+    """A strategy evaluated on a cluster.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class Point:
 
     @property
     def fits(self) -> bool:
-        """Whether it fits the memories."""
+        """Whether the footprint fits in memory."""
         return self.times is not None
 
     @property
     def time_s(self) -> float | None:
-        """The iteration [s]; None if it does not fit."""
+        """Time of the iteration [s]; None if the footprint does not fit."""
         return self.times and self.times.total_s
 
 
@@ -73,7 +73,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The cluster with other resources.
+    """A cluster with varied resources.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def strategies(
     pipeline: Iterable[int],
     groups: Sequence[int] = (1,),
 ) -> Iterator[Strategy]:
-    """Yield every strategy that takes all NPUs, with at least a sample for each replica.
+    """Yield every strategy that uses all NPUs and has at least one sample per replica.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _point(model: Transformer, strategy: Strategy, cluster: Cluster, training: T
 
 
 def best(points: Sequence[Point]) -> Best:
-    """Return the fastest strategies, the first of equals."""
+    """Return the fastest strategies; ties go to the first."""
     fitting = [(one.time_s, one) for one in points if one.time_s is not None]
     return Best(
         feasible=min(fitting, key=lambda pair: pair[0])[1] if fitting else None,
@@ -196,7 +196,7 @@ def best(points: Sequence[Point]) -> Best:
 
 
 def design_space(model: Transformer, file: ClusterFile, base: Best) -> tuple[Variant, ...]:
-    """Return the best strategies for each combination of what a file varies.
+    """Return the best strategies for each combination of varied parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Local and expanded memory of an NPU, and the bandwidth of both together."""
+"""Local and expanded memory of an NPU, and their combined bandwidth."""
 
 from dataclasses import dataclass
 from math import inf
@@ -6,7 +6,7 @@ from math import inf
 __all__ = ["ACCESS", "MemoryTier", "effective_bandwidth", "expanded_share"]
 
 ACCESS = ("serial", "striped")
-"""Whether the two memories are read one after the other, or at once."""
+"""Whether the two memories are read one after the other or at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

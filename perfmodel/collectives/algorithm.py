@@ -12,10 +12,10 @@ from .schedule import PATTERNS, ScheduleBuilder
 __all__ = ["ALGORITHMS", "SCATTERED", "TABLES", "Algorithm"]
 
 SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
-"""Patterns of algorithms that scatter the data over the members and gather it again."""
+"""Patterns of algorithms that scatter the data over the members and then gather it."""
 
 TABLES = "each network interface sends by a table of the schedule, as soon as data and links allow"
-"""What schedules that are made for a network take for granted."""
+"""Assumption of schedules that are built for a specific network."""
 
 Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 
@@ -67,9 +67,10 @@ class Algorithm:
     falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:
-        """Return how a pattern is done on a topology, in words."""
+        """Return the algorithm of a pattern on a topology as text."""
         return self.words if isinstance(self.words, str) else self.words(topology, pattern)
 
 
 ALGORITHMS: Registry[Algorithm] = Registry("perfmodel.collectives.algorithms", "algorithm")
-"""Collective algorithms by name; each is a module of ``collectives/algorithms``."""
+"""Collective algorithms by name; each module of ``collectives/algorithms`` registers one or
+more."""

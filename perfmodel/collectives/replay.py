@@ -13,14 +13,14 @@ __all__ = ["replay"]
 
 
 class _State:
-    """What each NPU holds of each shard: a set of contributing NPUs, as bits of an integer."""
+    """Contributions to each shard that each NPU holds: contributing NPUs as bits of an integer."""
 
     def __init__(self) -> None:
         self.held: dict[tuple[int, int], int] = {}
         self.brought_by: dict[tuple[int, int], set[int]] = {}
 
     def apply(self, step: Sequence[tuple[int, Transfer]]) -> None:
-        """Have the messages of a step arrive, each with what its sources held before the step."""
+        """Deliver the messages of a step, each with what its sources held before the step."""
         came = [
             (number, transfer, shard, self._message(number, transfer, shard))
             for number, transfer in step
@@ -63,7 +63,7 @@ class _State:
 
 
 def replay(schedule: Schedule) -> None:
-    """Check that every member ends with what the pattern promises.
+    """Check that every member ends with the data that the pattern requires.
 
     Each NPU starts with its own contribution to every shard (in an all-gather, an all-to-all or a
     broadcast only the owner of a shard has one). In the end each member must hold, for every shard

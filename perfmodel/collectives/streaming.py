@@ -1,4 +1,4 @@
-"""Streams between storage and the NPUs: broadcast from, and reduction to, all I/O controllers."""
+"""Streams between storage and NPUs: broadcast from, and reduction to, all I/O controllers."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .schedule import Part, Schedule, ScheduleBuilder
 __all__ = ["STREAMS", "build_stream"]
 
 STREAMS = ("stream_in", "stream_out")
-"""Patterns: weights or inputs on their way in, gradients on their way out."""
+"""Stream patterns: weights or inputs to the NPUs, gradients back to storage."""
 
 _NOTHING = 1e-12  # shares below this are rounding
 
@@ -85,7 +85,7 @@ def build_stream(
 
 
 def _shares(topology: Topology, group: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Return the share of the data that goes between each I/O controller and each member.
+    """Return the share of the data between each I/O controller and each member.
 
     Every controller has the same share in all, and every member too. What can stay on an L1
     stays; controllers of an L1 that has more than its members take serve the members that lack.
@@ -125,7 +125,7 @@ def _hand(
     *,
     out: bool,
 ) -> None:
-    """Send each share from its I/O controller to its member, or back."""
+    """Send each share between its I/O controller and its member, in either direction."""
     for ends, share in _shares(topology, group).items():
         source, target = ends if out else ends[::-1]
         shard = builder.add_shard(source, share * group_bytes)

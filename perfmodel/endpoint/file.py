@@ -1,4 +1,4 @@
-"""Endpoint files: memory bandwidth and cores that communication may take."""
+"""Endpoint files: memory bandwidth and cores reserved for communication."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def _name_schema() -> dict[str, Any]:
 
 
 class NpuShare(FileModel):
-    """The NPU that settings are of; on another NPU they take the same shares.
+    """The NPU that settings refer to; on another NPU the same shares are reserved.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NpuShare(FileModel):
 
 
 class SettingEntry(FileModel):
-    """What communication takes of the NPU.
+    """One setting: the NPU resources reserved for communication.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class EndpointFile(FileModel):
     settings: Annotated[list[SettingEntry], Field(min_length=1, max_length=16)]
 
     def check(self, source: str) -> None:
-        """Fail unless every setting has a name of its own and leaves something to compute.
+        """Fail unless setting names are unique and each setting leaves resources for compute.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class EndpointFile(FileModel):
 
 
 def load_endpoint(path: Path) -> EndpointFile:
-    """Return the settings in a file.
+    """Return the settings of an endpoint file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Bandwidth designs: a network, workloads, constraints and an objective, from YAML."""
+"""Bandwidth designs from YAML: a network, workloads, constraints and an objective."""
 
 from collections.abc import Sequence
 from math import prod
@@ -24,7 +24,7 @@ _Size = Annotated[float, number_range(0, 1e30)]
 
 
 class DesignDimension(FileModel):
-    """A dimension of the network.
+    """A network dimension to design.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class DesignWorkload(FileModel):
 
 
 class DesignFile(FileModel):
-    """A network whose bandwidths are to be chosen, and what it is for.
+    """A network whose bandwidths are to be chosen, and its workloads.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class DesignFile(FileModel):
     objective: Annotated[str, one_of(*OBJECTIVES)] = "time"
 
     def check(self, source: str) -> None:
-        """Fail unless keys go together.
+        """Fail unless the keys are consistent.
 
         Raises
         ------
@@ -147,14 +147,14 @@ class DesignFile(FileModel):
 
     @property
     def network(self) -> tuple[Dimension, ...]:
-        """The dimensions, with prices of 0 where there are none."""
+        """The dimensions, with prices of 0 where none are given."""
         return tuple(
             Dimension(one.block, one.npus, (one.link or 0.0) / 1e9, one.switch / 1e9, one.nic / 1e9)
             for one in self.dimensions
         )
 
     def problem(self, source: str) -> Problem:
-        """Return the problem that the file states.
+        """Return the optimization problem that the file states.
 
         Raises
         ------
@@ -188,7 +188,7 @@ def problem_of(
     field: str = "constraints",
     priced: bool,
 ) -> Problem:
-    """Return the problem of a network, with constraints as texts.
+    """Return the problem of a network, with constraints given as texts.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def problem_of(
 
 
 def load_design(path: Path) -> DesignFile:
-    """Return the bandwidth design of a file.
+    """Return the bandwidth design in a file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""KKT residual: how far an allocation is from the conditions of an optimum."""
+"""KKT residual: how far an allocation violates the optimality conditions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["Multipliers", "kkt_residual"]
 
 @dataclass(frozen=True, slots=True)
 class Multipliers:
-    """What the conditions weigh the parts of a problem with, relative to the value minimised.
+    """Multipliers of the optimality conditions, relative to the objective value.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Multipliers:
 def kkt_residual(
     problem: Problem, bytes_per_s: Sequence[float], given: Multipliers, per_cost: float = 0.0
 ) -> float:
-    """Return by how much the worst of the conditions is missed, as a share of the value.
+    """Return the largest violation of an optimality condition, relative to the objective.
 
     The value is log(time) + ``per_cost`` x cost: the product of time and cost has the same slopes
     with 1 / cost there.
@@ -79,7 +79,7 @@ def _pairs(
 
 
 def _linear(problem: Problem, scaled: Sequence[float], given: Multipliers) -> Iterator[float]:
-    """Yield what linear constraints miss: violation, wrong sign, and weight in spite of slack."""
+    """Yield violations of linear constraints: infeasibility, sign, complementary slackness."""
     for multiplier, (factors, bound, equal) in _pairs(problem, given):
         terms = [factor * rate for factor, rate in zip(factors, scaled, strict=True)]
         slack, size = bound - sum(terms), max(abs(bound), *map(abs, terms))

@@ -1,4 +1,4 @@
-"""The optimal bandwidth of each dimension.
+"""Optimization of the bandwidth of each dimension.
 
 The time of a workload is convex in the bandwidths: a sum of maxima of terms c / b. A cone solver
 finds its minimum. The product of time and cost is not convex. However, its minimum lies on the
@@ -23,28 +23,28 @@ from .problem import Problem
 __all__ = ["Allocation", "equal_split", "optimise"]
 
 _STARTS = 9
-"""Parts of the frontier in which minima of the product are searched."""
+"""Number of intervals of the frontier that are searched for minima of the product."""
 
 _SPAN = 12.0
-"""Logarithm of the weight of the cost at the outer starts, in scaled units."""
+"""Logarithm of the cost weight at the outermost starting points, in scaled units."""
 
 _STEPS = 100
 _CONVERGED = 1e-9
-"""Of the logarithm of a weight, and of the slope there."""
+"""Convergence tolerance of the logarithm of a weight, and of the slope."""
 
 _EXACT, _AGAIN = 1e-6, 2
-"""Residual that is good enough, and how often a minimum is found again for a smaller one."""
+"""Residual that is accurate enough, and number of attempts to reduce a larger one."""
 
 _LEAST_SHARE = 1e-12
-"""Least bandwidth of a dimension in use, as a share of that in the centre."""
+"""Least bandwidth of a used dimension, relative to its bandwidth in the centre."""
 
 _TIE = 1e-7
-"""Weight of the cost where time alone counts: of allocations as fast, it picks the cheapest."""
+"""Cost weight when only time is minimised: selects the cheapest of equally fast allocations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Bandwidths, and what they give.
+    """Bandwidths, and the resulting time and cost.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
 
 
 def equal_split(problem: Problem, bytes_per_s: Sequence[float]) -> Allocation:
-    """Return the same total bandwidth in equal parts, whatever the constraints."""
+    """Return the same total bandwidth split equally, ignoring the constraints."""
     share = sum(bytes_per_s) / len(bytes_per_s)
     return _allocation(problem, (share,) * len(bytes_per_s))
 
@@ -105,7 +105,7 @@ def _allocation(
 
 
 class _Minimum(NamedTuple):
-    """Bandwidths that minimise a weighted sum [B/s], the multipliers there, and how exact it is."""
+    """Bandwidths that minimise a weighted sum [B/s], their multipliers, and the KKT residual."""
 
     bytes_per_s: tuple[float, ...]
     multipliers: Multipliers
@@ -113,7 +113,7 @@ class _Minimum(NamedTuple):
 
 
 class _Search:
-    """Weighted sums of time and cost, in numbers scaled to those of the problem's centre."""
+    """Minimization of weighted sums of time and cost, scaled to the problem's centre."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -131,11 +131,11 @@ class _Search:
         self.cost = problem.cost(middle) or 1.0
 
     def fastest(self) -> Allocation:
-        """Return the least time."""
+        """Return the allocation of least time."""
         return self._optimum(self._minimum(1.0, _TIE if self.problem.costs else 0.0))
 
     def least_product(self, starts: int) -> Allocation:
-        """Return the least of all minima of the product between starting points."""
+        """Return the least of the local minima of the product between the starting points."""
         places = [_SPAN * (2 * i / starts - 1) for i in range(starts + 1)]
         slopes = [self._slope(place) for place in places]
         while slopes[0] < 0:
@@ -150,7 +150,7 @@ class _Search:
         return min(minima, key=lambda one: one.value)
 
     def _root(self, low: float, above: float, high: float, below: float) -> float:
-        """Return where the slope is 0 between two places, by secants and bisections in turn."""
+        """Return the zero of the slope in an interval, by alternating secants and bisections."""
         for step in range(_STEPS):
             place = (low + high) / 2
             if step % 2 == 0 and above > below:
@@ -165,14 +165,14 @@ class _Search:
         return (low + high) / 2
 
     def _slope(self, place: float) -> float:
-        """Return log(time / cost) - log(w), scaled, at a logarithm of w."""
+        """Return log(time / cost) - log(w) of scaled values, for a given log(w)."""
         found = self._minimum(*_weights(place)).bytes_per_s
         cost = self.problem.cost(found)
         assert cost
         return log(self.problem.time_s(found) / self.sent_s) - log(cost / self.cost) - place
 
     def _minimum(self, time: float, cost: float) -> _Minimum:
-        """Return the minimum of a weighted sum of scaled time and cost.
+        """Return the minimum of a weighted sum of scaled time and scaled cost.
 
         Where it is not exact, as far from the centre, it is found again in units of the result.
         """
@@ -185,7 +185,7 @@ class _Search:
         return found
 
     def _solved(self, units: Sequence[float], time: float, cost: float) -> _Minimum:
-        """Return the same as the solver finds it in units of some bandwidths.
+        """Return the minimum that the solver finds with bandwidths scaled by given units.
 
         The variables are the bandwidths, then the time of each collective.
         """
@@ -235,5 +235,5 @@ class _Search:
 
 
 def _weights(place: float) -> tuple[float, float]:
-    """Return the weights of time and cost at a logarithm of their ratio, the larger being 1."""
+    """Return the weights of time and cost, given the log of their ratio; the larger is 1."""
     return (exp(-max(place, 0.0)), exp(min(place, 0.0)))

@@ -1,4 +1,4 @@
-"""The optimization problem, and whether it has an optimum."""
+"""The optimization problem, and the check that it has an optimum."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from .workload import Workload
 __all__ = ["OBJECTIVES", "Problem", "Row"]
 
 OBJECTIVES = ("time", "time_x_cost")
-"""What can be minimised: the weighted time of the workloads, or that times the network's cost."""
+"""Objectives: the weighted time of the workloads, or that time multiplied by the network's cost."""
 
 _LEAST = 1e-9
-"""Share of the largest bound that every bandwidth in use must be able to reach."""
+"""Least value that each used bandwidth must be able to reach, relative to the largest bound."""
 
 _SOME = 1e-6
-"""What counts as more than rounding in a direction of length 1."""
+"""Threshold above which a component of a unit direction is not rounding."""
 
 Row = tuple[tuple[float, ...], float, bool]
 """A scaled constraint: factors, bound, and whether the sum must equal the bound."""
@@ -64,7 +64,7 @@ class Problem:
         return sum(a * b for a, b in zip(self.costs, bytes_per_s, strict=True))
 
     def value(self, bytes_per_s: Sequence[float]) -> float:
-        """Return what is minimised: [s], or [s $]."""
+        """Return the objective: [s], or [s $]."""
         time_s = self.time_s(bytes_per_s)
         cost = self.cost(bytes_per_s) if self.objective == "time_x_cost" else None
         return time_s if cost is None else time_s * cost
@@ -77,7 +77,7 @@ class Problem:
 
     @cached_property
     def unit(self) -> float:
-        """Bandwidth that scaled ones are multiples of [B/s]."""
+        """Bandwidth by which scaled bandwidths are measured [B/s]."""
         found = [abs(one.bound) / max(map(abs, one.factors)) for one in self.constraints]
         return max(found, default=0.0) or 1e9
 
@@ -113,7 +113,7 @@ class Problem:
         raise InputError(self.source, self.field, message)
 
     def check(self) -> None:
-        """Fail unless there is an optimum.
+        """Fail unless the problem has an optimum.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Problem:
             raise InputError(self.source, self.field, message)
 
     def _ray(self) -> tuple[float, ...]:
-        """Return a direction in which bandwidths may grow for ever, of all that may do so."""
+        """Return a direction of unbounded growth that includes every unbounded bandwidth."""
         ray = ConeProgram([-1.0] * self.dimensions)
         for i in range(self.dimensions):
             ray.bound(_unit(i, self.dimensions), 1.0)
@@ -147,7 +147,7 @@ class Problem:
         return found.values
 
     def _widest(self, places: Iterable[int]) -> tuple[float, ...] | None:
-        """Return scaled bandwidths of which the least in use is largest, or None.
+        """Return scaled bandwidths that maximise the smallest used one; None if infeasible.
 
         They meet the rows at ``places``.
         """

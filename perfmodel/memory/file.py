@@ -30,11 +30,11 @@ _LEVELS = (
     "in-node-bw",
     "piece-size",
 )
-"""Keys that a hierarchical pool needs, and only it has."""
+"""Keys that a hierarchical pool requires and that other types must not have."""
 
 
 class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
-    """A remote memory, and how its requests queue.
+    """A remote memory, and how requests to it queue.
 
     Parameters
     ----------
@@ -82,21 +82,21 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
 
     @property
     def per_node(self) -> bool:
-        """Whether each node has a memory of its own."""
+        """Whether each node has its own memory."""
         return self.memory_type == "PER_NODE_MEMORY_EXPANSION"
 
     @property
     def per_npu(self) -> bool:
-        """Whether each NPU has a memory of its own."""
+        """Whether each NPU has its own memory."""
         return self.memory_type == "PER_NPU_MEMORY_EXPANSION"
 
     @property
     def hierarchical(self) -> bool:
-        """Whether it is a pool behind two levels of switches."""
+        """Whether the memory is a pool behind two levels of switches."""
         return self.memory_type == "HIERARCHICAL_MEMORY_POOL"
 
     def check(self, source: str) -> None:
-        """Fail unless it has exactly the keys that its type needs.
+        """Fail unless the file has exactly the keys that its type requires.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
                 raise InputError(source, key, message)
 
     def check_npus(self, npus: int, source: str) -> None:
-        """Fail unless all NPUs of a network are in a node.
+        """Fail unless every NPU of a network belongs to a node.
 
         Raises
         ------
@@ -139,7 +139,7 @@ NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
 
 
 def load_memory(path: Path) -> MemoryFile:
-    """Return the remote memory of a file: JSON if its name ends in .json, otherwise YAML.
+    """Return the remote memory of a file: JSON if its name ends in ``.json``, else YAML.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def load_memory(path: Path) -> MemoryFile:
 
 
 def load_tier(path: Path, npus: int) -> MemoryFile:
-    """Return the remote memory of a file for a number of NPUs.
+    """Return the remote memory of a file, for a given number of NPUs.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def load_tier(path: Path, npus: int) -> MemoryFile:
 
 
 def check_tier(file: MemoryFile, npus: int, source: str) -> None:
-    """Fail unless there is a remote memory, and enough of it for some NPUs.
+    """Fail unless there is a remote memory large enough for the NPUs.
 
     Raises
     ------

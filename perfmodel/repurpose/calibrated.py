@@ -1,4 +1,4 @@
-"""A network and results of its calibration: second moments, error bounds and outputs."""
+"""A network with its calibration results: second moments, error bounds and outputs."""
 
 from dataclasses import dataclass
 from math import prod
@@ -42,12 +42,12 @@ class Calibrated:
     lipschitz: dict[str, float | None]
 
     def positions(self, value: str) -> int:
-        """Return how many numbers a channel of a value has."""
+        """Return the number of positions per channel of a value."""
         return prod(self.shapes[value]) // len(self.units.of[value])
 
 
 def calibrate(network: Network, inputs: Array) -> Calibrated:
-    """Run calibration data through a network.
+    """Run calibration data through a network, and return the results.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Placement and pruning of one layer together, in the edge form or in the activation form.
+"""Joint placement and pruning of one layer, in the edge form or the activation form.
 
 The edge form counts every weight whose input is on another worker, and its placement is the exact
 optimum. The activation form counts each pair of a worker and a remote input once, as in the real
@@ -19,12 +19,12 @@ __all__ = ["FORMS", "Penalties", "Placed", "keep_weights", "objective", "place_l
 FORMS = ("edge", "activation")
 
 _ROUNDS = 5
-"""Placements to try from each start of the activation form, which rarely takes more than four."""
+"""Placements to try from each start of the activation form, which rarely needs more than four."""
 
 
 @dataclass(frozen=True, slots=True)
 class Penalties:
-    """What kept weights cost, in units of half the squared output of a layer.
+    """Costs of kept weights, in units of half the squared output of a layer.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Placed:
-    """Placement of one layer, and the weights that it keeps.
+    """Placement of one layer, and the weights it keeps.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Placed:
 
 
 def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalties) -> Mask:
-    """Return the weights to keep for a placement: the exact optimum of either form.
+    """Return the optimal set of weights to keep for a placement, in either form.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalt
 def objective(
     energy: Array, owner: Indices, rows: Indices, keep: Mask, penalties: Penalties
 ) -> float:
-    """Return what a placement and its weights cost: dropped energy and penalties of the rest."""
+    """Return the cost of a placement and its weights: dropped energy plus penalties."""
     dropped = float(energy.sum(where=~keep, dtype=np.float64))
     if penalties.form == "edge":
         crossing = np.count_nonzero(keep & (owner[None, :] != rows[:, None]))
@@ -105,7 +105,7 @@ def place_layer(
     capacities: Sequence[int],
     penalties: Penalties,
 ) -> Placed:
-    """Return the placement of a layer with the least objective that is found.
+    """Return the placement of a layer with the lowest objective found.
 
     In the edge form that is the optimum. In the activation form an activation that some rows of a
     worker use costs each of them a share of ``lam1``, and placement and pruning repeat until
@@ -158,7 +158,7 @@ def place_layer(
 
 
 def _remote_uses(owner: Indices, rows: Indices, keep: Mask, workers: int) -> Array:
-    """Return how many rows of each worker use each input that it does not own: input x worker."""
+    """Return how many rows of each worker use each input owned by another: input x worker."""
     found = np.zeros((len(owner), workers))
     for worker in np.unique(rows):
         found[:, worker] = keep[rows == worker].sum(axis=0)

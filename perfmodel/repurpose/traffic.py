@@ -1,4 +1,4 @@
-"""Crossing activations on a wafer: multicasts of one layer as transfers over its links."""
+"""Crossing activations on a wafer: multicasts of one layer as transfers over links."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from .crossings import Multicast
 __all__ = ["MOST_FLOWS", "TREES", "Traffic", "joined", "schedule_of", "traffic_s"]
 
 TREES = ("topology", "multitree")
-"""Trees that multicasts take: that of the topology, or those of MultiTree over NPUs."""
+"""Multicast trees: those of the topology, or those of MultiTree over NPUs."""
 
 MOST_FLOWS = (1, 2, 4, 8, 16)
-"""Multicasts of a worker before a layer, at most: the number that takes least time is used.
+"""Numbers of multicasts per worker and layer to try; the fastest is used.
 
 Fewer multicasts send some numbers to workers that do not need them, but wait for fewer acks."""
 
@@ -47,7 +47,7 @@ class Traffic:
 
 
 def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
-    """Return multicasts of which each source has few.
+    """Return merged multicasts, with at most ``most`` per source.
 
     The largest ones stay. Each other is joined with the smallest one that reaches all of its
     targets, or with one that reaches the targets of all the rest.
@@ -79,7 +79,7 @@ def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
 
 
 def _join(found: dict[frozenset[int], Multicast], targets: frozenset[int], one: Multicast) -> None:
-    """Add a multicast to the one with some targets."""
+    """Merge a multicast into the one with the given targets."""
     known = found.get(targets)
     channels = (*known.channels, *one.channels) if known else one.channels
     numbers = one.numbers + (known.numbers if known else 0)
@@ -142,7 +142,7 @@ def _send(builder: ScheduleBuilder, topology: Topology, one: Multicast, shard: i
 
 
 def _along_tree(builder: ScheduleBuilder, tree: Sequence[Edge], one: Multicast, shard: int) -> None:
-    """Send along the edges of a tree that lead to a target; NPUs on the way pass on."""
+    """Send along the edges of a tree that lead to targets; NPUs on the path forward."""
     needed = set(one.targets)
     for edge in reversed(tree):
         if edge.child in needed:
@@ -159,7 +159,7 @@ def traffic_s(
     trees: str = "topology",
     network_model: str = "fluid",
 ) -> Traffic:
-    """Return how long the multicasts of one layer take.
+    """Return the time of the multicasts of one layer.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _timed(
     trees: str,
     network_model: str,
 ) -> Traffic:
-    """Return how long some multicasts take, as they are."""
+    """Return the time of multicasts without merging any."""
     schedule = schedule_of(topology, flows, number_bytes, trees)
     model = find_model(network_model)
     timed = model.prepare(topology, schedule, Conditions())

@@ -1,4 +1,4 @@
-"""Whether congestion control matters for training: collectives under every scheme.
+"""Effect of congestion control on training: collectives under every scheme.
 
 Networks have 16 or 32 GPUs, so that all cases together take less than a minute: one switch, which
 is non-blocking, a Clos network that is 2:1 oversubscribed as the published one of 128 GPUs, and one
@@ -31,29 +31,29 @@ __all__ = [
 ]
 
 _PER_GPU_BYTES = 8e6
-"""Vector of a collective."""
+"""Size of a collective's vector [B]."""
 
 _INCAST_BYTES = 10_000_000
-"""Of each sender: several times what a window has in flight."""
+"""Bytes of each sender, several times what a window has in flight."""
 
 _WAFERS, _WAFER = 4, "fred-d"
 _NIC_GBPS = 1024.0
-"""Rate of an I/O controller of the published wafer, 128 GB/s, as Ethernet."""
+"""Rate of an I/O controller of the published wafer (128 GB/s) as an Ethernet rate [Gb/s]."""
 
 _CLOS = Clos(gpus_per_leaf=8, pods=(4,), widths=(4,), gbps=(200.0, 200.0), latency_us=(5.0, 12.5))
-"""Rates and latencies are of the published network of 128 GPUs."""
+"""Clos network with the rates and latencies of the published network of 128 GPUs."""
 
 NETWORKS: Mapping[str, Clos] = {
     "one switch": Clos(gpus_per_leaf=16, latency_us=(0.5,)),
     "Clos 2:1": _CLOS,
     "Clos 2:1 with NVSwitches": replace(_CLOS, pods=(2,), nvswitches=6),
 }
-"""Networks of GPUs by their names."""
+"""Networks of GPUs, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CongestionPoint:
-    """A workload on a network under one scheme.
+    """Result of a workload on a network under one scheme.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ WORKLOADS: Mapping[str, Callable[[Topology], Workload]] = {
     "all-to-all": lambda one: _collective(one, "all_to_all", "direct", _PER_GPU_BYTES),
     "DLRM": _dlrm,
 }
-"""Messages of each workload on a topology."""
+"""Function that returns the messages of each workload on a topology."""
 
 
 @cache
@@ -120,7 +120,7 @@ def _built(network: str) -> Topology:
 def _points(
     network: str, workload: str, topology: Topology, work: Workload, more_s: float = 0.0
 ) -> Iterator[CongestionPoint]:
-    """Yield a workload under every scheme; ``more_s`` is spent outside the network."""
+    """Yield the result of a workload under every scheme; ``more_s`` is spent off the network."""
     for scheme in SCHEMES:
         found = simulate(topology, work, RoceFile(congestion_control=scheme))
         yield CongestionPoint(network, workload, scheme, found.time_s + more_s, found)
@@ -128,14 +128,14 @@ def _points(
 
 @cache
 def compared(network: str, workload: str) -> Sequence[CongestionPoint]:
-    """Return a workload on a network of GPUs under every scheme, ``pfc`` first."""
+    """Return the results of a workload on a GPU network under every scheme, ``pfc`` first."""
     topology = _built(network)
     return tuple(_points(network, workload, topology, WORKLOADS[workload](topology)))
 
 
 @cache
 def without_telemetry(network: str, workload: str) -> CongestionPoint:
-    """Return a workload under HPCC without the bytes of telemetry in packets."""
+    """Return the result of a workload under HPCC without telemetry bytes in packets."""
     topology = _built(network)
     given = RoceFile(congestion_control="hpcc").changed(hpcc={"telemetry_bytes": 0})
     found = simulate(topology, WORKLOADS[workload](topology), given)
@@ -144,7 +144,7 @@ def without_telemetry(network: str, workload: str) -> CongestionPoint:
 
 @cache
 def incast() -> Sequence[CongestionPoint]:
-    """Return an incast of all other GPUs to one under every scheme: the control experiment."""
+    """Return an incast from all other GPUs to one under every scheme, as a control experiment."""
     topology, work = _built("Clos 2:1"), Workload()
     for source in range(1, topology.npus):
         hops = topology.hops((source,), (0,))
@@ -154,7 +154,7 @@ def incast() -> Sequence[CongestionPoint]:
 
 @cache
 def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoint]:
-    """Return a workload on wafers of FRED joined by a Clos network, under every scheme.
+    """Return the results of a workload on FRED wafers joined by a Clos network, per scheme.
 
     An all-reduce is reduced inside each wafer, which leaves a share at each I/O controller;
     controllers of equal number all-reduce their shares by a ring; and the results are distributed.

@@ -1,4 +1,4 @@
-"""Record of areas: synthesis of switches, routers and endpoints of one configuration."""
+"""Area records: synthesis of switches, routers and endpoints of one configuration."""
 
 from typing import Annotated, Literal
 
@@ -12,14 +12,14 @@ from .record import RECORDS
 __all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea"]
 
 SHIPPED_AREAS = RECORDS / "areas-int8x1.json"
-"""Areas with a lane of INT8, the smallest configuration that all units have."""
+"""Areas with one INT8 lane, the smallest configuration that all units support."""
 
 Size = Annotated[float, Field(gt=0, lt=1e15)]
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 class UnitArea(FileModel):
-    """What synthesis found of a unit, memories and wires left out.
+    """Synthesis result of a unit, without memories and wires.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class UnitArea(FileModel):
 
 
 class AreaRecord(FileModel):
-    """Areas of the units of both fabrics, of one configuration and one library.
+    """Areas of the units of both fabrics, for one configuration and one library.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class AreaRecord(FileModel):
     units: Annotated[tuple[UnitArea, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def unit(self, name: str) -> UnitArea:
-        """Return what was found of a unit.
+        """Return the synthesis result of a unit.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class AreaRecord(FileModel):
         raise KeyError(name)
 
     def switch(self, ports: int) -> UnitArea:
-        """Return what was found of the smallest switch that has so many ports or more.
+        """Return the result of the smallest switch with at least a number of ports.
 
         Raises
         ------

@@ -26,14 +26,15 @@ __all__ = [
 ]
 
 SHIPPED_ENDPOINTS = ("endpoint",)
-"""Records of endpoints that come with the package: those of the published wafer."""
+"""Built-in endpoint records: those of the published wafer."""
 
 SAME_RATE = 0.03
-"""How far the rate of links may be from that of ports: headers and CRC are 2.2 % of a flit."""
+"""Relative difference up to which link and port rates count as equal: headers and CRC are 2.2 % of
+a flit."""
 
 
 class EndpointCycles(FileModel):
-    """What co-simulation measured of an endpoint.
+    """Co-simulation measurements of an endpoint.
 
     Cycles of the link and of memory, and those in which a chunk is loaded, are not in them.
 
@@ -101,7 +102,7 @@ class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpe
 
 
 class EndpointTiming:
-    """Timing of an endpoint in SI units, derived from its record and from nothing else.
+    """Timing of an endpoint in SI units, derived only from its record.
 
     Parameters
     ----------
@@ -135,45 +136,45 @@ class EndpointTiming:
         self.clock = clock or record.clock
         measured, cycle_s = record.endpoint, 1 / self.clock.hz
         self.start_s = measured.start_cycles * cycle_s + memory_s
-        """Of an exchange, until what is sent first is being loaded [s]."""
+        """From the start of an exchange until its first data starts loading [s]."""
         self.ring_start_s = measured.ring_start_cycles * cycle_s + memory_s
-        """The same of a ring [s]."""
+        """From the start of a ring until its first data starts loading [s]."""
         self.next_s = measured.next_cycles * cycle_s + memory_s
-        """The same of what is queued behind something else, from the ack of that on [s]."""
+        """From the ack of a descriptor until the next queued one starts loading [s]."""
         self.received_s = measured.received_cycles * cycle_s + memory_s
-        """The same from the last flit that a descriptor receives, if it ends with that [s]."""
+        """From the last flit that a descriptor receives until the next one starts loading [s]."""
         self.finish_s = measured.finish_cycles * cycle_s
-        """From the last flit to the end [s]."""
+        """From the last flit to completion [s]."""
         self.ack_s = measured.ack_cycles * cycle_s
         """From the last flit to its ack [s]."""
         self.cycle_s = cycle_s
-        """Of its clock [s]."""
+        """Clock period [s]."""
         width = record.spec.data_width
         share = width / (width + HEADER_BITS + CRC_BITS)
         self.efficiency = measured.flits_per_cycle * share
-        """Share of the rate of its link that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
         self.ring_efficiency = measured.ring_flits_per_cycle * share
-        """The same in a ring."""
+        """The same fraction in a ring."""
         engine = record.spec.endpoint
         self.read_ports = read_ports or engine.read_ports
-        """Ports to read memory: the second one has what is added to what comes."""
+        """Number of memory read ports; the second one reads operands for received data."""
         self.fsms = engine.fsms
-        """State machines of a circuit."""
+        """Number of state machines of a virtual channel."""
         self.chunk_flits = engine.chunk_flits
-        """Flits of a slot."""
+        """Number of flits of a slot."""
         self.flit_bytes = width / 8 * ports
-        """A flit in all ports together [B]."""
+        """Size of a flit, over all ports [B]."""
         self.chunk_bytes = self.chunk_flits * self.flit_bytes
-        """Of a slot, in all ports together [B]."""
+        """Size of a slot, over all ports [B]."""
         self.load_bytes_per_s = width / 8 * self.clock.hz * ports
-        """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
+        """Load rate from memory, over all ports: one flit per cycle [B/s]."""
 
     def fills(self, bytes_per_s: float) -> bool:
-        """Return whether a link of a rate [B/s] carries a flit of all ports in each cycle."""
+        """Return whether a link of a rate [B/s] carries a flit of every port in each cycle."""
         return abs(bytes_per_s / self.load_bytes_per_s - 1) <= SAME_RATE
 
     def link_share(self, link_s: float, interconnect_cycles: int, rate: float = 1.0) -> float:
-        """Return the share of the rate of a link that is left for payload, above 0 and at most 1.
+        """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
         Who sends does so while the other end has room: a buffer in each round trip of credits,
         whatever the link itself could carry in that.
@@ -193,23 +194,23 @@ class EndpointTiming:
         return self.efficiency * min(1.0, room / (rate * record.endpoint.flits_per_cycle))
 
     def with_ports(self, ports: int) -> "EndpointTiming":
-        """Return the timing of so many endpoints at an NPU."""
+        """Return the timing of a number of endpoints working in parallel at an NPU."""
         return EndpointTiming(self.record, self.loaded_as, self.memory_s, ports, self.clock)
 
     def with_clock(self, clock: Clock) -> "EndpointTiming":
-        """Return the timing of an endpoint of the same Verilog at another clock."""
+        """Return the timing of an endpoint with the same Verilog at another clock frequency."""
         return EndpointTiming(
             self.record, self.loaded_as, self.memory_s, clock=clock, read_ports=self.read_ports
         )
 
     def with_read_ports(self, ports: int) -> "EndpointTiming":
-        """Return the timing of an endpoint with so many ports to read memory."""
+        """Return the timing of an endpoint with a given number of memory read ports."""
         return EndpointTiming(
             self.record, self.loaded_as, self.memory_s, clock=self.clock, read_ports=ports
         )
 
     def acked_s(self, sent_bytes: float) -> float:
-        """Return how long after the last flit of what is sent the ack of it comes [s].
+        """Return the time from the last flit of a message to its ack [s].
 
         The record is of fewer packets than ask for one at once, which come after a pause of a
         quarter of ``idle_cycles``; whole intervals of ``ack_interval`` packets wait for none.
@@ -221,23 +222,23 @@ class EndpointTiming:
         return max(0, record.ack_cycles - protocol.idle_cycles // 4) * self.cycle_s
 
     def load_s(self, sent_bytes: float) -> float:
-        """Return how long the first chunk of what is sent is loaded [s]."""
+        """Return the load time of the first chunk of a message [s]."""
         return min(sent_bytes, self.chunk_bytes) / self.load_bytes_per_s
 
     def round_bytes(self, members: int) -> float:
-        """Return the block of a ring of which each state machine has a largest message [B]."""
+        """Return the block of a ring that fills one largest message per state machine [B]."""
         return max(1, self.chunk_flits // members) * self.fsms * self.flit_bytes
 
     def ring_load_s(self, members: int, block_bytes: float) -> float:
-        """Return how long the first message of a ring is loaded; others come meanwhile [s]."""
+        """Return the load time of the first message of a ring; others load during the ring [s]."""
         return self._message_bytes(members, block_bytes) / self.load_bytes_per_s
 
     def ring_step_s(self, members: int, block_bytes: float) -> float:
-        """Return how long a member takes from a message of a ring to the next one [s]."""
+        """Return the time from a received ring message to the next sent one, at a member [s]."""
         return self.step_s(self._message_bytes(members, block_bytes))
 
     def step_s(self, message_bytes: float) -> float:
-        """Return how long after the last flit of a message the first of the next one comes [s].
+        """Return the time from the last flit of a message to the first flit of the next one [s].
 
         A packet leaves when all of it has been read: one that is shorter than the largest, of which
         the record is, does so earlier.
@@ -259,7 +260,7 @@ class EndpointTiming:
         loads: int = 0,
         reduces: bool = False,
     ) -> float:
-        """Return how long a block goes once around a ring, in steps of one member less [s].
+        """Return the time of a block once around a ring, in one step less than members [s].
 
         State machines have a chunk each, of which a message goes on in each step, and take the next
         chunks when they are through; what they send shares the link.
@@ -308,17 +309,17 @@ class EndpointTiming:
         return max(rounds_s + steps_s, steps * link_s + behind_s, self._read(loads) * load_s)
 
     def _read(self, loads: int) -> int:
-        """Return how many of the blocks that are loaded one port reads: of two the second one."""
+        """Return how many of the loaded blocks one port reads; with two ports, the second one."""
         return max(1, loads - 1) if self.read_ports == 2 else loads
 
     def _ahead_s(self, block_bytes: float, message_bytes: float) -> float:
-        """Return how long a message of each state machine is loaded, before what it meets [s]."""
+        """Return the load time of one message per state machine, before its operands load [s]."""
         if self.read_ports == 2:
             return 0.0
         return min(block_bytes, self.fsms * message_bytes) / self.load_bytes_per_s
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
-        """Return the size of messages as compilers make them, whole flits [B]."""
+        """Return the message size that compilers generate, in whole flits [B]."""
         block = max(1, ceil(block_bytes / self.flit_bytes - ROUNDING))
         if members > self.chunk_flits:
             return self.flit_bytes
@@ -349,7 +350,7 @@ def load_endpoint_record(
     source: str = "timing record",
     field: str = "",
 ) -> EndpointTiming:
-    """Return the timing of endpoints from a shipped record or from a file.
+    """Return the timing of endpoints from a built-in record or a file.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ __all__ = ["Provenance", "RecordUse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordUse:
-    """One timing record and what was taken from it.
+    """A timing record, and the values taken from it.
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ class RecordUse:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Timing records and assumptions behind a result, in the order of their use."""
+    """Timing records and assumptions behind a result, in order of use."""
 
     records: tuple[RecordUse, ...] = ()
     assumptions: tuple[str, ...] = ()
 
     @property
     def said_records(self) -> tuple[str, ...]:
-        """Each record in a few words: which switches it describes, and what was measured."""
+        """A short text for each record: the switches it describes, and what was measured."""
         return tuple(
             f"{use.switches}: record {use.record} of the {use.measured}" for use in self.records
         )
 
     def plus(self, *assumptions: str) -> "Provenance":
-        """Return this with more assumptions; none is listed twice."""
+        """Return the provenance with additional assumptions, without duplicates."""
         new = tuple(text for text in assumptions if text not in self.assumptions)
         return Provenance(self.records, self.assumptions + new)

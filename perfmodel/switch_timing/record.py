@@ -33,22 +33,22 @@ __all__ = [
 RECORDS = Path(__file__).parent / "records"
 
 SHIPPED = ("l1-11", "l1-12", "l2-10")
-"""Records of switches that come with the package: the chiplets of the published wafer."""
+"""Built-in switch records: the chiplets of the published wafer."""
 
 ProtocolModel = Literal["measured", "ideal"]
 
 PROTOCOL_MODELS: tuple[ProtocolModel, ...] = ("measured", "ideal")
-"""What headers, CRC, acks and the link layer of switches cost: as measured, or nothing."""
+"""Cost of headers, CRC, acks and the link layer of switches: as measured, or zero."""
 
 IDEAL_PROTOCOL = "protocol ideal: headers, CRC, acks and link layer take neither time nor link rate"
-"""Assumption behind every figure of the ideal protocol."""
+"""Assumption behind every figure with the ideal protocol."""
 
 ROUNDING = 1e-3
-"""Relative error that shares in a record may have."""
+"""Largest relative rounding error of the shares in a record."""
 
 
 class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
-    """What co-simulation measured of one switch.
+    """Co-simulation measurements of one switch.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
 
     @property
     def not_measured(self) -> tuple[str, ...]:
-        """Fields that are null."""
+        """Fields that are null since they were not measured."""
         return () if self.switch else ("switch",)
 
 
 def check_payload_share(of: str, rate: float, payload_share: float, width: int) -> None:
-    """Refuse a share that does not follow from data flits per cycle and their bits of data."""
+    """Fail if a payload share does not follow from data flits per cycle and their data bits."""
     share = rate * width / (width + HEADER_BITS + CRC_BITS)
     if abs(payload_share / share - 1) > ROUNDING:
         raise ValueError(
@@ -95,7 +95,7 @@ def check_payload_share(of: str, rate: float, payload_share: float, width: int) 
 
 
 class SwitchTiming:
-    """Timing of a switch in SI units, derived from its record and from nothing else.
+    """Timing of a switch in SI units, derived only from its record.
 
     Parameters
     ----------
@@ -124,31 +124,31 @@ class SwitchTiming:
         self.loaded_as = loaded_as
         self.protocol: ProtocolModel = protocol
         self.switch = record.switch if protocol == "measured" else None
-        """What is taken of the whole switch; None where the interconnect alone is."""
+        """Measurements of the whole switch; None if only the interconnect's are used."""
         taken = self.switch or record
         spec = record.spec
         self.ports = max(spec.ports, ports or 0)
-        """Of each chiplet."""
+        """Number of ports of each chiplet."""
         levels = split_count(self.ports) - split_count(spec.ports)
         more = levels * (2 * spec.stage_registers + spec.adder_registers)
         self.latency_cycles = taken.latency_cycles + more
-        """First flit in to first flit out [cycles]."""
+        """Latency from first flit in to first flit out [cycles]."""
         self.latency_s = self.latency_cycles / record.clock.hz
-        """The same [s]."""
+        """Latency from first flit in to first flit out [s]."""
         sooner = self.switch.latency_cycles - self.switch.follow_cycles if self.switch else 0
         self.sooner_s = sooner / record.clock.hz
-        """What a unicast takes less where its path has stayed [s]."""
+        """Latency that a unicast saves if it follows another on the same path [s]."""
         self.reconfiguration_cycles = taken.reconfiguration_cycles
-        """Cycles without a flit when the configuration or the phase changes [cycles]."""
+        """Cycles without flits when the configuration or the phase changes [cycles]."""
         cycles = self.switch.preemption_cycles if self.switch else 0
         self.preemption_s = cycles / record.clock.hz
-        """What an urgent packet waits for until it goes before others [s]."""
+        """Delay of an urgent packet until it preempts others [s]."""
         self.efficiency = (
             self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
         )
-        """Share of the link rate that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
         self.link_share = self.switch.payload_share if self.switch else 1.0
-        """The same of links that carry its flits and do not hang on it."""
+        """The same fraction of links that carry the switch's flits but are not attached to it."""
 
     def with_ports(self, ports: int) -> "SwitchTiming":
         """Return the interpolated timing of the same switch with more ports."""
@@ -188,7 +188,7 @@ def load_record(
     source: str = "timing record",
     field: str = "",
 ) -> SwitchTiming:
-    """Return the timing of a switch from a shipped record or from a file.
+    """Return the timing of a switch from a built-in record or a file.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def load_record(
 def record_path(
     name_or_path: str, base: Path | None, names: Sequence[str], source: str, field: str
 ) -> Path:
-    """Return the file of a shipped record or of a given path; see `load_record`.
+    """Return the path of a built-in record or of a given file; see `load_record`.
 
     Parameters
     ----------

@@ -33,11 +33,11 @@ __all__ = [
 SCHEMA = "fred-mesh-timing/2"
 
 SHIPPED_ROUTERS = ("mesh-5x4",)
-"""Records of routers that come with the package: those of the published mesh."""
+"""Built-in router records: those of the published mesh."""
 
 
 class Router(FileModel):
-    """What co-simulation measured of a router; shares are those of a link at full load.
+    """Co-simulation measurements of a router; shares are of a link at full load.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Router(FileModel):
 
 
 class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
-    """What co-simulation measured of the routers of a mesh, equal but for where they stand.
+    """Co-simulation measurements of the routers of a mesh, which differ only in position.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
 
 
 class RouterTiming:
-    """Timing of a router in SI units, derived from its record and from nothing else.
+    """Timing of a router in SI units, derived only from its record.
 
     Parameters
     ----------
@@ -124,23 +124,23 @@ class RouterTiming:
         self.loaded_as = loaded_as
         self.protocol: ProtocolModel = protocol
         self.measured = protocol == "measured"
-        """Whether routers take the time and the link rate that were measured."""
+        """Whether routers have their measured latency and link rate."""
         self.latency_cycles = record.router.latency_cycles if self.measured else 0
-        """A lone flit, port to port [cycles]."""
+        """Port-to-port latency of a lone flit [cycles]."""
         router = record.router
         self.sooner_cycles = router.latency_cycles - router.follow_cycles if self.measured else 0
-        """What a flit takes less that goes the way of the one before it [cycles]."""
+        """Latency that a flit saves if it follows another on the same path [cycles]."""
         self.message_cycles = router.message_cycles if self.measured else 0
-        """An ack, port to port [cycles]."""
+        """Port-to-port latency of an ack [cycles]."""
         self.router_cycles = self.sooner_cycles, self.message_cycles
-        """Both."""
+        """Both of the previous values."""
         self.latency_s = self.latency_cycles / record.clock.hz
-        """The same [s]."""
+        """Port-to-port latency of a lone flit [s]."""
         cycles = router.preemption_cycles if self.measured else 0
         self.preemption_s = cycles / record.clock.hz
-        """What an urgent packet waits for until it goes before others [s]."""
+        """Delay of an urgent packet until it preempts others [s]."""
         self.link_share = record.router.payload_share if self.measured else 1.0
-        """Share of the link rate that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
 
     def use(self, routers: str) -> RecordUse:
         """Return the provenance of the routers called ``routers``."""
@@ -159,7 +159,7 @@ class RouterTiming:
 
 
 LinkTiming = SwitchTiming | RouterTiming
-"""Of what stands at the ends of links."""
+"""Timing of the routers or switches at the ends of links."""
 
 
 def load_link_record(
@@ -170,7 +170,7 @@ def load_link_record(
     source: str = "timing record",
     field: str = "",
 ) -> LinkTiming:
-    """Return the timing of routers, or of the switch whose flits the links of a mesh carry.
+    """Return the timing of routers, or of a switch whose flits a mesh's links carry.
 
     Parameters
     ----------

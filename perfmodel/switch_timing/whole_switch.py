@@ -29,7 +29,7 @@ class Recovery(FileModel):
 
 
 class WholeSwitch(FileModel):
-    """What co-simulation measured of the whole switch: link layer, buffers and interconnect.
+    """Co-simulation measurements of a whole switch: link layer, buffers and interconnect.
 
     Shares are those of links out of the switch while all ports send packets of the largest size.
 

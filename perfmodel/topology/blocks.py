@@ -30,13 +30,13 @@ from .graph import Dimension, Hops, Link, Node, Topology
 __all__ = ["MAX_NPUS", "BlocksFile", "BlocksTopology"]
 
 MAX_NPUS = 4096
-"""NPUs of a topology at most."""
+"""Largest number of NPUs of a topology."""
 
 _ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
 
 
 class BlocksTopology(Topology):
-    """NPUs in as many dimensions as there are blocks.
+    """NPUs in one dimension per block.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class BlocksTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: the switches of blocks only route."""
+        """False, since the switches of blocks only route."""
         return False
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
@@ -142,7 +142,7 @@ class BlocksTopology(Topology):
         return path if end == target else [*path, target]
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
-        """Return the members line by line, every other line backwards, in all dimensions."""
+        """Return the members line by line, alternating direction, in all dimensions."""
 
         def key(npu: int) -> list[int]:
             found: list[int] = []
@@ -158,7 +158,7 @@ class BlocksTopology(Topology):
         return [*order[first:], *order[:first]]
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return tiles of the two innermost blocks side by side, switches below, in pixels."""
+        """Return the two innermost blocks as adjacent tiles with switches below, in pixels."""
         columns = self.blocks[0].npus
         tile = columns * (self.blocks[1].npus if len(self.blocks) > 1 else 1)
         across = ceil(sqrt(self.npus / tile))  # tiles in a row
@@ -191,7 +191,7 @@ _SIZES: dict[str, Any] = {"type": "array", "items": _SIZE, "minItems": 1}
 
 
 class BlockEntry(FileModel):
-    """A block: what joins the NPUs of each line along a dimension.
+    """A block: the links between the NPUs of each line along a dimension.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class BlockEntry(FileModel):
         return {**found, "if": torus, "then": many, "else": one}
 
     def blocks(self, name: str, field: str) -> list[Block]:
-        """Return the dimensions, those of a torus as rings."""
+        """Return the dimensions of the entry; a torus becomes rings."""
         given = self.npus if self.block == "torus" else [self.npus]
         if not isinstance(given, list) or not given:
             message = f"must list the NPUs along each dimension of a torus, not {given!r}"
@@ -239,7 +239,7 @@ class BlockEntry(FileModel):
 
 
 class BlocksFile(TopologyFile):
-    """``kind: blocks``: dimensions of NPUs that stack, the innermost first.
+    """``kind: blocks``: stacked dimensions of NPUs, the innermost first.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class BlocksFile(TopologyFile):
 
 
 def _read_name(text: str) -> Mapping[str, object] | None:
-    """Return a torus with the links of the mesh that the paper compares with."""
+    """Return a torus whose links are those of the paper's mesh."""
     size = re.fullmatch(r"torus:([0-9]{1,9}(?:x[0-9]{1,9})+)", text.lower())
     if size is None:
         return None

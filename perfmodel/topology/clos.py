@@ -51,26 +51,26 @@ class Clos:
 
     @property
     def levels(self) -> int:
-        """Levels of switches."""
+        """Number of switch levels."""
         return 1 + len(self.pods)
 
     @property
     def gpus(self) -> int:
-        """GPUs of the network."""
+        """Number of GPUs."""
         return self.gpus_per_leaf * prod(self.pods)
 
     @property
     def switches(self) -> int:
-        """Switches of all levels, without NVSwitches."""
+        """Number of switches of all levels, without NVSwitches."""
         return self._tree()[0]
 
     @property
     def links(self) -> int:
-        """Links of all levels, without those to NVSwitches."""
+        """Number of links of all levels, without those to NVSwitches."""
         return self._tree()[1]
 
     def _tree(self) -> tuple[int, int]:
-        """Return the switches and the links of all levels."""
+        """Return the numbers of switches and links of all levels."""
         leaves = prod(self.pods)
         switches, links, pods, top = leaves, self.gpus, leaves, 1
         for below, width in zip(self.pods, self.widths, strict=True):
@@ -81,7 +81,7 @@ class Clos:
 
 
 def clos_file(clos: Clos) -> LinksFile:
-    """Return a Clos network: GPUs, then leaves, spines and higher levels, and NVSwitches last.
+    """Return a Clos network: GPUs, then leaves, spines and higher levels, NVSwitches last.
 
     Raises
     ------

@@ -8,7 +8,7 @@ __all__ = ["payload_share", "protocol_of", "provenance"]
 
 
 def payload_share(timing: LinkTiming | None) -> float:
-    """Return the share of a link's rate that is left for payload, above 0 and at most 1.
+    """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
     All of it if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
     interconnect alone.
@@ -17,12 +17,12 @@ def payload_share(timing: LinkTiming | None) -> float:
 
 
 def protocol_of(timing: LinkTiming | None) -> ProtocolModel:
-    """Return the protocol of such links."""
+    """Return the protocol of links that carry flits outside a FRED switch."""
     return timing.protocol if timing else "ideal"
 
 
 def provenance(timing: LinkTiming | None, links: str, assumption: str) -> Provenance:
-    """Return what the efficiency of such links comes from.
+    """Return the source of such links' efficiency.
 
     Parameters
     ----------

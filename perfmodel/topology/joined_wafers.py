@@ -1,4 +1,4 @@
-"""Wafers of FRED joined by an Ethernet network: their I/O controllers are its NICs."""
+"""FRED wafers joined by an Ethernet network, with the I/O controllers as NICs."""
 
 from fred_hw.errors import InputError
 
@@ -9,7 +9,7 @@ __all__ = ["joined_wafers"]
 
 
 def joined_wafers(network: LinksFile, wafer: Topology) -> LinksFile:
-    """Return a network whose GPUs are replaced by the I/O controllers of equal wafers.
+    """Return a network in which I/O controllers of identical wafers replace the GPUs.
 
     The first GPUs become the controllers of the first wafer, the next ones those of the second, and
     so on. NPUs are numbered wafer by wafer. Switches of the network come first, then of each wafer
@@ -40,7 +40,7 @@ def joined_wafers(network: LinksFile, wafer: Topology) -> LinksFile:
         )
         raise InputError("wafer", "", message)
     names: dict[str, str] = {}
-    """What a GPU of the network is called."""
+    """Name of each GPU of the network."""
     links: list[tuple[str, str, float, float]] = []
     switches = network.switches
     for number in range(count):

@@ -9,7 +9,7 @@ from .graph import Dimension, Topology
 __all__ = ["IO", "link_dimensions"]
 
 IO = "I/O controllers"
-"""Name of links to and from I/O controllers, which belong to no dimension."""
+"""Name for links of I/O controllers, which belong to no dimension."""
 
 _found: WeakKeyDictionary[Topology, tuple[str, ...]] = WeakKeyDictionary()
 
@@ -45,7 +45,7 @@ def _names(topology: Topology) -> Iterator[str]:
 
 
 def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
-    """Return the outermost dimension along which the places of some NPUs differ."""
+    """Return the outermost dimension along which the given NPUs differ."""
     return max(
         (i for i, one in enumerate(dimensions) if len(set(map(one.place, npus))) > 1),
         default=len(dimensions) - 1,
@@ -53,7 +53,7 @@ def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
 
 
 def _npus_below(topology: Topology) -> dict[int, frozenset[int]]:
-    """Return the NPUs below each node: itself of an NPU, of a switch those of what it joins.
+    """Return the NPUs below each node: the node itself for an NPU, all descendants for a switch.
 
     A switch is above the nodes that are nearer to NPUs.
     """

@@ -1,4 +1,4 @@
-"""Any network: NPUs, switches and the links between them, one by one."""
+"""Arbitrary networks: NPUs, switches and individually listed links."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ __all__ = ["LinkEntry", "LinksFile", "LinksTopology", "ethernet_file"]
 _ENDS = "links and switches have the bandwidth and the latency of the file, and no more"
 
 HOST_BYTES_PER_S = 64e9
-"""Rate at which a GPU of an Ethernet network loads its input [B/s]: PCI Express 5.0 with 16 lanes,
-32 Gb/s each, less encoding. The formats of such networks do not say it."""
+"""Rate at which a GPU of an Ethernet network loads its input [B/s]: PCI Express 5.0 with 16 lanes
+of 32 Gb/s each, less encoding. The formats of such networks do not state it."""
 
 
 class LinksTopology(Topology):
@@ -87,7 +87,7 @@ class LinksTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: the switches only route."""
+        """False, since the switches only route."""
         return False
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
@@ -116,7 +116,7 @@ class LinksTopology(Topology):
         return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
 
     def _towards(self, target: int) -> dict[int, list[int]]:
-        """Return the next nodes on paths from each node to one: all with ``ecmp``, else one."""
+        """Return the next nodes on shortest paths to a node: all with ``ecmp``, else one."""
         found: dict[int, list[int]] = {target: []}
         distance = {target: 0}
         switched = self._ecmp and any(node.kind == "switch" for node in self.nodes)
@@ -139,7 +139,7 @@ class LinksTopology(Topology):
         return found
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return where to draw each node: NPUs on a circle, switches on one inside, in pixels."""
+        """Return node positions in pixels: NPUs on a circle, switches on an inner circle."""
         radius = 40.0 + 20.0 * self.npus
         rings = (
             (0, self.npus, radius),
@@ -155,14 +155,14 @@ class LinksTopology(Topology):
         } | {node: (20.0 * i, 2 * radius + 80) for i, node in enumerate(self.io_nodes)}
 
     def bisection_bytes_per_s(self) -> float:
-        """Return the least cut between the first half of the NPUs and the rest [B/s]."""
+        """Return the min cut between the first half of the NPUs and the rest [B/s]."""
         names = [node.name for node in self.nodes[: self.npus]]
         half = self.npus // 2
         return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
 
 
 def _nearest(links: Sequence[Link], npus: int, end: int) -> dict[int, int]:
-    """Return the switch of each NPU, of several that with the fastest link."""
+    """Return the switch of each NPU; if there are several, the one with the fastest link."""
     found: dict[int, Link] = {}
     for link in links:
         if link.source < npus <= link.target < end:
@@ -173,7 +173,7 @@ def _nearest(links: Sequence[Link], npus: int, end: int) -> dict[int, int]:
 
 
 class LinkEntry(FileModel):
-    """A link.
+    """A link of the file.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class LinksFile(TopologyFile):
         return topology
 
     def rate_and_latency(self, link: LinkEntry) -> tuple[float, float]:
-        """Return the bandwidth [B/s] and the latency [s] of a link; the file has the defaults."""
+        """Return the bandwidth [B/s] and latency [s] of a link, using the file's defaults."""
         rate = self.bytes_per_s if link.bytes_per_s is None else link.bytes_per_s
         return rate, self.latency_s if link.latency_s is None else link.latency_s
 
@@ -286,7 +286,7 @@ class LinksFile(TopologyFile):
 def ethernet_file(
     npus: int, switches: int, links: Sequence[tuple[str, str, float, float]], source: str
 ) -> LinksFile:
-    """Return an Ethernet network: equal-cost multipath, and nothing but payload on its links.
+    """Return an Ethernet network with equal-cost multipath and links without protocol overhead.
 
     GPUs load input at ``HOST_BYTES_PER_S``.
 

@@ -142,12 +142,12 @@ class MeshTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: a mesh router neither reduces nor changes data."""
+        """False, since mesh routers neither reduce nor change data."""
         return False
 
     @property
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
-        """Rows and columns; a row or a column of one NPU is none."""
+        """Rows and columns; a dimension of one NPU is left out."""
         first = self._routers
         sizes = ((self.columns, 1), (self.rows, self.columns))
         return tuple(
@@ -181,7 +181,7 @@ class MeshTopology(Topology):
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:
-        """Return the router port of a link: its index in ``DIRECTIONS``."""
+        """Return the router port of a link, an index into ``DIRECTIONS``."""
         one = self.links[link]
         routers, step = range(self._routers, self._routers + self.npus), one.source - one.target
         if one.source not in routers or one.target not in routers:
@@ -190,11 +190,11 @@ class MeshTopology(Topology):
         return DIRECTIONS.index(straight.get(step, "west" if step < 0 else "east"))
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
-        """Return the group from neighbour to neighbour, see ``mesh_rings.mesh_ring``."""
+        """Return the group ordered from neighbour to neighbour; see ``mesh_rings.mesh_ring``."""
         return mesh_ring(self.columns, tuple(members))
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return where NPUs are, and I/O controllers outside of them, in pixels."""
+        """Return node positions in pixels, with I/O controllers outside the NPUs."""
         place = {
             npu: (110.0 + 120 * (npu % self.columns), 90.0 + 90 * (npu // self.columns))
             for npu in range(self.npus)
@@ -215,7 +215,7 @@ class MeshTopology(Topology):
         return place
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
-        """Return the tree from NPUs to an I/O controller: that of its broadcast, reversed.
+        """Return the tree from NPUs to an I/O controller, the reverse of its broadcast tree.
 
         NPUs add what meets in them, and pass it on.
         """
@@ -254,7 +254,7 @@ class MeshTopology(Topology):
         return tuple(tree.values())
 
     def _previous(self, source: int, node: int) -> int:
-        """Return what stands before a node on the way from a source; see ``_path``."""
+        """Return the node before a given node on the path from a source; see ``_path``."""
         if node < self._routers:
             return self._routers + node
         first = self._npu_of.get(source, source)
@@ -264,7 +264,7 @@ class MeshTopology(Topology):
         return self._routers + self._before(source, first, node)
 
     def _before(self, source: int, first: int, node: int) -> int:
-        """Return the NPU before one on the way from the first, of NPUs alone."""
+        """Return the NPU before a given NPU on the path from the first."""
         (x, y), (to_x, to_y) = divmod(node, self.columns)[::-1], divmod(first, self.columns)[::-1]
         if y != to_y and (x == to_x or self._along_row.get(source, True)):
             return node + (self.columns if y < to_y else -self.columns)
@@ -284,7 +284,7 @@ class MeshTopology(Topology):
         return way if of_npu else [source, *way]
 
     def route(self, source: int, target: int) -> list[int]:
-        """Return the NPUs on the X-Y route, source and destination included."""
+        """Return the NPUs on the X-Y route, including source and destination."""
         path = [source]
         here, row = source, target // self.columns * self.columns
         while here % self.columns != target % self.columns:
@@ -296,7 +296,7 @@ class MeshTopology(Topology):
         return path
 
     def bisection_bytes_per_s(self) -> float:
-        """Return the least cut between halves of the NPUs, by rows and by columns [B/s].
+        """Return the min cut between halves of the NPUs, split by rows or by columns [B/s].
 
         A half is the first half of the NPUs counted along rows, or along columns; the cut of an
         odd number of lines is a staircase.
@@ -313,7 +313,7 @@ class MeshTopology(Topology):
         )
 
     def _neighbours(self, npu: int) -> list[int | None]:
-        """Return the NPUs beside this one: right, left, below, above; None beyond the edge."""
+        """Return the neighbouring NPUs: right, left, below, above; None beyond the edge."""
         x, y = npu % self.columns, npu // self.columns
         return [
             npu + 1 if x + 1 < self.columns else None,
@@ -324,7 +324,7 @@ class MeshTopology(Topology):
 
 
 class MeshFile(TopologyFile):
-    """``kind: mesh``: NPUs in rows and columns, an I/O controller at each side of the edge.
+    """``kind: mesh``: NPUs in rows and columns, with an I/O controller on each outer side.
 
     Parameters
     ----------

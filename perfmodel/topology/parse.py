@@ -21,16 +21,16 @@ FABRICS = tuple(WAFER_BANDWIDTH)
 """The topologies compared in the paper, the baseline first."""
 
 BASELINE = FABRICS[0]
-"""The mesh that the others are compared with."""
+"""The mesh with which the other topologies are compared."""
 
 
 def topology_names() -> tuple[str, ...]:
-    """Return the names that stand for a topology without a file."""
+    """Return the names of topologies that need no file."""
     return tuple(name for kind in KINDS.values() for name in kind.names)
 
 
 def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology called ``text``.
+    """Return the topology with the name or file ``text``.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def said_of(text: str) -> dict[str, Any] | None:
 
 
 def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return what :func:`parse_topology` does, of ``FABRICS`` the same one every time.
+    """Return a topology as :func:`parse_topology`; those of ``FABRICS`` are shared.
 
     What is known of its collectives is then found again: calibration and studies ask for the same
     few wafers many times. So it must not be changed.
@@ -84,5 +84,5 @@ def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topolog
 
 @cache
 def _shared(text: str, protocol: ProtocolModel, _records: Path) -> Topology:
-    """Return a published wafer with the records of a folder."""
+    """Return a published wafer with the records in a folder."""
     return parse_topology(text, protocol)

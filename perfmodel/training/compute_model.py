@@ -1,4 +1,4 @@
-"""Compute models: where the compute times of an iteration come from."""
+"""Compute models: the sources of the compute times of an iteration."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True, slots=True)
 class ComputeModel:
-    """A compute model; models are never mixed. What is left out is as with the roofline alone.
+    """A compute model; models are never mixed. Defaults are those of the plain roofline.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class ComputeModel:
 COMPUTE_MODELS: Registry[ComputeModel] = Registry(
     "perfmodel.training.compute_models", "compute model"
 )
-"""Compute models by name; each is a module of ``training/compute_models``.
+"""Compute models by name; each module of ``training/compute_models`` registers one.
 
 A name such as ``scaled:K`` takes a text in the place of what is behind the colon.
 """
 
 
 def compute_model(name: str) -> ComputeModel:
-    """Return the compute model of a name.
+    """Return the compute model with a given name.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def compute_model(name: str) -> ComputeModel:
 
 
 def parse_factor(name: str, text: str) -> float:
-    """Return the factor K of a model called like ``scaled:K``.
+    """Return the factor K in the name ``scaled:K`` of a model.
 
     Raises
     ------

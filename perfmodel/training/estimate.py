@@ -23,7 +23,7 @@ __all__ = ["Estimate", "Simulated", "estimate", "memory_of", "simulate", "summar
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One training iteration.
+    """Estimate of one training iteration.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A request and its simulated iteration.
+    """A request with its simulated iteration.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
 
 
 def memory_of(request: Request) -> Memory:
-    """Return the memory that an iteration needs, which does not depend on the placement.
+    """Return the memory that an iteration needs, which is independent of the placement.
 
     Raises
     ------

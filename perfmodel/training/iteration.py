@@ -29,10 +29,10 @@ from .waits import waits_s
 __all__ = ["Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
 _SHORT = 64
-"""Microbatches that are all simulated."""
+"""Number of microbatches up to which all are simulated."""
 
 _ROUNDING = 1e-9
-"""Share of an iteration."""
+"""Largest rounding error, as a share of an iteration."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Iteration:
 
     @property
     def time_s(self) -> float:
-        """The whole iteration [s]."""
+        """Duration of the iteration [s]."""
         return self.compute_s + self.exposed_s.total_s
 
 
 class Plan:
-    """The tasks of an iteration, to be run with compute of any speed.
+    """The tasks of an iteration, which can be run with compute at any scale.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Plan:
         self._known: dict[int, Simulation] = {}
 
     def time_s(self, scale: float) -> float:
-        """Return the time of the iteration if all compute takes ``scale`` times its time [s]."""
+        """Return the iteration's duration if all compute takes ``scale`` times its time [s]."""
         return self.iteration(scale).time_s if self._repeats else self._whole().run(scale).time_s
 
     def iteration(self, scale: float) -> Iteration:
@@ -178,7 +178,7 @@ class Plan:
         return found
 
     def _repeating(self) -> Iterator[tuple[int, Repeats]]:
-        """Yield numbers of microbatches that stand for all, and what of them comes again."""
+        """Yield microbatch counts that can represent all microbatches, with their repeats."""
         workload, pp = self._workload, self.placement.strategy.pp
         every = workload.microbatches
         held = microbatches_held(workload.schedule, pp, every)
@@ -213,7 +213,7 @@ class Plan:
         return self._simulated(workload.microbatches)
 
     def _simulated(self, microbatches: int) -> Simulation:
-        """Return the simulation of so many microbatches, whose sizes do not change."""
+        """Return the simulation of a number of microbatches of unchanged size."""
         if microbatches not in self._known:
             job = replace(self._job, microbatches=microbatches)
             tasks = _tasks(self._workload, self.placement.strategy, self._stages, job)
@@ -221,7 +221,7 @@ class Plan:
         return self._known[microbatches]
 
     def _summed(self, simulation: Simulation, run: Run, scale: float) -> Iteration | None:
-        """Return the iteration; None if it is not sure what its time is made of."""
+        """Return the iteration; None if its time cannot be attributed with certainty."""
         tasks = simulation.tasks
         tasks = tasks if scale == 1.0 else _scaled(tasks, scale)
         times_s = _times_s(tasks, self.placement.strategy.pp, run.jumps)
@@ -269,7 +269,7 @@ def simulate_iteration(
 
 
 def _layer_work(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerWork:
-    """Return what tells the work of the forward and the backward pass of a layer."""
+    """Return a function for the forward and backward work of a layer."""
     known: dict[Layer, tuple[Work, Work]] = {}
     of: dict[int, tuple[Work, Work]] = {}  # by identity: a layer takes long to hash
     for layer in layers:
@@ -299,14 +299,14 @@ def _stages(workload: Workload, strategy: Strategy, job: Job) -> list[tuple[Laye
 def _tasks(
     workload: Workload, strategy: Strategy, stages: Sequence[tuple[Layer, ...]], job: Job
 ) -> list[Task]:
-    """Return what is to be done."""
+    """Return the tasks of the iteration."""
     if workload.mode == "streaming":
         return streaming_tasks(workload.network.layers, strategy.pp, strategy.mp, job)
     return stationary_tasks([Stage(one) for one in stages], strategy.mp, job)
 
 
 def check_strategy(workload: Workload, strategy: Strategy) -> None:
-    """Refuse a strategy that does not go with the layers.
+    """Fail if a strategy is not valid for the layers.
 
     Raises
     ------
@@ -340,7 +340,7 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
 
 
 def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
-    """Return the time of each part on the way back from the last task to the start.
+    """Return the time of each part along the critical path, from the last task to the start.
 
     Of periods that were left out the way has what it has of those before them, if it comes again
     there; otherwise times do not add up to the iteration.
@@ -365,7 +365,7 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
 def _repeat(
     tasks: Sequence[Task], run: Run, way: Sequence[int], jump: Jump, parts: dict[str, float]
 ) -> None:
-    """Add what the way back has of periods that were left out."""
+    """Add the time of skipped periods along the critical path."""
     inside = [i for i in way if i in jump.before]
     seen: dict[tuple[int, int], int] = {}
     for place, i in enumerate(inside):
@@ -382,7 +382,7 @@ def _repeat(
 
 
 def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
-    """Return the tasks with compute that takes so many times its time."""
+    """Return the tasks with compute times multiplied by ``scale``."""
     profiles: dict[int, Profile] = {}
     found: list[Task] = []
     for task in tasks:
@@ -406,7 +406,7 @@ def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
 
 
 def _times_s(tasks: Sequence[Task], stages: int, jumps: Sequence[Jump]) -> dict[str, list[float]]:
-    """Return the time of all tasks of each kind on each stage [s]."""
+    """Return the total time of each kind of task on each stage [s]."""
     times_s = {kind: [0.0] * stages for kind in PARTS}
     for task in tasks:
         times_s[task.kind][task.place] += task.profile.time_s

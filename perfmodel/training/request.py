@@ -27,7 +27,7 @@ __all__ = ["Request", "read_requests"]
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Options):
-    """One training iteration, as the command line, Python, studies and the report ask for it.
+    """One training iteration, as requested by the command line, Python, studies or the report.
 
     :meth:`of` fills in what is left out. The options by name are those of :class:`Options`.
 
@@ -102,22 +102,22 @@ class Request(Options):
 
     @property
     def compute_model(self) -> ComputeModel:
-        """The model of compute."""
+        """The compute model."""
         return compute_model(self.compute)
 
     @cached_property
     def compute_scale(self) -> float:
-        """Factor by which the model of compute multiplies the compute times of its NPU."""
+        """Factor by which the compute model multiplies the compute times of its NPU."""
         return self.compute_model.scale(self.workload.name, self.topology, self.npu)
 
     @cached_property
     def compute_npu(self) -> Npu:
-        """The NPU as the model of compute has it."""
+        """The NPU as seen by the compute model."""
         return self.compute_model.npu(self.npu)
 
     @cached_property
     def endpoint_model(self) -> EndpointModel | None:
-        """The model of endpoints; None if they cost nothing."""
+        """The endpoint model; None if endpoints cost nothing."""
         return endpoint_model(self.endpoint)
 
     def operations(self, placement: Placement, taken: Reservation | None = None) -> Operations:
@@ -145,7 +145,7 @@ def read_requests(
     changes: Mapping[str, Any] | None = None,
     **options: str,
 ) -> tuple[Request, ...]:
-    """Return a request for each workload on each topology, workload by workload.
+    """Return a request for each workload on each topology, ordered by workload.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ __all__ = ["balanced_stages"]
 
 
 def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
-    """Return consecutive, non-empty ranges of layers with the least possible largest cost.
+    """Return consecutive, non-empty ranges of layers that minimise the largest cost.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
 
 
 def _cut(costs: Sequence[float], stages: int, limit: float) -> list[range] | None:
-    """Return stages within the limit, as full as it allows, or None if they are too few."""
+    """Return stages filled up to a cost limit; None if there would be too many."""
     cuts: list[range] = []
     start, total = 0, 0.0
     for i, cost in enumerate(costs):

@@ -55,7 +55,7 @@ def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
 
 
 def _threads(iteration: Iteration) -> list[int]:
-    """Return the thread of each task: that of its kind, or a further one while it is taken."""
+    """Return the thread of each task: its kind's thread, or an extra one while that is occupied."""
     run = iteration.run
     threads = [0] * len(iteration.tasks)
     free_s: dict[tuple[int, int], float] = {}  # end of the last task on a thread of a stage

@@ -1,4 +1,4 @@
-"""Utilization of links in an iteration, by the dimensions of the topology."""
+"""Utilization of links in an iteration, by dimension of the topology."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class DimensionUse:
 
 
 def utilization(topology: Topology, counts: Counted, time_s: float) -> tuple[DimensionUse, ...]:
-    """Return the use of all dimensions, in the order of their names.
+    """Return the use of all dimensions, ordered by name.
 
     Parameters
     ----------

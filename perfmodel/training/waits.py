@@ -56,7 +56,7 @@ _Times = tuple[Sequence[float], Sequence[float]]
 def _gap(
     tasks: Sequence[Task], times: _Times, last: Sequence[int], since_s: float
 ) -> list[tuple[str, float]]:
-    """Return what was waited for, and how long, from ``since_s`` to the end of the last tasks."""
+    """Return causes and durations of waiting, from ``since_s`` to the end of the last tasks."""
     start_s, end_s = times
     found: list[tuple[str, float]] = []
     while last:
@@ -71,7 +71,7 @@ def _gap(
 
 
 class _Views:
-    """Start and end of tasks, as a task saw them that ran before periods were left out.
+    """Start and end of tasks, as seen by a task that ran before skipped periods.
 
     Where periods are left out, the last tasks before them are moved behind them. Tasks in front of
     the periods waited for these tasks where they were before that.
@@ -82,7 +82,7 @@ class _Views:
         self._known: dict[tuple[int, ...], _Times] = {}
 
     def of(self, task: int) -> _Times:
-        """Return the times that a task saw."""
+        """Return the times as seen by a task."""
         key = tuple(n for n, jump in enumerate(self._run.jumps) if task in jump.before)
         if key not in self._known:
             start_s, end_s = list(self._run.start_s), list(self._run.end_s)

@@ -1,4 +1,4 @@
-"""A workload of one all-reduce: gradients of a given size, and no compute."""
+"""Workload of a single all-reduce: gradients of a given size, and no compute."""
 
 from typing import Annotated
 

@@ -73,7 +73,7 @@ def _embedding(name: str, units: int, vocabulary: int, tokens: int) -> Layer:
 
 
 def _lstm(name: str, inputs: int, units: int, tokens: int) -> list[Operator]:
-    """Return what one direction of a recurrent layer computes: four gates of each unit."""
+    """Return the operators of one direction of a recurrent layer: four gates per unit."""
     gates = 4 * units
     products = [
         (f"{name} inputs", inputs, (inputs + 1) * gates),
@@ -98,7 +98,7 @@ def _recurrent(name: str, inputs: int, units: int, tokens: int) -> Layer:
 
 
 def _attention(inputs: int, units: int, source: int, target: int) -> Layer:
-    """Return attention of each target token to all source tokens."""
+    """Return the attention of each target token to all source tokens."""
     pairs = source * target
     keys = Operator(
         "keys", "matmul", 2 * inputs * units * source, inputs * units, (inputs + units) * source
@@ -110,7 +110,7 @@ def _attention(inputs: int, units: int, source: int, target: int) -> Layer:
 
 
 def _layer(name: str, operators: list[Operator], output: int) -> Layer:
-    """Return a layer; the backward pass needs the inputs of all operators."""
+    """Return a layer whose backward pass needs the inputs of all operators."""
     stored = sum(operator.moved_numbers for operator in operators) / 2
     return Layer(name, tuple(operators), output, stored)
 

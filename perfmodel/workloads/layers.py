@@ -9,10 +9,10 @@ __all__ = ["COUNTED", "KINDS", "Kind", "Layer", "Network", "Operator"]
 Kind = Literal["matmul", "attention", "convolution", "normalization", "elementwise", "embedding"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""Kinds of operators that the roofline knows an efficiency of."""
+"""Kinds of operators for which the roofline has an efficiency."""
 
 COUNTED: tuple[Kind, ...] = ("matmul", "attention", "convolution")
-"""Those whose operations published totals count."""
+"""Kinds whose operations published totals include."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Operator:
 
     @property
     def read_parameters(self) -> int:
-        """Parameters that are read from memory whatever the samples."""
+        """Parameters that are read from memory, independent of the number of samples."""
         return 0 if self.sparse else self.parameters
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A piece of a network that a pipeline can be cut before and after.
+    """A piece of a network before and after which a pipeline can be cut.
 
     Parameters
     ----------
@@ -96,28 +96,28 @@ class Layer:
 
     @cached_property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Number of trainable parameters."""
         return sum(operator.parameters for operator in self.operators)
 
     @cached_property
     def shared_parameters(self) -> int:
-        """Those that an expert group shares out."""
+        """Number of parameters that an expert group shards."""
         return sum(operator.parameters for operator in self.operators if operator.shared)
 
     @cached_property
     def moved_numbers(self) -> float:
-        """Activations that a sample reads from and writes to memory; weights come on top."""
+        """Activations that a sample reads from and writes to memory, without weights."""
         return sum(operator.moved_numbers for operator in self.operators)
 
     @cached_property
     def forward_flops(self) -> float:
-        """Operations of a sample in matrix products and convolutions, as published totals count."""
+        """Operations of a sample in matrix products and convolutions, as in published totals."""
         return sum(operator.flops for operator in self.operators if operator.kind in COUNTED)
 
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in the order in which a sample passes them.
+    """A sequence of layers in the order in which samples pass them.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ class Network:
 
     @cached_property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Number of trainable parameters."""
         return sum(layer.parameters for layer in self.layers)
 
     @cached_property
     def forward_flops(self) -> float:
-        """Operations of a forward pass of a sample, as published totals count."""
+        """Operations of a sample's forward pass, as in published totals."""
         return sum(layer.forward_flops for layer in self.layers)
 
     @property
@@ -147,10 +147,10 @@ class Network:
 
     @property
     def shares(self) -> bool:
-        """Whether an expert group can share anything out."""
+        """Whether an expert group can shard any parameters."""
         return any(layer.all_to_alls for layer in self.layers)
 
     @property
     def has_sequence(self) -> bool:
-        """Whether context parallelism can divide it."""
+        """Whether context parallelism can split the network."""
         return any(layer.cp_numbers for layer in self.layers)

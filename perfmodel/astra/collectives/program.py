@@ -1,4 +1,4 @@
-"""Messages of an NPU in a phase, in order, with the work before each.
+"""Messages that an NPU sends and receives in a phase, and the work before each.
 
 Rings, direct and halving-doubling algorithms are one state machine in ASTRA-sim (``Ring.cc``,
 ``AllToAll.cc``, ``HalvingDoubling.cc``). For each message that came, and for the first ones, it
@@ -18,7 +18,7 @@ __all__ = ["Program", "program_of", "ring_costs_ns"]
 
 @dataclass(frozen=True)
 class Program:
-    """What an NPU does in a phase.
+    """The program of an NPU in a phase.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Program:
 
 
 def program_of(phase: Phase, plan: Plan) -> Program:
-    """Return what an NPU does in a phase of a plan, but for trees."""
+    """Return the program of an NPU in a phase of a plan; trees have none."""
     count, kind = phase.axis.count, phase.kind
     if phase.axis.algorithm == "halving_doubling":
         return _halving_doubling(phase, plan)
@@ -82,14 +82,14 @@ def program_of(phase: Phase, plan: Plan) -> Program:
 
 
 def ring_costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
-    """Return what an NPU spends on all packets of a ring [ns]."""
+    """Return the processing time of all packets of a ring at one NPU [ns]."""
     reductions = phase.axis.count - 1 if phase.kind in ("all_reduce", "reduce_scatter") else 0
     size = program.size(0)
     return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
 
 
 def _reducing(kind: Pattern, plain: int, others: int) -> Callable[[int], bool]:
-    """Return which packets are reduced: none of the first of each turn, then as the kind says.
+    """Return which packets are reduced: none of each first round, others as the kind requires.
 
     An all-reduce reduces in every other turn, a reduce-scatter in each, nothing else in any.
     """

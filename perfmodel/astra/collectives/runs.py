@@ -11,19 +11,19 @@ __all__ = ["Messages", "ProgramRun", "Run"]
 
 
 class Messages(Protocol):
-    """What an NPU sends and receives in a phase, by places."""
+    """Messages that an NPU sends and receives in a phase, addressed by position."""
 
     def send(self, place: int, count: int) -> None:
-        """Send some bytes to a place."""
+        """Send a number of bytes to a position."""
         ...
 
     def receive(self, place: int, count: int, received: Callable[[], object]) -> None:
-        """Have a function called when bytes from a place are there."""
+        """Call ``received`` when bytes from a position have arrived."""
         ...
 
 
 class Run:
-    """What an NPU does in a phase.
+    """The execution of a phase at one NPU.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ProgramRun(Run):
         self._made = self._sent = self._received = self._ready = 0
 
     def begin(self) -> None:
-        """Begin now."""
+        """Start the program now."""
         for _ in range(self._program.window):
             self._make()
 
@@ -87,7 +87,7 @@ class ProgramRun(Run):
             self._ended()
 
     def _send(self) -> bool:
-        """Send the next message if a packet is ready for it, and return whether one was."""
+        """Send the next message if a packet is ready; return whether a message was sent."""
         if not self._left or not self._ready:
             return False
         size = self._program.size(self._sent)

@@ -1,4 +1,4 @@
-"""Lower bound of a collective's time: what an NPU must send, at the rate of its links."""
+"""Lower bound of a collective's duration: bytes that an NPU must send over its link rate."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -42,13 +42,13 @@ class Faster:
 
     @property
     def times(self) -> float:
-        """How many times too fast."""
+        """Factor by which the collective is too fast."""
         return self.injection_bound_ns / max(self.time_ns, 1e-9)
 
 
 @dataclass(frozen=True)
 class FasterThanLinks:
-    """How often and by how much a model without congestion is too fast.
+    """Count of collectives faster than their links allow, and the worst of them.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class FasterThanLinks:
 
 
 def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
-    """Return what sending takes at least for the NPU that sends most [ns].
+    """Return the least send time of the NPU that sends most [ns].
 
     In each dimension it sends at the rate of all its links there; none is faster than that.
 
@@ -142,6 +142,6 @@ def _sent_bytes(phase: Phase, plan: Plan) -> float:
 
 
 def _rate(dimension: Dimension) -> float:
-    """Return the rate of all links of an NPU along a dimension [bytes per ns]."""
+    """Return the total rate of an NPU's links along a dimension [bytes per ns]."""
     links = {"ring": min(2, dimension.npus - 1), "switch": 1}
     return dimension.bytes_per_ns * links.get(dimension.kind, dimension.npus - 1)

@@ -8,7 +8,7 @@ __all__ = ["Meeting"]
 
 
 class Meeting:
-    """NPUs of a collective, their representatives, and when these began it.
+    """Members of a collective, their representatives, and when each representative started.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Meeting:
         self.starts: dict[int, tuple[int, Operation]] = {}
         self.left = {*first}
         self.through = 0
-        """Of those, how many are through with what traces say."""
+        """Number of those representatives that have finished their own traces of the collective."""
 
     @property
     def together(self) -> bool:
-        """Whether all are there."""
+        """Whether all members have arrived."""
         return len(self.starts) == len(self.left)

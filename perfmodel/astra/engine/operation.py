@@ -1,4 +1,4 @@
-"""The operation that a trace node requests, read once for all NPUs that have it."""
+"""The operation that a trace node requests, decoded once for all NPUs that share it."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Unit(IntEnum):
-    """Units of an NPU, each for one operation at a time; ``NONE`` is for those that need none."""
+    """Units of an NPU, each for one operation at a time; ``NONE`` for operations without a unit."""
 
     NONE = 0
     CPU = 1
@@ -122,23 +122,23 @@ class Operation:
 
     @property
     def at_once(self) -> bool:
-        """Whether it ends where it begins and needs no unit."""
+        """Whether the operation takes no time and needs no unit."""
         what = self.what
         return what.unit == Unit.NONE and what.type != NodeType.COMM_RECV_NODE
 
 
 def kind_of(operation: Operation) -> str:
-    """Return what an operation is, for people."""
+    """Return the kind of an operation as text."""
     return NodeType(operation.what.type).name.removesuffix("_NODE").lower()
 
 
 def root_name(operation: Operation) -> str:
-    """Return the attribute that says the one end of a broadcast or a reduce."""
+    """Return the attribute that names the root of a broadcast or a reduce."""
     return "comm_dst" if operation.what.collective == "reduce" else "comm_src"
 
 
 def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]:
-    """Return the ranks that a message of a rank goes from and to.
+    """Return the source and the destination rank of a message.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
 def add_partners(
     partners: Partners, operation: Operation, rank: int, ranks: int, group: str | None = None
 ) -> None:
-    """Count an operation of a rank that meets others at run time; others are left alone.
+    """Count an operation that meets other ranks at run time; ignore all other operations.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def add_partners(
 
 
 class Operations:
-    """Operations that the nodes of a trace request.
+    """Operations requested by the nodes of a trace.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Operations:
         self._known: dict[What, What] = {}
 
     def of(self, node: Node | Task) -> Operation:
-        """Return what a node asks for.
+        """Return the operation that a node requests.
 
         Raises
         ------
@@ -254,12 +254,12 @@ def _what(node: Node | Task, system: SystemFile) -> What:
 
 
 def _unit(kind: int, on_cpu: bool) -> Unit:
-    """Return what a node keeps busy (``HardwareResource.cc``)."""
+    """Return the unit that a node occupies (``HardwareResource.cc``)."""
     return _CPU if on_cpu else _UNITS.get(kind, _COMMUNICATES)
 
 
 def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
-    """Return compute by the roofline (``Workload::issue_comp``)."""
+    """Return a compute operation timed by the roofline (``Workload::issue_comp``)."""
     why = "with roofline-enabled of the system"
     moved, operations = _needed(node, "tensor_size", why), _needed(node, "num_ops", why)
     if not moved:
@@ -310,7 +310,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
 
 
 def _sizes(node: Node | Task, kind: int) -> tuple[int, ...] | None:
-    """Return what an all-to-all gives to each rank, if its node says so."""
+    """Return the bytes that an all-to-all sends to each rank, if its node lists them."""
     found = node.attr("comm_sizes")
     if found is None:
         return None
@@ -328,7 +328,7 @@ def _sizes(node: Node | Task, kind: int) -> tuple[int, ...] | None:
 
 
 def _group(node: Node | Task) -> str:
-    """Return the name of a communicator group, empty for all."""
+    """Return the name of a communicator group; empty for all ranks."""
     group = node.attr("pg_name")
     name = "" if group is None or group.value is None else str(group.value)
     return "" if name == "0" else name
@@ -345,7 +345,7 @@ def _involved(node: Node | Task) -> tuple[bool, ...] | None:
 
 
 def _needed(node: Node | Task, name: str, why: str = "") -> int:
-    """Return an integer attribute that has to be there, 0 or more."""
+    """Return a required integer attribute, 0 or more."""
     if node.attr(name) is None:
         message = " ".join(filter(None, ("is required", why, "and was not given")))
         raise InputError("", f"node {node.id}: {name}", message)

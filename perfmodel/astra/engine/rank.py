@@ -1,4 +1,4 @@
-"""State of an NPU that runs its trace: nodes that are ready, running or done."""
+"""State of an NPU that runs its trace: ready, running and finished nodes."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -50,11 +50,11 @@ class Rank:
         self.number, self.job = number, job
         self.npu = number if npu is None else npu
         self.running: dict[int, tuple[Operation, int]] = {}
-        """Operations under way, and when they began, by the numbers of their nodes."""
+        """Operations in progress and their start times, keyed by node number."""
         self.collectives: dict[object, int] = {}
-        """Collectives so far, by who takes part."""
+        """Number of collectives so far, keyed by participants."""
         self.trees = 0
-        """Chunks that went over a tree."""
+        """Number of chunks sent over a tree."""
         self._feeder = feeder
         self._begin, self._told = begin, told
         self._ready: list[list[int]] = [[] for _ in Unit]  # what waits for each unit
@@ -64,7 +64,7 @@ class Rank:
         self._end = 0
 
     def go_on(self, now: int) -> None:
-        """Begin what is ready and has its unit free."""
+        """Start every ready operation whose unit is free."""
         feeder, ready, busy = self._feeder, self._ready, self._busy
         self._take()
         while True:
@@ -88,12 +88,12 @@ class Rank:
             self._begin(self, operation)
 
     def _take(self) -> None:
-        """Take all that has become ready."""
+        """Take all nodes that have become ready."""
         while (operation := self._feeder.ready()) is not None:
             heappush(self._ready[operation.what.unit], operation.id)
 
     def ended(self, number: int, now: int) -> None:
-        """End an operation, and begin what can begin now."""
+        """End an operation, and start the operations that can start now."""
         operation, began = self.running.pop(number)
         what = operation.what
         self._busy[what.unit] = False
@@ -112,14 +112,14 @@ class Rank:
         return self._feeder.done
 
     def times(self, again: Again | None = None) -> RankTimes:
-        """Return its time by activity, including periods that were skipped."""
+        """Return the time of the rank by activity, including skipped periods."""
         if again and self.number in again.done:
             again = None
         return times_of(self.number, self._end, self._compute, self._communication, again)
 
 
 def _extend(spans: list[Span], begin: int, end: int) -> None:
-    """Add a span that ends behind all others; one with the last if they touch or overlap."""
+    """Append a span that ends last; merge it with the previous span if they touch or overlap."""
     if spans and begin <= spans[-1][1]:
         spans[-1] = min(begin, spans[-1][0]), end
     else:

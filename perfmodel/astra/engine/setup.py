@@ -22,7 +22,7 @@ __all__ = ["Setup", "load_setup"]
 
 @dataclass(frozen=True)
 class Setup:
-    """A network, a system, remote memory and groups that go together.
+    """A network, a system, remote memory and groups that are used together.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Setup:
 
     @property
     def fabric(self) -> "Topology | None":
-        """The built-in fabric, if the network consists of nothing else."""
+        """The built-in fabric, if the network consists of nothing else; None otherwise."""
         return self.network.fabric
 
 

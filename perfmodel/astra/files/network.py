@@ -43,7 +43,7 @@ def _or_null(minimum: float, maximum: float) -> Check:
 
 
 def _kind() -> Check:
-    """Return what a JSON Schema says of what joins NPUs; which files there are, it does not."""
+    """Return the check of a topology entry; its JSON Schema cannot say which files exist."""
 
     def schema() -> dict[str, Any]:
         from perfmodel.topology.parse import topology_names
@@ -59,7 +59,7 @@ def _kind() -> Check:
 
 
 class NetworkFile(FileModel):
-    """Four lists with an entry for each dimension, the innermost first.
+    """Four lists with one entry for each dimension, the innermost first.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class NetworkFile(FileModel):
         protocol: "ProtocolModel | None" = None,
         algorithm: str = "published",
     ) -> Network | FluidNetwork:
-        """Return what it describes.
+        """Return the network that the file describes.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class NetworkFile(FileModel):
         return Dimension(_KINDS[self.topology[number]], self.npus_count[number], *rates)
 
     def _check_fabric(self, source: str, number: int, fabric: "Topology") -> None:
-        """Fail unless the other lists agree with a fabric."""
+        """Fail unless the other lists agree with a built-in fabric."""
         npus = self.npus_count[number]
         if npus != fabric.npus:
             message = f"must be {fabric.npus}, the number of NPUs of {fabric.name}, not {npus}"
@@ -153,7 +153,7 @@ class NetworkFile(FileModel):
 def _fabric(
     text: str, source: str, field: str, base: Path | None, protocol: "ProtocolModel | None"
 ) -> "Topology":
-    """Return a fabric by its name or file."""
+    """Return a built-in fabric, given its name or file."""
     from perfmodel.topology.parse import parse_topology, topology_names
 
     if text.endswith((*SUFFIXES, ".txt")):
@@ -187,7 +187,7 @@ def is_network(data: object) -> bool:
 def load_network(
     name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
 ) -> Network | FluidNetwork:
-    """Return the network of a file, YAML, or JSON if the name ends so, or a built-in fabric.
+    """Return the network of a YAML or JSON file (by its ending), or a built-in fabric.
 
     Parameters
     ----------
@@ -220,5 +220,5 @@ def load_network(
 
 
 def read_network(path: Path) -> Network | FluidNetwork:
-    """Return the network of a file in ASTRA-sim's form; errors are those of ``load_network``."""
+    """Return the network of a file in ASTRA-sim's form; errors as for ``load_network``."""
     return validate(NetworkFile, read_data(path), str(path)).network(str(path), path.parent)

@@ -1,4 +1,4 @@
-"""A collective phase as a flow: its time alone, and its bytes on each link.
+"""A collective phase as a flow: its duration on an idle network, and its bytes on each link.
 
 All who take part go in lockstep. A round of messages takes what its sender has to do before it,
 then the bytes that cross the link with most of them, then the longest way. Links carry the messages
@@ -20,14 +20,14 @@ __all__ = ["phase_cost"]
 
 
 class _Round(NamedTuple):
-    """Messages at a time, as pairs of places with their bytes, and what comes before them [ns]."""
+    """Concurrent messages (source, target, bytes) and the processing time before them [ns]."""
 
     cost_ns: float
     messages: list[tuple[int, int, int]]
 
 
 def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: bool = True) -> Cost:
-    """Return what a phase takes on a line.
+    """Return the cost of a phase on a line.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _ring_cost(
     places: Sequence[int],
     turned: Line | None,
 ) -> Cost:
-    """Return what a ring takes: each message goes on round it, whatever the others do."""
+    """Return the cost of a ring, in which each message moves on independently of the others."""
     ways = [line.way(place, program.peers(place, 0)[0]) for place in places]
     count, size = phase.axis.count, program.size(0)
     carried = _carried(((way, size) for way in ways), turned)
@@ -82,13 +82,13 @@ def _ring_cost(
 
 
 def _from_root(phase: Phase) -> list[int]:
-    """Return the places of those who take part, round from the root of a broadcast."""
+    """Return the positions of the participants in ring order, starting at the root."""
     count, root = phase.axis.count, phase.axis.root
     return [(root + place) % count for place in range(count)]
 
 
 def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
-    """Return what a broadcast takes from NPU to NPU, each of which sends on piece by piece.
+    """Return the cost of a pipelined broadcast from NPU to NPU.
 
     A reduce goes the other way, and adds up what comes before it is sent on.
     """
@@ -107,7 +107,7 @@ def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
 
 
 def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
-    """Yield as many messages at a time as the window allows, and none of the second half before."""
+    """Yield rounds of as many messages as the window allows; no round crosses the halfway point."""
     half = program.half or program.sends
     for first in range(0, program.sends, half):
         for begin in range(first, first + half, program.window):
@@ -121,7 +121,7 @@ def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
 
 
 def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
-    """Yield the messages of each level of a tree: up to the root, and down."""
+    """Yield the messages of each tree level, first up to the root, then down."""
     nodes = tree(phase.axis.count, second)
     level = [place for place, node in enumerate(nodes) if node.parent is None]
     levels: list[list[tuple[int, int]]] = []
@@ -140,7 +140,7 @@ def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
 
 
 def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | None) -> Cost:
-    """Return what rounds one after the other take, and what is done after the last."""
+    """Return the cost of successive rounds and of the processing after the last round."""
     time_ns, whole = last_ns, dict[Link, float]()
     for one in rounds:
         ways = [(line.way(source, target), size) for source, target, size in one.messages]
@@ -155,7 +155,7 @@ def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | N
 def _carried(
     ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: Line | None
 ) -> dict[Link, float]:
-    """Return the bytes that cross each link, or each of those that stand for others."""
+    """Return the bytes that cross each link, or each representative link."""
     found: dict[Link, float] = {}
     for way, size in ways:
         for link in way.links:

@@ -1,4 +1,4 @@
-"""Direct collectives: every member sends to every other at once."""
+"""Direct collectives: every member sends to every other member at the same time."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _QUICK = 64  # of a group: it is tried in a second at most
 def direct(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add any collective; a broadcast or a reduce connects the first member with each other.
+    """Add any collective; in a broadcast or a reduce the first member is the root.
 
     An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
     all-gather.
@@ -53,7 +53,7 @@ def direct(
 def least_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return a time that any routes take at least [s].
+    """Return a lower bound of the time over any routes [s].
 
     What all messages bring, each over the fewest links that lead there, takes this long if it loads
     all links alike. Groups that are quick to try have no bound by routes.

@@ -1,4 +1,4 @@
-"""Hierarchical two-dimensional collectives on a mesh, or on some of its rows and columns."""
+"""Hierarchical two-dimensional collectives on a mesh, or on a subset of its rows and columns."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ Lines = list[tuple[Sequence[int], list[tuple[int, ...]]]]
 
 
 def rows_first_share(columns: int, rows: int) -> float:
-    """Return the share of the data that is reduced along the rows first, 0 to 1.
+    """Return the share of the data that is first reduced along the rows, 0 to 1.
 
     The rest goes along the columns first. With a = ``columns`` NPUs in a row, b = ``rows`` in a
     column and the share x, an all-reduce of D bytes puts on each link
@@ -44,7 +44,7 @@ def mesh2d(
     pattern: str,
     share: float | None = None,
 ) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather where some rows and columns cross.
+    """Add an all-reduce, reduce-scatter or all-gather on the crossings of rows and columns.
 
     Members are all NPUs of a mesh, or those of a block of it, in any order.
 
@@ -105,7 +105,7 @@ def _on_lines(
 
 
 def _lines(topology: Topology, group: Sequence[int]) -> tuple[list[int], list[int]] | None:
-    """Return the columns and rows whose crossings a group is, if it is that."""
+    """Return the columns and rows whose crossings form a group; None for other groups."""
     return product(topology.grid[0], group) if topology.grid else None
 
 

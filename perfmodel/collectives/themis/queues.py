@@ -1,4 +1,4 @@
-"""Timing of chunks in dimension queues, each of which serves one chunk at a time.
+"""Timing of chunks in dimension queues; each queue serves one chunk at a time.
 
 All chunks are in the queue of their first dimension at the begin, in their order. A chunk that has
 been served joins the queue of its next dimension, and then its last dimension takes the next chunk.
@@ -22,7 +22,7 @@ from .phases import Phase
 __all__ = ["INTRA", "LATENCY_MODES", "Key", "Service", "serve"]
 
 LATENCY_MODES = ("occupancy", "pipelined")
-"""What the latency of a phase holds up: the dimension too, or only the chunk itself."""
+"""What the latency of a phase blocks: also the dimension, or only the chunk."""
 
 Key = Callable[[Fraction | int, int], tuple[Fraction | int, int]]
 
@@ -30,8 +30,8 @@ INTRA: dict[str, Key] = {
     "fifo": lambda _before_bytes, arrival: (0, arrival),
     "scf": lambda before_bytes, arrival: (before_bytes, -arrival),
 }
-"""Orders within a queue by name, as keys of which the least is served next: of the bytes that an
-NPU has of a chunk before its phase, and the number of its arrival.
+"""Sort keys of a queue by name; the entry with the least key is served next. Arguments: bytes of
+the chunk at an NPU before the phase, and the arrival number.
 
 ``fifo``: first come, first served. ``scf``: the smallest chunk first, of equal ones the last that
 came, as in the code of Themis's authors.
@@ -40,7 +40,7 @@ came, as in the code of Themis's authors.
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A phase of a chunk while its dimension works on it.
+    """The time in which a dimension serves a phase of a chunk.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Service:
 
 
 class _Queues:
-    """What waits for each dimension, and what happens next.
+    """Chunks waiting for each dimension, and pending events.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class _Queues:
         self._take(now, phase.dimension)
 
     def _take(self, now: int, dimension: int) -> None:
-        """Have a dimension take up the next chunk, if it is free and one waits."""
+        """Start the next chunk of a dimension, if the dimension is free and a chunk waits."""
         if not self._free[dimension] or not self._waiting[dimension]:
             return
         _, chunk, number = heappop(self._waiting[dimension])
@@ -138,7 +138,7 @@ def serve(
     intra: str = "scf",
     latency: str = "occupancy",
 ) -> list[Service]:
-    """Return when each phase of each chunk is served, in the order of their begins.
+    """Return when each phase of each chunk is served, ordered by start time.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def serve(
 def _ticks(
     chunks: Sequence[Sequence[Phase]], dimensions: Sequence[QueueDimension], *, occupies: bool
 ) -> tuple[int, list[list[tuple[int, int]]]]:
-    """Return ticks per second, and ticks of each phase as ``_Queues`` takes them."""
+    """Return the ticks per second, and each phase's ticks in the form ``_Queues`` takes."""
     rates = [Fraction(one.bytes_per_s) for one in dimensions]
     steps_s = [Fraction(one.step_s) for one in dimensions]
     seconds = [

@@ -1,4 +1,4 @@
-"""Attention in .onnx graphs that is written as products, transpositions and a softmax.
+"""Attention in .onnx graphs that is expressed as products, transpositions and a softmax.
 
 Exporters write a block of attention as follows; factors may be on the scores, or on queries and
 keys::
@@ -19,11 +19,11 @@ from perfmodel.repurpose.arrays import Array
 __all__ = ["with_attention"]
 
 _HIDDEN = -1e4
-"""Largest number of a mask that hides a token: its power vanishes in single precision."""
+"""Largest mask value that hides a token: its exponential vanishes in single precision."""
 
 
 class _Heads(NamedTuple):
-    """A value in heads: what it is made of, heads, their size, axes, and a factor."""
+    """A value split into heads: its source, number and size of heads, axes, and a factor."""
 
     value: str
     heads: int
@@ -33,7 +33,7 @@ class _Heads(NamedTuple):
 
 
 class _Graph:
-    """Nodes by what they make and take."""
+    """Nodes by the values that they produce and take."""
 
     def __init__(self, nodes: Sequence[Any], constants: Mapping[str, Array]) -> None:
         self._constants = constants
@@ -44,23 +44,23 @@ class _Graph:
                 self._users.setdefault(name, []).append(node)
 
     def maker(self, name: str, *kinds: str) -> Any | None:
-        """Return the node that makes a value for one other node alone, if it is of a kind."""
+        """Return the producer of a value if it has a given type and no other user."""
         node = self._maker.get(name)
         if node is None or len(self._users[name]) > 1 or node.op_type not in kinds:
             return None
         return node
 
     def user(self, node: Any, kind: str) -> Any | None:
-        """Return the one node that takes the value of another, if it is of a kind."""
+        """Return the only user of a value if it has a given type."""
         users = self._users.get(node.output[0], [])
         return users[0] if len(users) == 1 and users[0].op_type == kind else None
 
     def constant(self, name: str) -> Array | None:
-        """Return a tensor of the file."""
+        """Return a constant tensor of the file."""
         return self._constants.get(name)
 
     def scaled(self, name: str) -> tuple[str, float]:
-        """Return what a value is made of by constant factors, and their product."""
+        """Return the source of a value without its constant factors, and their product."""
         factor = 1.0
         while (node := self.maker(name, "Mul", "Div")) is not None:
             numbers = [self.constant(one) for one in node.input]
@@ -74,7 +74,7 @@ class _Graph:
         return name, factor
 
     def heads(self, name: str) -> _Heads | None:
-        """Return a value in heads, behind any transpositions and factors."""
+        """Return a value as heads, skipping transpositions and factors."""
         axes, factor = (0, 1, 2, 3), 1.0
         while True:
             name, more = self.scaled(name)
@@ -94,7 +94,7 @@ class _Graph:
         return _Heads(node.input[0], int(shape[2]), int(shape[3]), axes, factor)
 
     def is_causal(self, mask: Array) -> bool | None:
-        """Return whether a mask hides all later tokens and no others; None if it hides others."""
+        """Return whether a mask hides exactly the later tokens; None if it hides others."""
         mask = np.squeeze(mask)
         if mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
             return None
@@ -104,7 +104,7 @@ class _Graph:
 
 
 def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Array]) -> list[Any]:
-    """Return the nodes of a graph, with each block of attention as one node ``Attention``.
+    """Return the nodes of a graph, with each attention block merged into one ``Attention``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Arra
 
 
 def _attention(onnx: Any, graph: _Graph, softmax: Any) -> Any | None:
-    """Return a node for the block of attention around a softmax; None if there is no such block."""
+    """Return a node for the attention block around a softmax; None if there is no such block."""
     name, factor = graph.scaled(softmax.input[0])
     causal: bool | None = False
     added = graph.maker(name, "Add")

@@ -29,11 +29,11 @@ _TYPES = {
     "U16": "<u2",
     "U8": "<u1",
 }
-"""Types of numbers that are read, as NumPy calls them; BF16 as the upper half of F32."""
+"""Number types that are supported, with NumPy's names; BF16 as the upper half of F32."""
 
 
 def read_safetensors(path: Path) -> Mapping[str, Array]:
-    """Return the tensors of a file by name.
+    """Return the tensors in a file, keyed by name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compute time as the time to read the weights from memory.
+"""Compute model: compute time is the time to read the weights from memory.
 
 Every parameter is read once per microbatch in each of three passes (forward, and the two products
 of the backward pass), and operations take no time. So an NPU works at the line rate of weights, as
