@@ -29,7 +29,7 @@ sizing_option = click.option(
 
 
 class _LibraryFile(NameOrFile):
-    """The name of an installed cell library, or a file of one, whose reader says what is wrong."""
+    """Parameter type: the name of an installed cell library, or a library file."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         from synth.installed import library_path
@@ -48,7 +48,7 @@ def _libraries_listing() -> str:
 
 
 def liberty_option(*, required: bool = False) -> Callable[..., Any]:
-    """Return the option for cell libraries."""
+    """Return the option that selects cell libraries."""
     return click.option(
         "--liberty",
         cls=ListingOption,
@@ -61,7 +61,7 @@ def liberty_option(*, required: bool = False) -> Callable[..., Any]:
 
 
 def read_cells(liberty: Sequence[Path]) -> Any:
-    """Return the cell libraries named on the command line, if there is a tool for them."""
+    """Return the cell libraries named on the command line; fail without the synthesis tool."""
     from synth.liberty import read_libraries
     from synth.mapping import find_yosys
 

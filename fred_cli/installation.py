@@ -28,7 +28,7 @@ EXTRAS = {
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
 }
-"""What the optional parts of the package enable."""
+"""What each optional extra of the package enables."""
 
 _NAME = re.compile(r"[\w.-]+")
 _IN_EXTRA = re.compile(r"""extra\s*==\s*["'](\w+)["']""")
@@ -58,7 +58,7 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """Return all parts: Python, packages by what they are for, simulators, programs."""
+    """Return all parts: Python, packages by purpose, simulators, programs."""
     return (
         Part("Python", "program", platform.python_version(), "everything", ""),
         *_packages(),
@@ -68,7 +68,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _packages() -> Iterator[Part]:
-    """Yield this package and all that it wants, each once, with what needs it first."""
+    """Yield this package and its dependencies, each once, with the first package that needs it."""
     ours = "fred-hw"
     yield Part(ours, "package", _version(ours), "the command fred", "")
     seen = {ours}
@@ -101,7 +101,7 @@ def _simulators() -> Iterator[Part]:
 
 
 def _programs() -> Iterator[Part]:
-    """Yield programs that packages of Python do not bring."""
+    """Yield programs that Python packages do not include."""
     from testbench.sim.tools import COMPILERS
 
     compiler = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), COMPILERS[0])
@@ -116,7 +116,7 @@ def _programs() -> Iterator[Part]:
 
 
 def _said(program: str, option: str) -> str | None:
-    """Return the version in what a program says, or None if it is not installed."""
+    """Return the version in a program's output; None if it is not installed."""
     path = shutil.which(program)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""`--rtl` with `--record` of `fred estimate`: the iteration in RTL, for the report."""
+"""`--rtl` with `--record` of `fred estimate`: record of the iteration in RTL simulation."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ SCHEMA = "fred-iteration-cycles/1"
 
 
 def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, object]) -> None:
-    """Refuse a record without hardware, or of an iteration with other options.
+    """Fail if a record lacks hardware, or if options differ from those of recorded iterations.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, ob
 
 
 def write_record(beside: "Beside", path: Path, request: "Request") -> None:
-    """Write what hardware did.
+    """Write the record of an iteration in RTL simulation.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def write_record(beside: "Beside", path: Path, request: "Request") -> None:
 
 
 def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, Any]:
-    """Return the description of hardware and iteration, for a record.
+    """Return the description of hardware and iteration in a record.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
 
 
 def counted(beside: "Beside") -> dict[str, Any]:
-    """Return the counts of an iteration in RTL, for a record."""
+    """Return the counts of an iteration in RTL simulation, for a record."""
     from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
 
     names: dict[str, int] = {}
@@ -120,7 +120,7 @@ def counted(beside: "Beside") -> dict[str, Any]:
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """Return a record as JSON, each NPU of an iteration on one line."""
+    """Return a record as JSON, with one line per NPU of an iteration."""
     rest = json.dumps({key: record[key] for key in record if key != "npus"}, indent=1)
     if "npus" not in record:
         return f"{rest}\n"

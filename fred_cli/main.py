@@ -1,4 +1,4 @@
-"""Start and end of `fred`: one error line whatever goes wrong, and no child process left."""
+"""Start and end of `fred`: one error line for any failure, and no child process left running."""
 
 # What takes long to import is imported where an interrupt is waited for.
 import errno
@@ -16,13 +16,13 @@ __all__ = ["main"]
 
 _STOPS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _asked: list[int] = []
-"""Signals that asked for an end."""
+"""Signals that requested termination."""
 
 _MEMORY = ("Cannot allocate memory", "failed to reserve", "bad_alloc", "out of memory")
 
 
 class _StopError(BaseException):
-    """A signal asks for an end; no handler of exceptions in a library takes it for its own."""
+    """Termination requested by a signal; exception handlers in libraries do not catch it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _begin() -> None:
-    """Set up signals, standard streams and the search for garbage."""
+    """Set up signals, standard streams and garbage collection."""
     _asked.clear()
     # Commands keep what they make, or drop it without cycles: to look for those every 700 objects
     # takes a quarter of the time of `fred reproduce` and frees nothing.
@@ -84,7 +84,7 @@ def _begin() -> None:
 
 
 def _harmless(stream: Any) -> Any:
-    """Return a stream that takes any name: with letters that the locale lacks, or control codes."""
+    """Return a stream that accepts any text, escaping unencodable and control characters."""
     from .streams import VisibleStream
 
     if isinstance(stream, io.TextIOWrapper):
@@ -123,7 +123,7 @@ def _run() -> int:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
-    """Print a warning as a line: of input without its place in the code, which users cannot use."""
+    """Print a warning as one line; warnings about input omit the code location."""
     from fred_hw.errors import InputWarning, one_line
 
     name = "" if issubclass(category, InputWarning) else f"{category.__name__}: "
@@ -141,7 +141,7 @@ def _no_memory() -> int:
 
 
 def _say(line: str) -> int:
-    """Print a line on standard error, and return the status of what it refuses."""
+    """Print a line on standard error; return exit status 2, that of a refusal."""
     if _asked and line not in _STOPS.values():
         return 2
     try:
@@ -152,7 +152,7 @@ def _say(line: str) -> int:
 
 
 def _os_error(error: OSError) -> int:
-    """Say what the system refused: files that no room below checks itself, or output."""
+    """Report an operating system error that no other code handles."""
     if isinstance(error, BrokenPipeError):
         return 1
     if error.errno == errno.ENOMEM:
@@ -162,7 +162,7 @@ def _os_error(error: OSError) -> int:
 
 
 def _leave_output() -> None:
-    """Flush standard output; what it does not take is dropped."""
+    """Flush standard output; drop what cannot be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -173,7 +173,7 @@ def _leave_output() -> None:
 
 
 def _handle(action: Any) -> None:
-    """Set what signals do that end the command, but for those that are ignored."""
+    """Set the action of termination signals, except for signals that are ignored."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _STOPS:
@@ -183,14 +183,14 @@ def _handle(action: Any) -> None:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """End what this process started, then the process."""
+    """Kill the child processes, then end this process."""
     _asked.append(number)
     _end_children()
     raise _StopError(number)
 
 
 def _end_children() -> None:
-    """Kill all processes below this one: whoever waits for one goes on at once."""
+    """Kill all descendants of this process; code that waits for one then continues."""
     import psutil
 
     # One process of multiprocessing ends by itself when all others have, and complains if it is
@@ -216,7 +216,7 @@ def _send(processes: list[Any], number: int) -> None:
 
 
 def _unraisable(what: Any) -> None:
-    """Stop after all where a signal came while an object was removed, which would forget it."""
+    """Repeat a signal that arrived inside an object's destructor, where it would be lost."""
     if isinstance(what.exc_value, _StopError):
         # Not here, where it would be forgotten again.
         main, number = threading.main_thread().ident, what.exc_value.number

@@ -38,7 +38,7 @@ _FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` as what JSON knows."""
+    """Return ``value`` converted to JSON types."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def say_json(value: Any) -> None:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write ``value`` as JSON to ``path``, all of it or nothing.
+    """Write ``value`` as JSON to ``path`` atomically.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write ``text`` to ``path``, all of it or nothing.
+    """Write ``text`` to ``path`` atomically.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def write_given(files: Mapping[Path | None, Callable[[], str | bytes]]) -> None:
-    """Write what functions return to the paths that are given, all of it or nothing.
+    """Write the results of functions to the given paths, all of them or none.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _cell(value: object) -> object:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; the first column is text, numbers stand to the right."""
+    """Print a table; the first column is text, numbers are right-aligned."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -142,7 +142,7 @@ def _numeric(cell: object) -> bool:
 
 @contextmanager
 def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
-    """Turn a ValueError of a library into an error line with ``source`` and ``field``.
+    """Convert a ValueError of a library to an error message with ``source`` and ``field``.
 
     Of a specification it names the field that is at fault, and with ``spec`` where that is from.
     """
@@ -156,7 +156,7 @@ def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
 
 @contextmanager
 def option_names(*names: str) -> Iterator[None]:
-    """Name the options in errors of rooms below that know a value but not where it came from."""
+    """Add option names to errors of lower packages, which do not know where a value came from."""
     try:
         yield
     except InputError as error:
@@ -172,7 +172,7 @@ def option_names(*names: str) -> Iterator[None]:
 
 
 def say_provenance(provenance: Any) -> None:
-    """Print where the figures come from."""
+    """Print the provenance of figures."""
     for use in provenance.records:
         latency = (
             ""
@@ -211,7 +211,7 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
 
 
 def need_plotly() -> None:
-    """Fail unless charts can be drawn.
+    """Fail unless plotly is installed.
 
     Raises
     ------

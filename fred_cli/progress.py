@@ -1,4 +1,4 @@
-"""Progress on standard error: silent at first, then a percentage."""
+"""Progress on standard error: silent at first, then a percentage or a count."""
 
 import sys
 import threading
@@ -12,7 +12,7 @@ __all__ = ["progress", "steps"]
 
 _QUIET_S = 2.0
 _LINE_S = 10.0
-"""What takes less is not spoken of; where there is no terminal, a line comes every so often."""
+"""Duration below which nothing is reported, and interval of lines without a terminal [s]."""
 
 _REFRESH_S = 0.2
 
@@ -21,7 +21,7 @@ Counted = tuple[str, int, int | None]
 
 
 class _Display:
-    """Shows how far work has come, from a thread of its own.
+    """Progress display that runs in a separate thread.
 
     Parameters
     ----------
@@ -42,16 +42,16 @@ class _Display:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin to wait for the moment from which on work is spoken of."""
+        """Start waiting for the time after which progress is shown."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Show no more."""
+        """Stop the display."""
         self._ended.set()
         self._thread.join()
 
     def told(self, what: str, done: int, total: int | None, ahead: int = 0) -> None:
-        """Take note of how far the work has come, and how much is being worked on."""
+        """Record the progress, and the amount of work in flight."""
         before, count, _, _ = self._counted
         now = time.monotonic()
         if (before, count) != (what, done):
@@ -92,7 +92,7 @@ class _Display:
         return text if left is None else f"{text}, {left:,.0f} s left"
 
     def _left(self, done: int, total: int, begun: float, now: float) -> float | None:
-        """Return the time that remains [s], or None if nobody knows.
+        """Return the estimated remaining time [s]; None if unknown.
 
         What is being worked on is taken to go on at the rate of what is done, until it should be.
         """
@@ -124,7 +124,7 @@ class _Display:
 
 @contextmanager
 def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
-    """Report progress of work over two seconds, and its duration, on standard error.
+    """Report the progress of work that takes over two seconds, and its duration.
 
     Rooms below that ``fred_hw.progress`` hears of are counted, with their rate and what time
     remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
@@ -143,7 +143,7 @@ def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Ite
 
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[str], None]]:
-    """Report like ``progress``; yield a function that takes the count."""
+    """Report progress as ``progress`` does; yield a function that takes the count."""
     said = time.monotonic()
 
     def step(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`--rtl` of `fred estimate`: the same iteration in RTL."""
+"""`--rtl` of `fred estimate`: the same iteration in RTL simulation."""
 
 import os
 import tempfile
@@ -24,21 +24,21 @@ __all__ = [
 ]
 
 MAX_CYCLES = 10_000_000
-"""Of an iteration that is co-simulated, by the estimate."""
+"""Largest estimated length of an iteration that is co-simulated [cycles]."""
 
 MEMORY_CYCLES = 40
-"""From a read of an NPU's memory to its data."""
+"""Latency from a read of an NPU's memory to its data [cycles]."""
 
 _THREADS = ("", "mp", "dp", "pp")
-"""Of an NPU in a timeline: compute, and what goes on each circuit."""
+"""Threads of an NPU in a timeline: compute, and one per virtual channel."""
 
 _SORTED = 2
-"""Processes of a timeline for each NPU: the estimate, and the hardware below it."""
+"""Timeline processes per NPU: the estimate, with the hardware below it."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """An iteration in RTL, and its estimate.
+    """An iteration in RTL simulation with its estimate.
 
     Parameters
     ----------
@@ -72,16 +72,16 @@ class Beside:
 
     @property
     def clock_hz(self) -> float:
-        """Of the hardware [Hz]."""
+        """Clock frequency of the hardware [Hz]."""
         return self.hardware.clock_hz
 
     @property
     def time_s(self) -> float:
-        """What the iteration takes in hardware [s]."""
+        """Duration of the iteration in RTL simulation [s]."""
         return self.cycles / self.clock_hz
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` has of it."""
+        """Return the values that ``--json`` prints."""
         return {
             "wafer": self.hardware.source,
             "simulator": self.simulator,
@@ -157,7 +157,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
 
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
-    """Return the tasks of all endpoints; with ``streams`` weights come from storage."""
+    """Return the tasks of all endpoints; with ``streams``, weights come from storage."""
     from perfmodel.chakra.plane import plane_tasks
 
     try:
@@ -180,7 +180,7 @@ def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> 
 
 
 def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
-    """Return tasks that say their circuits: all-reduces by their group, and messages of PP."""
+    """Return tasks with virtual channels: all-reduces by group, and messages of PP."""
     stages = range(placement.strategy.pp)
     groups = {tuple(sorted(one)) for stage in stages for one in placement.mp_groups(stage)}
 
@@ -194,7 +194,7 @@ def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
 
 
 def _groups(placement: Any) -> list[Sequence[int]]:
-    """Return the groups of all-reduces."""
+    """Return the groups of all all-reduces."""
     stages = range(placement.strategy.pp)
     every = [one for s in stages for one in (*placement.mp_groups(s), *placement.dp_groups(s))]
     return [one for one in every if len(one) > 1]
@@ -203,7 +203,7 @@ def _groups(placement: Any) -> list[Sequence[int]]:
 def _simulate(
     hardware: Hardware, strategy: Any, algorithm: str, tasks: Any, link_cycles: int, limit: int
 ) -> Any:
-    """Return the run of the tasks of all NPUs."""
+    """Return the result of simulating the tasks of all NPUs."""
     load_testbench("verilator")
     from testbench.collectives.fabric import Sizes
     from testbench.collectives.iteration import run_tasks
@@ -220,7 +220,7 @@ def _simulate(
 
 
 def say_rtl(beside: Beside) -> None:
-    """Print hardware and estimate."""
+    """Print the results of hardware and estimate."""
     cycles = beside.model_s * beside.clock_hz
     rows = [
         ("hardware", f"{beside.cycles:,}", f"{beside.time_s * 1e6:,.2f} us"),
@@ -232,7 +232,7 @@ def say_rtl(beside: Beside) -> None:
 
 
 def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
-    """Return a timeline with a further process for each NPU: what hardware did."""
+    """Return a timeline with an additional process per NPU for the hardware."""
     events = [dict(one) for one in trace["traceEvents"]]
     npus = len(beside.tasks)
     for one in events:

@@ -1,4 +1,4 @@
-"""Hardware of `--rtl` of `fred estimate`: a plane of a wafer, or a mesh."""
+"""Hardware for `--rtl` of `fred estimate`: a plane of a wafer, or a mesh."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from fred_hw.errors import InputError
 __all__ = ["Hardware", "load_hardware"]
 
 _SAME = 1e-6
-"""Relative difference that equal rates may have."""
+"""Relative difference up to which rates are equal."""
 
 _SMALLER: dict[str, Any] = {
     "lanes": 1,
     "protocol": {"phases": 8},
     "endpoint": {"fsms": 1, "slots": 2},
 }
-"""Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
+"""Specification keys that may be smaller in simulation, as cycle counts do not depend on them."""
 
 
 _FEWER_LANES: dict[str, Any] = {"lanes": 1}
-"""Endpoints of a mesh reduce, so their state machines are all at work."""
+"""The same for a mesh, whose endpoints need all ring state machines as they reduce."""
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Hardware that does the communication of an iteration.
+    """Hardware that executes the communication of an iteration.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Hardware:
     read_ports: int = 1
 
     def check(self, fabric: Any) -> None:
-        """Refuse a topology that is not of this hardware.
+        """Fail if a topology does not describe this hardware.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Hardware:
             self._check_controllers(fabric)
 
     def _check_homes(self, fabric: Any) -> None:
-        """Refuse a topology that has other NPUs on a switch."""
+        """Fail if a topology attaches other NPUs to a switch."""
         # An NPU without a switch is alone.
         given = [fabric.switch_of.get(npu, -1 - npu) for npu in range(self.npus)]
         theirs, ours = (
@@ -130,7 +130,7 @@ class Hardware:
             raise InputError("--rtl", "", f"{message}, not {self.name}")
 
     def _check_cuts(self, fabric: Any, cuts: Iterable[tuple[Sequence[int], float]]) -> None:
-        """Refuse a topology whose links between switches carry more or less, or join others."""
+        """Fail if links between switches have another bandwidth or connect others."""
         from perfmodel.topology.cuts import min_cut
 
         graph, names = fabric.graph(), [node.name for node in fabric.nodes[: fabric.npus]]
@@ -146,7 +146,7 @@ class Hardware:
                 raise InputError("--rtl", "", message)
 
     def _check_controllers(self, fabric: Any) -> None:
-        """Refuse a topology with other I/O controllers, as loads take as long as these need."""
+        """Fail if a topology has other I/O controllers, which determine load times."""
         given = len(fabric.io_nodes)
         if given != self.controllers:
             message = f"must have {given} I/O controllers, as {fabric.name}, not {self.controllers}"
@@ -242,7 +242,7 @@ def _plane(source: str) -> Hardware:
 
 
 def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
-    """Return NPUs below switches, and the bytes that can leave them in a cycle."""
+    """Return the NPUs below each switch, and the bytes per cycle that can leave them."""
     from perfmodel.topology.cuts import digraph, min_cut
 
     wafer, rates = plane.wafer, dict[tuple[str, str], float]()
@@ -265,7 +265,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
 
 
 def _home(plane: Any, npu: int) -> int:
-    """Return the switch that an NPU is on."""
+    """Return the switch that an NPU is attached to."""
     chiplet, _ = plane.homes[npu]
     return plane.chiplets[chiplet].switch
 

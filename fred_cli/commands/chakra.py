@@ -1,4 +1,4 @@
-"""`fred chakra`."""
+"""Command `fred chakra`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
@@ -96,7 +96,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
 @control_option
 @as_json_option
 def stats(trace: str, control: bool, as_json: bool) -> None:
-    """Count nodes, compute time, longest path, operations and bytes."""
+    """Count the nodes of a trace, its compute time, longest path, operations and bytes."""
     from perfmodel.chakra.files import read
     from perfmodel.chakra.stats import measure
 
@@ -201,7 +201,7 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
 )
 @as_json_option
 def groups(trace: str, output: Path, as_json: bool) -> None:
-    """Write the process groups that metadata nodes of a trace list to a communicator groups file.
+    """Write the process groups in the metadata nodes of a trace to a communicator groups file.
 
     PyTorch lists them in a node named process_group:init. A group without ranks is that of all,
     so TRACE should be the prefix of the whole set.
@@ -273,7 +273,7 @@ def convert(
     passes: int | None,
     as_json: bool,
 ) -> None:
-    """Convert traces and what can become one.
+    """Convert traces, and other formats to traces.
 
     SOURCE is a trace (.et to .json and back), a PyTorch execution trace (.json, with --kineto; one
     rank at a time), a text workload of ASTRA-sim 1.0 (.txt) or a schedule in GOAL (.goal). The last
@@ -314,7 +314,7 @@ def convert(
 def _iteration(
     workload: str, topology: str, strategy: str | None, target: Path
 ) -> Mapping[Path, Iterable[bytes]]:
-    """Return the files of an iteration of our own model, and the pieces of each."""
+    """Return the files of a simulated iteration, and the pieces of each."""
     from json import dumps
 
     from gen.write import check_files
@@ -336,7 +336,7 @@ def _iteration(
 
 
 def _files(trace: str) -> list[Path]:
-    """Return the file of that name, or those of a set with that prefix."""
+    """Return the file with a name, or the files of a set with that prefix."""
     from perfmodel.chakra.traces import ENDINGS, find_traces
 
     path = Path(trace)
@@ -344,7 +344,7 @@ def _files(trace: str) -> list[Path]:
 
 
 def _each(paths: Sequence[Path]) -> Iterable[Path]:
-    """Return traces to read, counted if there are several; of one its bytes are."""
+    """Return traces with progress: by trace if there are several, else by bytes."""
     return track(paths, "traces") if len(paths) > 1 else paths
 
 
@@ -355,7 +355,7 @@ def _type(node: Any) -> str:
 
 
 def _few(attrs: Iterable[Any]) -> str:
-    """Return the attributes that tell nodes apart, as a table has room for them."""
+    """Return the attributes that distinguish nodes, as many as fit in a table."""
     said = [f"{one.name}={one.value!r:.20}" for one in attrs if one.name not in _COMMON]
     return one_line(", ".join(said), _ATTRS)
 
@@ -378,7 +378,7 @@ def _node(node: Any) -> dict[str, Any]:
 
 
 def _said(value: Any) -> Any:
-    """Return a value as JSON has it: bytes in hexadecimal, what is no number as protobuf writes it.
+    """Return a value for JSON: bytes in hexadecimal, non-finite numbers as in protobuf.
 
     https://protobuf.dev/programming-guides/json
     """

@@ -1,4 +1,4 @@
-"""`fred cluster`."""
+"""Command `fred cluster`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the fastest MP x DP x PP of a cluster that fits its memory, and what would change it."""
+    """Find the fastest MP x DP x PP of a cluster that fits its memory; vary its resources."""
     if published:
         if file or workload or batch is not None or chart:
             raise InputError("--published", "", "must be given without a file and other options")

@@ -1,4 +1,4 @@
-"""`fred collective`."""
+"""Command `fred collective`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -173,7 +173,7 @@ def command(
 
 
 def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
-    """Print what was found."""
+    """Print the result of the simulation."""
     checked = {"checked": True} if check else {}
     if as_json:
         figures = plain(result)
@@ -208,7 +208,7 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
 
 
 def _flows_file(export: Path | None, network_model: str) -> Path | None:
-    """Return the file of flows for ns-3 that network model roce exports, if that is asked for."""
+    """Return the ns-3 flow file that network model roce exports; None unless requested."""
     if export is None or export.suffix != ".txt":
         return None
     if network_model != "roce":
@@ -218,7 +218,7 @@ def _flows_file(export: Path | None, network_model: str) -> Path | None:
 
 
 def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> None:
-    """Refuse options of dimension queues, which orders of dimensions have with fluid alone."""
+    """Fail if options of dimension queues are given without the network model fluid."""
     if algorithm in policies:
         message = f"must be left out for {algorithm} with network model {network_model}"
         refuse_given("chunks", "intra", "latency", "compatible", "draw", message=message)
@@ -229,7 +229,7 @@ def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> 
 
 
 def _refuse_merged(algorithm: str, network_model: str, files: Sequence[Path]) -> None:
-    """Refuse to write all chunks where the model has timed the chunks of an order as one flow."""
+    """Fail if all chunks are exported from a model that merges chunks of the same order."""
     if files and network_model in ("packet", "roce"):
         message = f"must be with network model fluid, unaware or aware for {algorithm}"
         raise InputError("--export", "", f"{message}, not {network_model}")
@@ -245,7 +245,7 @@ def _shown(value: float | str) -> str:
 def _schedule(
     fabric: Any, result: Any, check: bool, draw: Path | None, files: Sequence[Path]
 ) -> None:
-    """Check and draw the schedule of one chunk; check and write that of all data."""
+    """Check and draw the schedule of one chunk; check and export the schedule of all data."""
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.select import build_schedule
 
@@ -274,7 +274,7 @@ def _draw_congestion(result: Any, title: str, path: Path) -> None:
 
 
 def _write_flows(fabric: Any, result: Any, parameters: Any, path: Path) -> None:
-    """Write the messages of one chunk as flows for ns-3, each from when it begins."""
+    """Write the messages of one chunk as flows for ns-3, each with its start time."""
     from perfmodel.collectives.select import build_schedule
     from perfmodel.network.roce.ns3_flows import flows_of, flows_text
     from perfmodel.network.roce.simulate import simulate

@@ -1,4 +1,4 @@
-"""`fred estimate`."""
+"""Command `fred estimate`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -184,7 +184,7 @@ def _title(result: Any) -> str:
 
 
 def _draw_congestion(iteration: Any, title: str, parameters: Any, path: Path) -> None:
-    """Draw what was found of each collective of an iteration, from when it begins."""
+    """Draw the congestion of each collective of an iteration, from the collective's start."""
     from fred_cli.drawings.congestion import draw_congestion, spans_of
 
     spans = [
@@ -244,7 +244,7 @@ def _say(result: Any) -> None:
 
 
 def _path(parts_s: dict[str, float]) -> str:
-    """Return the parts of the critical path that take any time."""
+    """Return the parts of the critical path with nonzero time."""
     return ", ".join(
         f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
         for name, seconds in parts_s.items()
@@ -253,7 +253,7 @@ def _path(parts_s: dict[str, float]) -> str:
 
 
 def _joules(parts_j: dict[str, float]) -> str:
-    """Return the parts that take any energy."""
+    """Return the parts with nonzero energy."""
     return ", ".join(
         f"{name.replace('_', ' ')} {joules:,.4g} J" for name, joules in parts_j.items() if joules
     )

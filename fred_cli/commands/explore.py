@@ -1,4 +1,4 @@
-"""`fred explore`."""
+"""Command `fred explore`."""
 
 import sys
 import webbrowser
@@ -26,7 +26,7 @@ __all__ = ["command"]
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @as_json_option
 def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
-    """Show the points of a study in the browser, until it is interrupted.
+    """Show the points of a study in the browser until interrupted.
 
     STORE is the folder that `fred study run` writes. The page is served to this machine alone.
     """

@@ -1,4 +1,4 @@
-"""`fred report`."""
+"""Command `fred report`."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""`fred route`."""
+"""Command `fred route`."""
 
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical_2d_halves"}
-"""Old names of algorithms on a mesh."""
+"""Former names of algorithms on a mesh."""
 
 
 @click.command("route", cls=Command, example="fred route demo-8 --strategy MP2-DP2-PP2")
@@ -167,7 +167,7 @@ def _route(
 
 
 def _generation(given: int | None) -> int:
-    """Return the generation of entries, the first by default, or refuse what is none."""
+    """Return the generation of entries, the first by default; fail if invalid."""
     from fred_hw.checks import check_int
     from fred_hw.protocol import FULL_GENERATIONS
 
@@ -176,7 +176,7 @@ def _generation(given: int | None) -> int:
 
 
 def _say(reports: dict[str, dict[str, Any]]) -> None:
-    """Print what became of each set of flows."""
+    """Print the result of routing each set of flows."""
     for name, report in reports.items():
         print(f"{name}: {_routing_text(report)}")
     if not reports:
@@ -184,7 +184,7 @@ def _say(reports: dict[str, dict[str, Any]]) -> None:
 
 
 def _refuse(given: dict[str, object], allowed: str) -> None:
-    """Refuse options that mean nothing of what is routed on."""
+    """Fail if options do not apply to the hardware."""
     for name, value in given.items():
         if value is not None:
             raise InputError("route", name, f"must be given with {allowed}")
@@ -193,7 +193,7 @@ def _refuse(given: dict[str, object], allowed: str) -> None:
 def _sets(
     spec: "SwitchSpec", strategy: str | None, file: Path | None
 ) -> dict[str, tuple["Flow", ...]]:
-    """Return the flows of each phase of a strategy, or those of a file."""
+    """Return the flows of each phase of a strategy, or the flows in a file."""
     from fred_hw.compiler.flows import read_flows
     from fred_hw.compiler.placement import Strategy, phases
 
@@ -207,7 +207,7 @@ def _sets(
 
 
 def _draw(result: Any, path: Path) -> None:
-    """Write the routed flows as SVG; a conflict draws nothing."""
+    """Write the routed flows as SVG; draw nothing if there is a conflict."""
     from fred_cli.drawings.interconnect import draw_interconnect
 
     if result.configuration is not None:

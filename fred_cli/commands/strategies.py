@@ -1,4 +1,4 @@
-"""`fred strategies`."""
+"""Command `fred strategies`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,7 +89,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
+    """Estimate all (MP, DP, PP) of a workload; feasible ones first, ordered by time per sample."""
     from perfmodel.studies.equal_terms import on_equal_terms
     from perfmodel.studies.strategies import feasible, sweep
     from perfmodel.training.request import read_requests

@@ -1,4 +1,4 @@
-"""`fred synth`."""
+"""Command `fred synth`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -107,7 +107,7 @@ def command(
 
 
 def _check(name: str | None, folder: Path) -> None:
-    """Refuse a folder where the files cannot be written."""
+    """Fail if the output files cannot be written to the folder."""
     from gen.write import check_files
 
     check_files(folder / f"{name}{ending}" for ending in _ENDINGS)
@@ -125,7 +125,7 @@ def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _print(report: dict[str, Any]) -> None:
-    """Print the report for a reader."""
+    """Print the report as text."""
     gate = report["gate"]
     print(
         f"{report['name']}: {report['area_um2']:,.1f} um2, "

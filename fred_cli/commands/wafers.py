@@ -1,4 +1,4 @@
-"""`fred wafers`."""
+"""Command `fred wafers`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Chart of a cluster's strategies: time and memory."""
+"""Chart of the strategies of a cluster: time and memory."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _KEPT = (
 
 
 def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
-    """Show the time of each strategy by cause, and its memory with the limits.
+    """Return a chart of each strategy's time by cause, and of its memory with the limits.
 
     What does not fit is marked, and its time is what it were if the local memory were larger.
     """

@@ -12,7 +12,7 @@ __all__ = ["Point", "roofline"]
 
 @dataclass(frozen=True)
 class Point:
-    """An operator of all layers that have it alike, forward pass of a microbatch.
+    """Identical operators of all layers, in the forward pass of a microbatch.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Point:
 
 
 def roofline(workload: Workload, mp: int, npu: Npu) -> tuple[Point, ...]:
-    """Return the operators of a workload, those with most time first.
+    """Return the operators of a workload, in descending order of time.
 
     Parameters
     ----------

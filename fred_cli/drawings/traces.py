@@ -1,4 +1,4 @@
-"""Chart of traces on several networks: where the time of the rank that ends last goes."""
+"""Chart of traces on several networks: time of the last rank by activity."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _PARTS = {"compute": "#0072b2", "without compute": "#d55e00"}
 
 
 def trace_chart(found: Sequence[TraceEstimate]) -> str:
-    """Show a bar for each network: time with compute, and without, which is exposed."""
+    """Return a chart with one bar per network: time with compute, and exposed time."""
     names = [stem(one.network) for one in found]
     last = [max(one.ranks, key=lambda rank: rank.total_ns) for one in found]
     times = {

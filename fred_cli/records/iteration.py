@@ -1,4 +1,4 @@
-"""Measurement of a training iteration in RTL, for a shipped record."""
+"""Measurement of a training iteration in RTL simulation, for a built-in record."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ __all__ = ["IterationMeasurement"]
 
 @dataclass(frozen=True, kw_only=True)
 class IterationMeasurement(Measurement):
-    """A training iteration on a plane of a wafer or a mesh, as `fred estimate --rtl` simulates it.
+    """A training iteration on a wafer's plane or a mesh, simulated as `fred estimate --rtl` does.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["explorer"]
 
 
 def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
-    """Return the rows by workload, as the page has them.
+    """Return the rows of each workload in the form the page takes.
 
     Parameters
     ----------
