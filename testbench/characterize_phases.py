@@ -17,7 +17,7 @@ __all__ = ["PhasesMeasurement"]
 
 @dataclass(frozen=True, kw_only=True)
 class PhasesMeasurement(SpecMeasurement[Spec]):
-    """Phases of some strategies, each alone: how many cycles each takes.
+    """Cycles of each phase of the given strategies, run alone.
 
     Results of all are compared with the golden model, bit for bit.
 
@@ -39,11 +39,11 @@ class PhasesMeasurement(SpecMeasurement[Spec]):
 
     @abstractmethod
     def jobs(self) -> list[Job]:
-        """Return what is done."""
+        """Return the phases to run."""
 
     @abstractmethod
     def runner(self) -> Callable[[PlaneRun, Path], Finished]:
-        """Return what simulates the fabric in a folder."""
+        """Return a function that simulates the fabric in a folder."""
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         jobs = self.jobs()  # refused before anything is built
@@ -55,7 +55,7 @@ class PhasesMeasurement(SpecMeasurement[Spec]):
         yield from self.other_rows(record, strategy=strategies, flits=self.flits)
 
     def other_rows(self, record: Any, **wanted: Sequence[object]) -> Iterator[str]:
-        """Yield the keys of rows that have other values than those wanted, and these values."""
+        """Yield the keys of rows with values other than the requested ones, and these values."""
         for name, values in wanted.items():
             other = {getattr(row, name) for row in record.rows} ^ {*values}
             if other:

@@ -1,4 +1,4 @@
-"""Cycles of all-reduces along trees on a mesh with schedule tables, measured by co-simulation."""
+"""Cycles of tree all-reduces on a mesh with schedule tables, measured by co-simulation."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from testbench.measurement import Say, SpecMeasurement
 __all__ = ["SETUP_CYCLES", "TreesMeasurement"]
 
 SETUP_CYCLES = 320
-"""Cycles of a step beyond those of the flits of its block, with links of ``LINK_CYCLES``.
+"""Cycles of a step besides the flits of its block, with links of ``LINK_CYCLES``.
 
 A block is read from memory, crosses three links and two routers, and is acknowledged. With 300
 cycles endpoints of a mesh of 5 x 4 are late by 372 cycles in all at blocks of 410 flits, with 320
@@ -32,7 +32,7 @@ by 76. On a mesh of 4 x 4 280 cycles are enough for blocks of 8 to 512 flits.
 
 @dataclass(frozen=True, kw_only=True)
 class TreesMeasurement(SpecMeasurement[MeshSpec]):
-    """All-reduces of all NPUs along trees: how many cycles each takes.
+    """Cycles of tree all-reduces over all NPUs.
 
     Results are compared with the golden model, bit for bit.
 

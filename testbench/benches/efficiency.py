@@ -1,4 +1,4 @@
-"""Use of links at full load: shares of data, acks and other flits."""
+"""Utilization of links at full load: shares of data, acks and other flits."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ PAYLOAD_BITS = 8 * FLIT_BYTES  # of the published flit
 
 
 def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:
-    """Return shares of the cycles of links, each from its first ack to its last between data.
+    """Return shares of link cycles between the first and the last ack among data.
 
     That one is left out, so that each ack counts with the packets it is for.
 

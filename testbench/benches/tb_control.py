@@ -30,7 +30,7 @@ async def started(dut: Any, stall: float) -> ControlBench:
 
 
 def mask(word: Word, accesses: tuple[str, ...]) -> int:
-    """Return the bits of a word that belong to fields of these accesses."""
+    """Return the bits of a word that belong to fields with the given access types."""
     return sum(
         ((1 << word.register.width(field, word.index)) - 1) << field.low
         for field in word.register.fields
@@ -39,7 +39,7 @@ def mask(word: Word, accesses: tuple[str, ...]) -> int:
 
 
 def at_reset(word: Word) -> int:
-    """Return what a word reads after reset: constants, and what ``rw`` begins with."""
+    """Return the value of a word after reset: constants, and initial values of ``rw`` fields."""
     values = sum(field.value << field.low for field in word.register.fields)
     return values & mask(word, ("constant", "rw"))
 
@@ -181,7 +181,7 @@ async def entries_are_written_read_and_erased(dut: Any, stall: float) -> None:
 
 
 async def refused(bench: ControlBench, command: Any) -> None:
-    """Check that a command is refused, and counted."""
+    """Check that a command is refused and counted."""
     bench.errors["configuration"] += 1
     try:
         await command
@@ -333,7 +333,7 @@ async def counters_count_unless_frozen(dut: Any, share: float) -> None:
 
 
 async def check_counters(bench: ControlBench, want: dict[str, list[int]]) -> None:
-    """Compare all counters but CYCLES."""
+    """Compare all counters except CYCLES."""
     found = await bench.access.counters()
     for name, counts in found.items():
         if name != "cycles":

@@ -46,7 +46,7 @@ def runs(
     cycles: int,
     busy: float = 1.0,
 ) -> Iterator[Stimulus]:
-    """Yield ``cycles`` stimuli of the flows, which send in a share ``busy`` of the cycles."""
+    """Yield ``cycles`` stimuli of the flows, each active in a share ``busy`` of the cycles."""
     for _ in range(cycles):
         yield Stimulus(configuration, flits_for(rng, SPEC, flows, busy))
 
@@ -100,7 +100,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
 
 
 async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> int:
-    """Return the cycles without a flit between those of two configurations, counted on the wires.
+    """Return the cycles without flits between two configurations, counted on the ports.
 
     All ports send in every cycle while a shift by one and a shift by two alternate; every flit of
     both is delivered, so what is lost would show as a hole in the arrivals.

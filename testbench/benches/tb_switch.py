@@ -27,7 +27,7 @@ Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stan
 
 
 def scenario(there: bool = True) -> Any:
-    """Return the decorator of tests that a switch has if all that they need is there."""
+    """Return a decorator for tests that apply only if a switch has what they need."""
     return cocotb.test(timeout_time=20, timeout_unit="ms", skip=not there)
 
 
@@ -37,7 +37,7 @@ SEEN_CYCLES = 3  # from a head to the cycle in which nothing less urgent starts
 BEGUN = (
     OutputPort(spec=SPEC, latency=latency_cycles(SPEC) + READ_CYCLES).depth + 1
 ) // PROTOCOL.packet_flits
-"""Largest packets that start though none can leave but the flit that is offered."""
+"""Number of largest packets that start although none can leave beyond the offered flit."""
 waiting_test = scenario(PROTOCOL.phases >= 2 and PROTOCOL.buffer_packets > BEGUN)
 
 
@@ -50,26 +50,26 @@ async def started(
 
 
 def phase_of(number: int, circuit: int, *flows: Flow) -> Phase:
-    """Return a phase that routes."""
+    """Return a phase that can be routed."""
     configuration = routed(flows, SPEC)
     assert configuration is not None, f"{flows} do not route"
     return Phase(number, circuit, tuple(flows), configuration)
 
 
 def everyone(number: int = 0, circuit: int = 0) -> Phase:
-    """Return the all-reduce of all ports."""
+    """Return an all-reduce of all ports."""
     return phase_of(number, circuit, Flow(tuple(range(PORTS)), tuple(range(PORTS))))
 
 
 def several(rng: random.Random) -> list[Phase]:
-    """Return phases of all circuits, as many as there are, up to 8."""
+    """Return phases on all virtual channels, one per channel and up to 8."""
     return phase_table(rng, SPEC, 8)[: PROTOCOL.phases]
 
 
 def turns_of(
     rng: random.Random, phase: Phase, packets: int, length: int | None = None
 ) -> list[Turn]:
-    """Return turns of a phase, of random lengths if none is given."""
+    """Return turns of a phase, of random lengths unless lengths are given."""
     most = PROTOCOL.packet_flits
     return [
         make_turn(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
@@ -121,7 +121,7 @@ async def ports_may_start_at_any_time(dut: Any) -> None:
 
 
 def contest() -> tuple[Phase, Phase]:
-    """Return a patient phase of all ports but the last, and an urgent one from that to port 0."""
+    """Return a less urgent phase of all ports but the last, and an urgent one to port 0."""
     patient = phase_of(0, 2, Flow(tuple(range(PORTS - 1)), tuple(range(PORTS))))
     return patient, phase_of(1, 0, Flow((PORTS - 1,), (0,)))
 
@@ -158,7 +158,7 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
 
 
 def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
-    """Return the phases of the data flits at port 0 from one on."""
+    """Return the phases of the data flits at port 0, from a given flit on."""
     return [bench.codec.unpack(beat.flit)["phase"] for beat in bench.data(bench.outputs[0])[first:]]
 
 
@@ -207,7 +207,7 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
 
 @scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
 async def phases_of_a_circuit_take_turns(dut: Any) -> None:
-    """Let two sources send to one destination, each in a phase of its own, all at full rate."""
+    """Let two sources send to one destination at full rate, each in its own phase."""
     table = [phase_of(number, 1, Flow((number,), (PORTS - 1,))) for number in range(2)]
     bench, rng = await started(dut, 0.0, table)
     most, count = PROTOCOL.packet_flits, 2 * PROTOCOL.buffer_packets

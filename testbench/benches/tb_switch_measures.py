@@ -77,7 +77,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
 
 @follow_test
 async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any) -> None:
-    """Measure ``switch_follow_cycles``: of a lone unicast where the path has stayed.
+    """Measure ``switch_follow_cycles``: latency of a lone unicast on an unchanged path.
 
     That of the flit before it, which is acknowledged, as with links of many cycles.
     """
@@ -125,7 +125,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
 
 @phases_test
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
-    """Measure ``reconfiguration_cycles``: most without a flit as a phase takes another's place.
+    """Measure ``reconfiguration_cycles``: longest gap when one phase follows another.
 
     Two phases of one circuit alternate, each from half of the ports to all. In
     ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
@@ -197,7 +197,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
 
 
 async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
-    """Send packets of all ports at half of the full rate; return when each has come, by port."""
+    """Send packets from all ports at half of the full rate; return arrival times by port."""
     phase, start = everyone(), bench.cycle
     turns = turns_of(bench.rng, phase, count, MOST)
     before = [len(port.received.get((0, 0), ())) for port in bench.ports]
@@ -216,7 +216,7 @@ async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
 
 @test
 async def single_loss_is_caught_up(dut: Any) -> None:
-    """Measure ``recovery_cycles``, from the loss of a data flit until all is as if it had not been.
+    """Measure ``recovery_cycles``: from the loss of a data flit until no delay remains.
 
     It is the longest one for the first, middle and last flit of a packet, on a link to the switch
     (``input``) and on one from it (``output``), in an all-reduce of all ports at half of the full

@@ -30,13 +30,13 @@ IN_FLIGHT = 256  # cycles from an input's queue to the next link at most: docs/h
 
 
 def reboot(bench: SwitchBench, port: int) -> None:
-    """Let the NPU of a port forget all, as after a reset, and begin its next incarnation."""
+    """Make the NPU of a port lose all state, as in a reset, and start its next session."""
     bench.ports[port].reboot()
     bench.wanted[port].clear()
 
 
 async def until_up(bench: SwitchBench) -> None:
-    """Wait until all links are up, and say so in the registers.
+    """Wait until all links are up, as the registers must report.
 
     Where a third of all hellos is lost, five of nine attempts fail, one in each timeout: of ten in
     turn, one in 360.
@@ -50,7 +50,7 @@ async def until_up(bench: SwitchBench) -> None:
 
 
 def first_tickets(bench: SwitchBench, watch: Watch) -> set[int]:
-    """Return the tickets of the first packets, by circuit, since the last hello."""
+    """Return the first link sequence number per virtual channel since the last handshake."""
     fields = [bench.codec.unpack(beat.flit) for beat in watch.beats]
     begin = max(k for k, one in enumerate(fields) if one["kind"] == HELLO)
     first: dict[int, int] = {}
@@ -61,7 +61,7 @@ def first_tickets(bench: SwitchBench, watch: Watch) -> set[int]:
 
 
 async def give_up(bench: SwitchBench, phase: Phase) -> None:
-    """Do what software does about packets under way: docs/how-to/driver.md, "After a reset"."""
+    """Do what software does with packets in flight (docs/how-to/driver.md, "After a reset")."""
     for port in bench.ports:
         port.forget(phase.number, bench.generations[phase.number])
         port.forget(PROTOCOL.online, 0)
@@ -104,7 +104,7 @@ async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
 
 @three_test
 async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> None:
-    """Unicasts between others go on; a phase of the NPU is written anew."""
+    """Check that unicasts between others continue; a phase of the NPU is rewritten."""
     phase = everyone()
     bench, rng = await started(dut, 0.1, [phase])
     for _ in range(3):
@@ -162,7 +162,7 @@ async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) ->
 
 @test
 async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) -> None:
-    """Let generations come round behind a burst that some sources never send."""
+    """Let phase generations wrap around behind a burst that some sources never send."""
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     for _ in range(GENERATIONS - 1):
@@ -232,7 +232,7 @@ async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
     acts = ((), (1,), (1, 1))
 
     def change(flit: Flit) -> Any:
-        """Lose or double most flits of a handshake."""
+        """Lose or duplicate most flits of a handshake."""
         return tuple(flit for _ in rng.choice(acts))
 
     for _ in range(8):

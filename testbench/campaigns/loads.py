@@ -1,4 +1,4 @@
-"""Strategies loaded one after another until phase generations wrap around.
+"""Strategies loaded one after another until the generation numbers of phases wrap around.
 
 Each load has random phases with random members, who may sit out any number of loads, and follows
 the steps of docs/how-to/driver.md: sources are idle, the next generation, switches, endpoints.
@@ -35,18 +35,18 @@ __all__ = ["Loads", "loads_fail", "random_loads", "run_loads_seed"]
 _FLIT = 2
 _ANY = 0xFFFFFFFF
 _NUMBERS = 2
-"""Numbers of phases."""
+"""Number of phase numbers."""
 
 _WRITES = 400
-"""Cycles that the registers of a switch take for all phases of a load."""
+"""Cycles for writing all phases of a load to the registers of a switch."""
 
 _FORGET = 400
-"""Cycles from the begin of a load until endpoints have been prepared, and switches are written."""
+"""Cycles from the start of a load until endpoints are prepared and switches written."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """What is loaded, one after another; each writing of a phase has its next generation.
+    """Successive loads; each write of a phase uses its next generation.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class Loads:
 
     @property
     def memory(self) -> int:
-        """Flits of each memory."""
+        """Number of flits of each memory."""
         return self.loads[-1].plan.memory
 
 
 def random_loads(seed: int) -> Loads:
-    """Return the loads of a seed."""
+    """Return the loads with a seed."""
     rng = random.Random(seed)
     circuits = [rng.choice(DATA_CIRCUITS[:2]) for _ in range(_NUMBERS)]
     often = rng.choice((0.6, 0.9, 1.0))
@@ -129,7 +129,7 @@ def _late(rng: random.Random, jobs: Sequence[Job]) -> list[Job]:
 
 
 def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
-    """Return what the driver of an endpoint does: it shows CYCLES when it is idle after a load."""
+    """Return the driver steps of an endpoint, which reports CYCLES when idle after a load."""
     link = given.loads[0].program.link
     registers = endpoint_map(link)
     clock = registers.register("CYCLES").address
@@ -151,13 +151,13 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
 
 
 def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferProgram:
-    """Return the program of one phase, as programs have one generation."""
+    """Return the program of one phase, as a program has only one generation."""
     own = tuple(one for one in program.phases if one.number == phase)
     return WaferProgram(WAFER.plane, UNIFORM, own, _FLIT, generation)
 
 
 def _switch_codes(given: Loads, number: int) -> list[Code]:
-    """Return what the driver of a switch does behind the first load."""
+    """Return the driver steps of a switch after the first load."""
     chiplet = WAFER.plane.chiplets[number]
     registers = switch_map(chiplet.spec)
     clock, queued, status = (
@@ -180,7 +180,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
 
 
 def loads_fail(given: Loads) -> str:
-    """Run all loads and return what is wrong; nothing if all is right."""
+    """Run all loads; return a description of what is wrong, or an empty text."""
     plan = given.loads[0].plan
     rng = np.random.default_rng(given.seed)
     before = [rng.integers(0, 256, (given.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
@@ -216,7 +216,7 @@ def loads_fail(given: Loads) -> str:
 
 
 def _late_loads(given: Loads, found: Finished) -> list[int]:
-    """Return the loads that were not over, and their packets gone, before the next one."""
+    """Return loads that were not complete, packets included, before the next one started."""
     protocol = given.loads[0].program.link.protocol
     ports = max(one.spec.ports for one in WAFER.plane.chiplets)
     rest = protocol.timeout_cycles + 128 * ports
@@ -225,7 +225,7 @@ def _late_loads(given: Loads, found: Finished) -> list[int]:
 
 
 def run_loads_seed(seed: int, tries: int = 0) -> str:
-    """Run the loads of a seed; return a failure with a part that still fails, or nothing."""
+    """Run the loads of a seed; return a failure with a reduced reproduction, or an empty text."""
     given = random_loads(seed)
     if not (what := loads_fail(given)):
         return ""

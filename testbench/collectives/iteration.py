@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Mark:
-    """A task of an NPU begins or has ended here."""
+    """The start or the end of an NPU's task."""
 
     task: int
     ended: bool
@@ -37,7 +37,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class TaskSteps:
-    """What the driver of an endpoint does, what each of its marks says, and where tasks went.
+    """Driver steps of an endpoint, with the meaning of each mark and the tasks' channels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class TaskSteps:
 
 
 def task_steps(jobs: TaskJobs, npu: int, tasks: Sequence[Task]) -> TaskSteps:
-    """Return what the driver of an endpoint does for its tasks, one after the other.
+    """Return the driver steps of an endpoint for its tasks, executed in order.
 
     It is what software on an NPU would do that has one thread: a task begins when those that it
     is after have ended, and is waited for when another is after it. A communication is queued
@@ -86,7 +86,7 @@ class _Writer:
         self._queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self._ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self._open: dict[int, dict[str, int]] = {}
-        """Tasks that are not known to have ended: how many have then, of each of its circuits."""
+        """Completion counts, by virtual channel, at which each unfinished task has ended."""
 
     def write(self, tasks: Sequence[Task]) -> TaskSteps:
         circuits: list[str] = []
@@ -106,7 +106,7 @@ class _Writer:
         return TaskSteps([*self._steps, (SHOW, error, 0, 0)], self._marks, circuits)
 
     def _queue(self, place: int, task: Task) -> str:
-        """Queue what a task is to the endpoint, and return the circuit of the first of it."""
+        """Queue the descriptors of a task, and return the virtual channel of the first one."""
         descriptors = self._jobs.descriptors(self._npu, task)
         for one in descriptors:
             self._steps += codes(self._program.descriptor_steps(one))
@@ -115,7 +115,7 @@ class _Writer:
         return descriptors[0].circuit
 
     def _wait(self, counts: Mapping[str, int]) -> None:
-        """Wait until so many have ended on some circuits, and mark the tasks that then have."""
+        """Wait for completion counts on virtual channels, and mark the tasks that have ended."""
         for name, count in counts.items():
             if self._ended[name] < count:
                 self._steps.append((LEAST, self._program.completed(name), count, 0xFFFFFFFF))
@@ -123,7 +123,7 @@ class _Writer:
                 self._mark_ended()
 
     def _mark_ended(self) -> None:
-        """Mark the tasks that are now known to have ended."""
+        """Mark the tasks that have ended according to the counts."""
         for place, wanted in list(self._open.items()):
             if all(self._ended[name] >= count for name, count in wanted.items()):
                 del self._open[place]
@@ -137,7 +137,7 @@ class _Writer:
 def task_times(
     steps: TaskSteps, times: Sequence[int], tasks: Sequence[Task]
 ) -> list[tuple[int, int]]:
-    """Return begin and end of each task [cycles], from when each mark was passed.
+    """Return start and end of each task [cycles], given the cycle of each mark.
 
     The end of a communication is when the driver knew of it.
     """
@@ -153,7 +153,7 @@ def under_way(
     times: Sequence[Sequence[tuple[int, int]]],
     wrote: Sequence[Sequence[tuple[int, int]]],
 ) -> list[list[tuple[int, int]]]:
-    """Return begin and end of each task [cycles], of messages those of the data.
+    """Return start and end of each task [cycles]; for messages, of the data transfer.
 
     Software queues a buffer long before there is anything for it, and may be busy when a message
     has come. So one begins when its sender queues it, and ends when its last flit is in memory, or
@@ -206,7 +206,7 @@ def under_way(
 
 @dataclass(frozen=True)
 class IterationRun:
-    """Tasks of a plane, as they went.
+    """Result of running tasks on a plane.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class IterationRun:
 
     @property
     def cycles(self) -> int:
-        """From the begin of the first task to the end of the last [cycles]."""
+        """Cycles from the start of the first task to the end of the last."""
         return max(end for one in self.times for _, end in one)
 
 
@@ -238,7 +238,7 @@ def run_tasks(
     limit: int,
     seed: int = 1,
 ) -> IterationRun:
-    """Simulate the tasks of all NPUs, and compare all results with those of the golden model.
+    """Simulate the tasks of all NPUs, and compare all results with the golden model.
 
     Parameters
     ----------

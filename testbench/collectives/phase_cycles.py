@@ -31,16 +31,16 @@ __all__ = [
 ]
 
 LINK_CYCLES, MEMORY_CYCLES = 24, 40
-"""Of a link in one direction, 20 ns at the clock of the records, and from a read to its data."""
+"""Delay of a link in one direction (20 ns at the records' clock), and memory latency [cycles]."""
 
 
 Job = tuple[WaferProgram | MeshProgram, Any, Mapping[str, str]]
-"""A program, one of its phases, and what a row says of how that is done."""
+"""A program, one of its phases, and the row fields that describe the algorithm."""
 
 
 @dataclass(frozen=True)
 class PhaseRun:
-    """What came out of a phase alone.
+    """Result of running a phase alone.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class PhaseRun:
 
 
 def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[Flits]:
-    """Return random bytes for all buffers of a program, and ``more`` flits behind them.
+    """Return random bytes for all buffers of a program, followed by ``more`` flits.
 
     Infinities and NaNs are among the numbers.
     """
@@ -106,7 +106,7 @@ def measured_rows(
 def phase_cycles(
     program: EndpointProgram, phase: Any, run: Callable[[PlaneRun], Finished], seed: int = 1
 ) -> PhaseRun:
-    """Do one phase of a program, with no other beside it, and return how long it takes.
+    """Run one phase of a program alone, and return its duration.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def phase_cycles(
 
 
 def _steps(program: EndpointProgram, npu: int, ready: int) -> list[Code]:
-    """Return what the driver of an endpoint does; of a part it shows ERROR before and behind."""
+    """Return the driver steps of an endpoint; for a part, with ERROR before and after."""
     error = endpoint_map(program.link).register("ERROR").address
     steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
     parts = program.descriptors(npu, program.phases[0])

@@ -44,18 +44,18 @@ __all__ = [
 _STEPS = 4096
 WAIT, WRITE, UNTIL, SHOW = range(4)
 MARK, LEAST = 7, 8
-"""What a driver does: see ``fabric.v``."""
+"""Driver commands; see ``fabric.v``."""
 
 STEP_CYCLES = 6
-"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
+"""Most cycles of a driver for a register write that is not blocked."""
 
 Code = tuple[int, int, int, int]
-"""A step of a driver: what, address, value and mask."""
+"""A step of a driver: command, address, value and mask."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlaneRun:
-    """What a plane, or another fabric with endpoints, does in a run.
+    """Inputs of a run on a plane or on another fabric with endpoints.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ class PlaneRun:
 
 
 def codes(steps: Sequence[Step]) -> list[Code]:
-    """Return steps of a program as a driver does them."""
+    """Return the steps of a program as driver commands."""
     return [(UNTIL if one.mask else WRITE, one.address, one.value, one.mask) for one in steps]
 
 
 def npu_steps(
     program: EndpointProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
 ) -> list[Code]:
-    """Return what the driver of an endpoint does.
+    """Return the driver steps of an endpoint.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def npu_steps(
 
 
 def preempted(spec: SwitchSpec) -> Code:
-    """Return the step of a switch's driver that waits until a preemption is counted."""
+    """Return the driver step that waits until a switch has counted a preemption."""
     return (LEAST, switch_map(spec).register("PREEMPTIONS").address, 1, 0xFFFFFFFF)
 
 
@@ -183,7 +183,7 @@ def bench(
 
 
 def line_text(size: Sizes) -> str:
-    """Return the module ``wafer_link``, a direction of a link of some cycles, and what it needs."""
+    """Return the module ``wafer_link``, a link direction with delay, and its dependencies."""
     return MODELS.read_text() + _LINE.replace("@CYCLES@", str(size.link_cycles))
 
 
@@ -201,7 +201,7 @@ def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
 
 
 def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
-    """Return a compiled plane: the generated top, with lines of some cycles in its links.
+    """Return a compiled plane: the generated top, with delay lines in its links.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def write_programs(work: Path, run: PlaneRun) -> None:
 
 
 def options_of(run: PlaneRun) -> dict[str, int]:
-    """Return what the command line of a run says."""
+    """Return the command line options of a run."""
     says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
     return {**says, "seed": random.Random(run.seed).randrange(1, 1 << 30)}
 

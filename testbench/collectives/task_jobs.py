@@ -1,4 +1,4 @@
-"""Endpoint jobs of an iteration's tasks, on switch planes and on meshes."""
+"""Endpoint descriptors for the tasks of an iteration, on switch planes and on meshes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from .plane import STEP_CYCLES, PlaneRun, build_plane, run_plane
 __all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]
 
 _SMALL = 4
-"""NPUs of fabrics that Icarus has done with before Verilator has built them."""
+"""NPUs up to which Icarus finishes a fabric before Verilator has built it."""
 
 
 class TaskJobs(ABC):
-    """What the endpoints of a fabric do for tasks, and what is right then.
+    """The endpoint work of a fabric for tasks, and its expected result.
 
     ``program`` is what software does with the fabric, ``flits`` what each memory has room for, and
     ``ready`` the cycles from reset until all registers of other units are written.
@@ -43,12 +43,12 @@ class TaskJobs(ABC):
 
     @property
     def simulator(self) -> str:
-        """What runs it."""
+        """Simulator that runs the tasks."""
         return "icarus" if self.program.npus <= _SMALL else "verilator"
 
     @abstractmethod
     def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
-        """Return what an endpoint queues for a communication.
+        """Return the descriptors that an endpoint queues for a communication.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class TaskJobs(ABC):
         """
 
     def last_flit(self, npu: int, task: Task) -> int:
-        """Return the place in memory of the last flit of a message that an NPU receives."""
+        """Return the memory position of the last flit of a message that an NPU receives."""
         (one,) = self.descriptors(npu, task)
         return (one.destination.address + one.destination.size) // (
             self.program.link.data_width // 8
@@ -67,7 +67,7 @@ class TaskJobs(ABC):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Return what is wrong in memories after all tasks; nothing if all is right."""
+        """Return what is wrong in the memories after all tasks; empty if all is right."""
 
     @abstractmethod
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
@@ -75,7 +75,7 @@ class TaskJobs(ABC):
 
 
 class PlaneJobs(TaskJobs):
-    """Tasks on a plane whose switches reduce: a descriptor each, of the phase that has its flow.
+    """Tasks on a plane whose switches reduce: one descriptor each, in the phase of its flow.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class PlaneJobs(TaskJobs):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Compare what the largest task of each flow leaves at each NPU."""
+        """Compare the result of each flow's largest task at each NPU."""
         program = self._made
         for phase in program.phases:
             _, destination = program.buffers(phase)
@@ -138,7 +138,7 @@ class PlaneJobs(TaskJobs):
 
 
 class MeshJobs(TaskJobs):
-    """Tasks on a mesh, where endpoints reduce: rings, and unicasts one after the other.
+    """Tasks on a mesh, whose endpoints reduce: rings, and successive unicasts.
 
     Each flow of an NPU has two buffers of its own there: one to send from, one to receive to.
 
@@ -182,7 +182,7 @@ class MeshJobs(TaskJobs):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Compare all that is in each memory."""
+        """Compare the full contents of each memory."""
         program = self.program
         jobs = {
             npu: [one for task in own if task.size for one in self.descriptors(npu, task)]
@@ -205,7 +205,7 @@ class MeshJobs(TaskJobs):
 
 
 def jobs_of(program: EndpointProgram, tasks: Sequence[Sequence[Task]]) -> TaskJobs:
-    """Return what does the tasks of an iteration on a fabric.
+    """Return the jobs of an iteration's tasks on a fabric.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cycles of an all-reduce along trees on a mesh, with results checked bit for bit."""
+"""Cycles of a tree all-reduce on a mesh, with results checked bit for bit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = ["TreeRun", "tree_cycles"]
 
 @dataclass(frozen=True)
 class TreeRun:
-    """What came out of an all-reduce along trees.
+    """Result of a tree all-reduce.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def tree_cycles(
     memory_stalls: int = 0,
     limit: int | None = None,
 ) -> TreeRun:
-    """Load the tables of all endpoints, run them together, and compare all results.
+    """Load the tables of all endpoints, run the endpoints together, and compare all results.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def tree_cycles(
 
 
 def _steps(program: TreeProgram, npu: int, most: int) -> list[Code]:
-    """Return what the driver of an endpoint does; all of them load for the same time."""
+    """Return the driver steps of an endpoint; all endpoints load for the same time."""
     registers = endpoint_map(program.link)
     load = program.load_steps(npu)
     idle = [load[0]] * (most - len(load))

@@ -14,7 +14,7 @@ __all__ = ["Options", "launch"]
 
 
 class Options(TypedDict, total=False):
-    """How any co-simulation runs.
+    """Options of any co-simulation.
 
     Members
     -------

@@ -25,7 +25,7 @@ FLITS = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """What stood on the ports of an interconnect while all of them all-reduced some flits.
+    """Flits on the ports of an interconnect during an all-reduce over all ports.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _raw(number: int, form: NumberFormat) -> int:
 
 
 def as_text(raw: int, form: NumberFormat) -> str:
-    """Return the number that some bits stand for."""
+    """Return the number represented by some bits."""
     words = np.asarray(raw, storage(form))
     if not isinstance(form, FloatFormat):
         return str(int(words.view(int_type(form))))

@@ -17,7 +17,7 @@ from .benches import benches
 from .launch import Options, launch
 
 PROBES = ("head__waiting", "service__load", "i__*__valid", "o__*__valid")
-"""What the benches look at inside: heads of queues, loads of phases, ends of the interconnect."""
+"""Internal signals that the benches probe: queue heads, phase loads, interconnect ends."""
 
 __all__ = ["cosimulate_switch"]
 

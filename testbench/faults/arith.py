@@ -13,7 +13,7 @@ __all__ = ["sticky_dropped"]
 
 @broken(FloatAdd, {"vectors": ""})
 def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
-    """What is shifted out in the alignment is forgotten."""
+    """Bits shifted out during alignment are not kept as the sticky bit."""
     fraction = sound.number_format.fraction_bits
     magnitudes = [ports.i0[:-1], ports.i1[:-1]]
     for own, other, into, given in zip(

@@ -29,7 +29,7 @@ Disturb = Callable[[Module, Any, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Fault:
-    """One way in which a unit is broken.
+    """One way in which a unit can be broken.
 
     A fault sees what anybody sees of the unit, its ports, and is therefore no matter of how the
     unit is built.
@@ -55,17 +55,17 @@ class Fault:
 
     @property
     def __name__(self) -> str:
-        """Its name, also in those of the tests that are parametrized with it."""
+        """Name of the fault, also in the ids of tests parametrized with it."""
         return self.disturb.__name__
 
 
 def broken(unit: type[Unit], noticed: Mapping[str, str]) -> Callable[[Disturb], Fault]:
-    """Make a function that disturbs a unit a fault; see :class:`Fault`."""
+    """Turn a function that disturbs a unit into a fault; see :class:`Fault`."""
     return partial(Fault, unit, noticed)
 
 
 def noticed_by(bench: str) -> dict[Fault, str]:
-    """Return the faults that a bench must notice, and by what."""
+    """Return the faults that a bench must detect, and the test that detects each."""
     return {fault: fault.noticed[bench] for fault in every_fault() if bench in fault.noticed}
 
 
@@ -81,7 +81,7 @@ def every_fault() -> dict[Fault, str]:
 
 
 class _Breakable(Unit):
-    """A sound unit between wires that a chosen fault disturbs."""
+    """A correct unit, surrounded by wires that a selected fault disturbs."""
 
     def __init__(self, sound: Unit, faults: Sequence[tuple[int, Fault]]) -> None:
         self.sound, self.faults = sound, faults
@@ -107,7 +107,7 @@ class _Breakable(Unit):
 
 
 class FaultyEmitter(VerilogEmitter):
-    """Write a design in which one of some faults can be chosen when the simulation starts.
+    """Emitter of a design in which one of several faults is selected when simulation starts.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class FaultyEmitter(VerilogEmitter):
         super().__init__(self._breakable)
 
     def plusargs(self, fault: Fault | None) -> list[str]:
-        """Return the arguments of a simulation that choose ``fault``."""
+        """Return the simulation arguments that select ``fault``."""
         return [f"+fault={self.faults.index(fault) + 1}"] if fault else []
 
     def verilog(self) -> str:

@@ -1,4 +1,4 @@
-"""Reference endpoint of Python benches: docs/reference/protocol.md cycle by cycle."""
+"""Reference endpoint for Python benches: docs/reference/protocol.md, cycle by cycle."""
 
 import ctypes
 import weakref
@@ -31,12 +31,12 @@ CARRYING = (DATA, TURNED)
 _SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 
 FlowKey = tuple[int, int]
-"""Phase, and the address of the other end at the default index, else 0."""
+"""Phase, and the peer's address at the default index, else 0."""
 
 
 @cache
 def _table() -> tuple[int, ...]:
-    """Return the CRC's remainder of each byte, low bit first."""
+    """Return the CRC remainder of each byte value, low bit first."""
     remainders = []
     for byte in range(256):
         for _ in range(8):
@@ -78,7 +78,7 @@ class Flit:
 
 
 class FlitCodec:
-    """Make flits of fields, and fields of flits.
+    """Conversion of fields to flits and back.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class FlitCodec:
         self._spec, self._bytes = spec, spec.data_width // 8
 
     def crc(self, header: int, data: int) -> int:
-        """Return the CRC of a flit."""
+        """Return the computed CRC of a flit."""
         content = header.to_bytes(HEADER_BITS // 8, "little") + data.to_bytes(self._bytes, "little")
         return crc32c(content)
 
     def pack(self, data: int = 0, **fields: int) -> Flit:
-        """Return a flit; fields that are not given are 0, ``credit_circuit`` is none."""
+        """Return a flit; missing fields are 0, except that ``credit_circuit`` is none."""
         fields = {"credit_circuit": CONTROL, **fields}
         unknown = fields.keys() - HEADER_FIELDS.keys()
         if unknown:
@@ -109,11 +109,11 @@ class FlitCodec:
         return Flit(header, data, self.crc(header, data), last)
 
     def hello(self, **fields: int) -> Flit:
-        """Return a hello of an end that fits, unless fields say that it does not."""
+        """Return the handshake of a compatible endpoint; fields can make it incompatible."""
         return self.pack(kind=Kind.HELLO, circuit=CONTROL, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
-        """Return the fields of a flit; those that it has not are 0."""
+        """Return the fields of a flit; fields that it lacks are 0."""
         fields = {
             name: flit.header >> low & ((1 << bits) - 1)
             for name, (low, bits) in HEADER_FIELDS.items()
@@ -121,12 +121,12 @@ class FlitCodec:
         return fields | dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
 
     def is_good(self, flit: Flit) -> bool:
-        """Return whether the CRC is right."""
+        """Return whether the CRC is valid."""
         return flit.crc == self.crc(flit.header, flit.data)
 
 
 def fitting(spec: SwitchSpec) -> dict[str, int]:
-    """Return the fields of a hello that tell whether its end fits."""
+    """Return the handshake fields that decide whether the neighbour is compatible."""
     return {"digest": spec.digest}
 
 
@@ -143,7 +143,7 @@ class _Header(ctypes.Structure):
 
 
 class _Port(ctypes.Structure):
-    """What Python and C++ share, with the same members as Port of endpoint.cpp."""
+    """State shared by Python and C++, with the members of Port in endpoint.cpp."""
 
     _fields_ = (
         ("sizes", _Sizes),
@@ -170,7 +170,7 @@ class _Port(ctypes.Structure):
 
 @cache
 def endpoint_library() -> ctypes.CDLL:
-    """Return the library that keeps the state of endpoints, built if it is not in the cache.
+    """Return the library that holds endpoint state, built unless it is in the cache.
 
     Raises
     ------
@@ -257,7 +257,7 @@ class Endpoint:
 
     @property
     def hellos_refused(self) -> int:
-        """Hellos of neighbours that do not fit."""
+        """Number of handshakes refused as incompatible."""
         return self._port.refused
 
     @property
@@ -268,7 +268,7 @@ class Endpoint:
     def send(
         self, phase: int, circuit: int, packets: Sequence[Sequence[int]], peer: int = 0
     ) -> None:
-        """Add packets of a flow, behind all others of the circuit.
+        """Queue packets of a flow, after all others of the virtual channel.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Endpoint:
         self._library.endpoint_send(self._end, phase, peer, circuit, lengths, len(packets))
 
     def forget(self, phase: int, generation: int = 0) -> None:
-        """Start the numbers of a phase at 0, as when the switch is given it anew.
+        """Restart the packet numbers of a phase at 0, as when the switch gets a new entry.
 
         What comes of it is thrown away from now on if it is of another generation.
         """
@@ -294,11 +294,11 @@ class Endpoint:
                 del flows[flow]
 
     def free(self) -> None:
-        """Give up the room of all flits that have come."""
+        """Return the buffer space of all flits received."""
         self._library.endpoint_free(self._end)
 
     def step(self, received: Flit | None, may_send: bool = True) -> Flit | None:
-        """Let a cycle pass: take the flit that comes, if any, and return the one that goes."""
+        """Advance one cycle: receive the incoming flit, if any, and return the outgoing one."""
         port = self._port
         port.may_send, port.keeps_room, port.interval = may_send, self.keeps_room, self.interval
         port.comes = False
@@ -310,7 +310,7 @@ class Endpoint:
         return self._give(port.goes) if port.sends else None
 
     def _show(self, flit: Flit) -> None:
-        """Let the library see what comes."""
+        """Pass incoming data to the library."""
         if not self.codec.is_good(flit):
             self._refused += 1
             return
@@ -321,7 +321,7 @@ class Endpoint:
         self._port.came, self._port.comes = header, True
 
     def _take(self, header: _Header, data: int) -> None:
-        """Keep what has come."""
+        """Store received data."""
         if header.kind not in (*CARRYING, ASK) or not self._port.mine:
             return
         online = self.spec.protocol.online
@@ -336,7 +336,7 @@ class Endpoint:
             coming.clear()
 
     def _give(self, header: _Header) -> Flit:
-        """Return the flit that goes."""
+        """Return the outgoing flit."""
         fields, data = {name: getattr(header, name) for name in FIELDS}, 0
         if header.kind in CARRYING:
             if header.index == 0:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 def walk_phase(
     plane: Plane, ways: PhaseWays, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
 ) -> dict[int, T]:
-    """Return what each NPU gets in a phase.
+    """Return what each NPU receives in a phase.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ Reduce = Callable[[Words, Words], Words]
 
 
 def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
-    """Return the sum of each block, that of member 0 first.
+    """Return the sum of each block, starting with that of member 0.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
 
 
 def all_reduce(levels: Sequence[Sequence[Words]], reduce: Reduce) -> Words:
-    """Return the sum that all members get, shape (flits, lanes).
+    """Return the sum that all members receive, shape (flits, lanes).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Golden model of an all-reduce along trees, in the order of additions of its schedule."""
+"""Golden model of a tree all-reduce, with the schedule's order of additions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ Words = NDArray[Any]
 def all_reduce_along_trees(
     edges: Sequence[TreeEdge], vectors: Sequence[Words], reduce: Callable[[Words, Words], Words]
 ) -> Words:
-    """Return the result, which all members have: block r is what the root of tree r has.
+    """Return the common result of all members; block r is the sum at the root of tree r.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["FIELDS", "SIZES", "protocol_header", "protocol_sizes"]
 
 
 def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
-    """Return the sizes that a specification chooses."""
+    """Return the protocol sizes that a specification chooses."""
     return {
         "ports": spec.ports,
         "data_bits": spec.data_width,
@@ -35,11 +35,11 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
 
 _ANY = SwitchSpec(ports=2, lanes=1)  # all have the same names
 FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
-"""Names of the header's fields and of the sizes, in order."""
+"""Names of the fields and sizes in the header, in order."""
 
 
 def protocol_header() -> str:
-    """Return ``protocol.hpp``: kinds, circuits, and the names of fields and sizes.
+    """Return ``protocol.hpp``: kinds, virtual channels, and names of fields and sizes.
 
     ``ABSENT_FROM_HELLOS`` and alike are the fields that such flits have not.
     """

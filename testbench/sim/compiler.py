@@ -15,7 +15,7 @@ STANDARD = "-std=gnu++20"
 
 
 def find_compiler(user: str) -> str:
-    """Return the C++ compiler: ``CXX``, or the first of ``COMPILERS`` that is installed.
+    """Return the C++ compiler: ``CXX``, or the first installed one of ``COMPILERS``.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def find_compiler(user: str) -> str:
 
 
 def shared_library(name: str, sources: Mapping[str, str]) -> Path:
-    """Return a library made of C++ sources, from the cache if it is there.
+    """Return a shared library built from C++ sources, from the cache if present.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def shared_library(name: str, sources: Mapping[str, str]) -> Path:
 
 
 def said(*command: str) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def run_tool(command: Sequence[str], work: Path) -> None:
-    """Run a command of a build.
+    """Run a build command.
 
     Raises
     ------

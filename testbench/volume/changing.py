@@ -32,7 +32,7 @@ def phase_operations(
     circuit: int,
     generation: int,
 ) -> list[Operation]:
-    """Return the writes of a phase into all switches that have parts of it."""
+    """Return the writes of a phase to all switches that it crosses."""
     operations = []
     for switch, flows in sorted(parts.items()):
         configuration = routed(flows, spec)
@@ -45,7 +45,7 @@ def phase_operations(
 def sum_turns(
     rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow]
 ) -> list[tuple[Packets, Packets]]:
-    """Return packets, and the sums that each destination must get."""
+    """Return packets, and the sums that each destination must receive."""
     turns: list[tuple[Packets, Packets]] = []
     for _ in range(TURNS):
         sent: dict[int, Sequence[int]] = {}
@@ -70,7 +70,7 @@ def _sum(spec: SwitchSpec, flits: Sequence[int]) -> int:
 
 @dataclass
 class _Written:
-    """A phase as it is in the switches: its flows there, and the steps that have to do with it."""
+    """A phase as written to the switches: its flows there, and the steps that use it."""
 
     flows: Sequence[Flow] = ()
     parts: dict[int, list[Flow]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class _Written:
 def changing_steps(
     spec: SwitchSpec, fabric: Fabric, *, flits: int, seed: int = 1, writes: bool = True
 ) -> list[Write | Burst | Unicast]:
-    """Return random bursts of phases and unicasts, until so many flits are to be delivered.
+    """Return random bursts of phases and unicasts that deliver a total number of flits.
 
     A phase gets other flows, circuit and generation as docs/how-to/driver.md says, while all else
     goes on. Bursts of phases that share a circuit of a link between switches follow each other, as
@@ -105,7 +105,7 @@ def changing_steps(
 
 
 class _Generator:
-    """What is sent, step after step."""
+    """Generator of the steps of a run."""
 
     def __init__(self, spec: SwitchSpec, fabric: Fabric, seed: int) -> None:
         self.spec, self.fabric, self.rng = spec, fabric, random.Random(seed)
@@ -117,7 +117,7 @@ class _Generator:
         self.circuits = {pair: self.rng.randrange(DATA_COUNT) for pair in pairs}
 
     def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
-        """Yield them, each phase written first."""
+        """Yield the steps; each phase is written before its first burst."""
         rng, place, short = self.rng, 0, None
         left = flits / ((1 + self.spec.protocol.packet_flits) / 2)
         for number in range(len(self.table)):
@@ -143,7 +143,7 @@ class _Generator:
             place += 1
 
     def _before(self, number: int, place: int, pace: Sequence[int]) -> tuple[int, ...]:
-        """Return the steps that must have ended before a burst, which is the next of its links."""
+        """Return the steps that must have ended before the next burst on its links."""
         phase = self.table[number]
         links = {
             (phase.circuit, *link): flow.inputs
@@ -181,7 +181,7 @@ class _Generator:
         )
 
     def _emptied(self, number: int) -> list[Operation | Wait]:
-        """Return how software waits until no copy of a phase is left: up, and down again."""
+        """Return how software waits until no retransmission of a phase is left: up, then down."""
         protocol, root = self.spec.protocol, self.fabric.root
         address = switch_map(self.spec).register("QUEUED").address
         address += WORD_BITS // 8 * (number // WORD_BITS)
@@ -195,7 +195,7 @@ class _Generator:
         ]
 
     def _flows(self) -> tuple[Sequence[Flow], dict[int, list[Flow]]]:
-        """Return flows of NPUs that have ways beside each other, and those of each switch."""
+        """Return flows of NPUs with disjoint paths, and the flows at each switch."""
         everyone = tuple(range(self.npus))
         flows = [Flow(everyone, everyone)]
         if (drawn := self.rng.random()) >= _EVERYONE:

@@ -1,4 +1,4 @@
-"""Volume test of a link: an endpoint at each end, Verilated, and a compiled faulty channel."""
+"""Volume test of a link: a Verilated endpoint at each end, and a compiled faulty channel."""
 
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
@@ -24,11 +24,11 @@ __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
 FLOWS = 2 * DATA_COUNT
 ALL_FLOWS = tuple(range(FLOWS))
-"""Flow f goes from end f // 3 to the other, on data circuit f % 3."""
+"""Flow f runs from end f // 3 to the other end, on data virtual channel f % 3."""
 
 
 class EndpointPair(Unit):
-    """Both ends of a link, with the channel between them left to the bench.
+    """Both ends of a link; the bench provides the channel between them.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class EndpointPair(Unit):
 
 
 def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate both ends with the harness and return the program, from the cache if it is there.
+    """Verilate both ends with the harness; return the program, from the cache if present.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkRun(Conditions):
-    """What two endpoints send each other, and how.
+    """Traffic between two endpoints, and its conditions.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class LinkRun(Conditions):
 
 
 def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
-    """Send packets between two endpoints and return what the harness counted.
+    """Send packets between two endpoints; return the counts of the harness.
 
     Parameters
     ----------

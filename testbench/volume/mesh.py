@@ -17,7 +17,7 @@ from .program import harness_sources, run_program
 __all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
 
 LOADS = ("uniform", "hot spot", *PATTERNS)
-"""Patterns of traffic, by the number that the harness has for them.
+"""Traffic patterns, by their numbers in the harness.
 
 The first two are random: of "hot spot" an eighth goes to one NPU beside uniform traffic. Others are
 those of ``testbench.stimulus.meshes``, which go into the harness as a table.
@@ -26,7 +26,7 @@ those of ``testbench.stimulus.meshes``, which go into the harness as a table.
 
 @dataclass(frozen=True, kw_only=True)
 class MeshLoad(Conditions):
-    """What the ends of a mesh send, and how it runs; links are those between routers, too.
+    """Traffic of the endpoints of a mesh, and the conditions of a run.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MeshLoad(Conditions):
 
 
 def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Return the program of a mesh, whose routers all have five ports.
+    """Return the program of a mesh whose routers all have five ports.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
 
 
 def _choices(mesh: MeshSpec) -> str:
-    """Return of each pair of ends the directions of both ways at the first router, as C++."""
+    """Return the directions of both routes at the first router, for each pair, as C++."""
     ends = range(mesh.routers)
 
     def first(source: int, end: int, turned: bool) -> int:

@@ -19,7 +19,7 @@ _TIMEOUT_S = 900
 
 
 def program_sources(harness: Path) -> dict[str, str]:
-    """Return the files of a program: what every harness has, and the one that defines ``run``."""
+    """Return the source files of a program: the common ones, and the one that defines ``run``."""
     files = [_FOLDER / name for name in ("program.hpp", "program.cpp", "random.hpp")]
     return {path.name: path.read_text() for path in (*files, harness)}
 
@@ -27,7 +27,7 @@ def program_sources(harness: Path) -> dict[str, str]:
 def harness_sources(
     bench: str, top: str, spec: SwitchSpec | None = None, lines: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the files of a harness, with the header that tells it of its model.
+    """Return the source files of a harness, with the header that describes its model.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def run_program(
     folder: Path | None = None,
     timeout_s: float | None = _TIMEOUT_S,
 ) -> dict[str, Any]:
-    """Run a harness and return what it printed, and as ``state`` what it said on standard error.
+    """Run a harness; return its output, and as ``state`` its standard error.
 
     Parameters
     ----------

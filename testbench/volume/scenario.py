@@ -1,4 +1,4 @@
-"""Input of the switch harness: connections, writes, and traffic over time."""
+"""Input of the switch harness: connections, register writes, and traffic over time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _WRITE, _POLL, _WAIT, _ATTEMPT = range(4)  # kinds of operations
 
 @dataclass(frozen=True)
 class Operation:
-    """A write to the registers of a switch, or a wait until a word of them has a value.
+    """A register write of a switch, or a wait until a register word has a value.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Operation:
 
 @dataclass(frozen=True)
 class Wait:
-    """So many cycles in which software does nothing."""
+    """A number of cycles in which software does nothing."""
 
     cycles: int
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A write to the registers of a switch that may be refused.
+    """A register write of a switch that may be refused.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class Attempt:
 
 Operations = Sequence[Operation | Wait | Attempt]
 Packets = Mapping[int, Sequence[int]]
-"""Flits of a packet by NPU."""
+"""Flits of a packet, keyed by NPU."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """A phase is written, and from then on all NPUs go by it.
+    """A phase write, which all NPUs follow from then on.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Burst:
-    """So many packets from every source of a phase, when some steps have ended."""
+    """A number of packets from every source of a phase, after some steps have ended."""
 
     phase: int
     packets: int
@@ -122,7 +122,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Unicast:
-    """So many packets at the default index from one NPU to another, on a data circuit."""
+    """A number of unicasts between two NPUs at the default index, on a data virtual channel."""
 
     source: int
     destination: int
@@ -132,7 +132,7 @@ class Unicast:
 
 
 def scripted(operations: Operations) -> Iterator[int]:
-    """Yield the numbers of operations that the harnesses read."""
+    """Yield operations as the numbers that the harnesses read."""
     yield len(operations)
     for one in operations:
         if isinstance(one, Wait):
@@ -145,7 +145,7 @@ def scripted(operations: Operations) -> Iterator[int]:
 
 
 def _phase(one: Write, npus: int) -> Iterator[int]:
-    """Yield the numbers of a phase."""
+    """Yield a phase as numbers."""
     yield from (one.phase, one.circuit, one.generation)
     for side in ("inputs", "outputs"):
         flows = list(enumerate(one.flows, start=1))
@@ -169,7 +169,7 @@ def scenario(
     unicast_packets: int = 61,
     unicast_flits: int = 0,
 ) -> Iterator[int]:
-    """Yield the numbers that the harness reads.
+    """Yield the scenario as the numbers that the harness reads.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def scenario(
 
 
 def routes(spec: SwitchSpec, ports: Mapping[int, int], device: int = 0) -> list[Operation]:
-    """Return the writes of routes: the port of a switch for each address."""
+    """Return the route writes of a switch: the port for each address."""
     first = switch_map(spec).register("ROUTE").address
     return [
         Operation(first + WORD_BITS // 8 * address, port + 1, device=device)
@@ -213,7 +213,7 @@ def routes(spec: SwitchSpec, ports: Mapping[int, int], device: int = 0) -> list[
 
 
 def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
-    """Return the writes of routes to all NPUs into all switches."""
+    """Return the route writes of all switches to all NPUs."""
     npus = range(len(fabric.npus))
     return [
         operation
@@ -225,7 +225,7 @@ def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
 
 
 def commit(spec: SwitchSpec, number: int, word: int, device: int = 0) -> list[Operation]:
-    """Return what software does to write the entry of a phase."""
+    """Return the operations with which software writes the entry of a phase."""
     entry = switch_map(spec).register("ENTRY")
     parts = [
         Operation(
@@ -239,7 +239,7 @@ def commit(spec: SwitchSpec, number: int, word: int, device: int = 0) -> list[Op
 
 
 def erase(spec: SwitchSpec, number: int, device: int = 0) -> list[Operation]:
-    """Return what software does to erase a phase."""
+    """Return the operations with which software erases a phase."""
     return _command(spec, "erase", number, device)
 
 

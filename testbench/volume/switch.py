@@ -1,4 +1,4 @@
-"""Volume test of a whole switch, with compiled endpoints and faulty links on all its ports."""
+"""Volume test of a whole switch, with compiled endpoints and faulty links on all ports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -53,7 +53,7 @@ class LinkFault:
 
 @dataclass(frozen=True)
 class Stop:
-    """A time in which a port receives, but makes no room for more.
+    """A time span in which a port receives flits but frees no buffer space.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Slow:
-    """A port that makes room for a largest packet of each circuit at fixed times only.
+    """A port that frees space for a largest packet per virtual channel only at fixed times.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Slow:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchConditions(Conditions):
-    """Conditions of a run: faults, pauses and delays of the switch and its NPUs.
+    """Run conditions: faults, pauses and delays of the switch and its NPUs.
 
     While an NPU stalls, the packets that it has received keep their buffer space.
 
@@ -135,7 +135,7 @@ class SwitchConditions(Conditions):
 
 
 def build_switch(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate a switch with its harness and return the program, from the cache if it is there.
+    """Verilate a switch with its harness; return the program, from the cache if present.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def run_switch(
     operations: Operations | None = None,
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
-    """Send packets through a switch and return what the harness counted.
+    """Send packets through a switch; return the counts of the harness.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def run_fabric(
     steps: Sequence[Write | Burst | Unicast],
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
-    """Run steps on switches that are joined, and return what :func:`run_switch` does, and more.
+    """Run steps on connected switches; return the result of :func:`run_switch` and more.
 
     Ports of all switches are counted together, switch by switch.
 
@@ -261,7 +261,7 @@ def run_fabric(
 
 
 def recovery_cycles(clean: Mapping[str, Any], faulty: Mapping[str, Any], tolerance: int = 8) -> int:
-    """Return the cycles from a single fault until all packets come as early as without it.
+    """Return the cycles from a single fault until packets arrive as early as without it.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ _NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
 
 
 class SwitchWithEndpoints(Unit):
-    """A switch and an endpoint for each of its ports, with the links left to the bench.
+    """A switch and an endpoint for each port; the bench provides the links.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What a switch with endpoints carries.
+    """Traffic of a switch with endpoints.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def run_switch_with_endpoints(
     load: Load,
     conditions: Conditions = CLEAN,
 ) -> dict[str, Any]:
-    """Carry out phases on all circuits at the same time, and return what the harness counted.
+    """Run phases on all virtual channels at the same time; return the counts of the harness.
 
     Phases of one circuit follow each other: a port sends the next when all of the one before is
     acknowledged, and receives the next when it has got all of the one before.
@@ -206,13 +206,13 @@ def run_switch_with_endpoints(
 _POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ
 
 Flows = dict[tuple[int, int], list[tuple[int, ...]]]
-"""Packets by phase and peer."""
+"""Packets, keyed by phase and peer."""
 
 
 def _scenario(
     rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
 ) -> Iterator[int]:
-    """Yield the numbers that the harness reads."""
+    """Yield the scenario as the numbers that the harness reads."""
     yield from scripted(configure(spec, table))
     for flows in _pools(rng, spec, table, load).values():
         yield len(flows)
@@ -231,7 +231,7 @@ def _scenario(
 def _pools(
     rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
 ) -> dict[tuple[int, int, str], Flows]:
-    """Return the packets that each port sends and wants on each circuit."""
+    """Return the packets that each port sends and expects on each virtual channel."""
     ports, most = spec.ports, spec.protocol.packet_flits
 
     def length() -> int:

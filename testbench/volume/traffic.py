@@ -1,4 +1,4 @@
-"""Traffic of a volume test: packets of NPUs, and contents of the configuration memory."""
+"""Traffic of a volume test: packets of NPUs, and configuration memory contents."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _MOST_PACKETS, _UNICASTS = 200, 0.3  # packets of the longest burst, share of un
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the NPUs send, and what must come of it.
+    """Traffic of the NPUs, and its expected result.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Traffic:
                     )
 
     def numbers(self, spec: SwitchSpec, operations: Operations) -> Iterator[int]:
-        """Yield the numbers of the scenario that the harness reads."""
+        """Yield the scenario as the numbers that the harness reads."""
         writes = [
             Write(
                 phase.number,
@@ -83,12 +83,12 @@ class Traffic:
 
 
 def flits_of(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
-    """Return the flits of packets by port."""
+    """Return the flits of packets, keyed by port."""
     return {port: packet.flits for port, packet in packets.items()}
 
 
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
-    """Return the writes that bring phases into the configuration memory of a switch, and routes.
+    """Return the writes of phases and routes to a switch.
 
     The generation of a phase is its number, modulo that of generations.
 
@@ -115,7 +115,7 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
 def random_traffic(
     spec: SwitchSpec, phases: Sequence[Phase], *, flits: int, seed: int = 1, full: bool = False
 ) -> Traffic:
-    """Return bursts of random phases, and unicasts, until so many flits are to be delivered.
+    """Return bursts of random phases, and unicasts, that deliver a total number of flits.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def random_traffic(
 def _bursts(
     rng: random.Random, ports: int, phases: Sequence[Phase], wanted: float
 ) -> Iterator[Burst | Unicast]:
-    """Yield bursts until so many packets are to be delivered."""
+    """Yield bursts that deliver a total number of packets."""
     outputs = {phase.number: sum(len(flow.outputs) for flow in phase.flows) for phase in phases}
     circuits = {pair: rng.randrange(3) for pair in permutations(range(ports), 2)}
     while wanted > 0:

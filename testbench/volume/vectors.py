@@ -31,7 +31,7 @@ Words = NDArray[np.uint32]
 
 
 class Bank(Unit):
-    """Several arithmetic units side by side, one of them selected.
+    """Several arithmetic units in parallel, of which one is selected.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Bank(Unit):
 
 
 def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate a bank of ``units`` and return its program, from the cache if it was built before.
+    """Verilate a bank of ``units``; return its program, from the cache if present.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) 
 def run_bank(
     program: Path, select: int, latency: int, a: Words, b: Words, plusargs: Sequence[str] = ()
 ) -> Words:
-    """Return what unit ``select`` makes of the pairs, one pair per cycle.
+    """Return the results of unit ``select`` for the pairs, one pair per cycle.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def run_bank(
 
 
 def special_values(number_format: NumberFormat) -> Words:
-    """Return numbers at the borders of a format, of both signs: where mistakes live."""
+    """Return numbers at the limits of a format, of both signs."""
     width = number_format.width
     if isinstance(number_format, FloatFormat):
         fraction = number_format.fraction_bits

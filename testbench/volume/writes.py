@@ -1,4 +1,4 @@
-"""Random register writes, each of which may affect one phase only."""
+"""Random register writes, each of which may affect only one phase."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _COMMIT, _LOAD = COMMANDS.index("commit"), COMMANDS.index("load")
 def attempts(
     rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int], count: int, most: int
 ) -> list[Attempt | Wait]:
-    """Return writes of single registers, as many as ``count``, each up to ``most`` cycles later.
+    """Return ``count`` writes of single registers, each up to ``most`` cycles after the last.
 
     COMMAND acts on ``phase`` or on none that there is, but for loads of others; ROUTE has those of
     addresses that nobody has. All else is written at random, with any strobe now and then.
@@ -57,7 +57,7 @@ def attempts(
 def _written(
     rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int]
 ) -> Iterator[Attempt]:
-    """Yield a random write, or a few that bring another entry to the phase."""
+    """Yield a random write, or several that replace the entry of the phase."""
     registers, chance = switch_map(spec), rng.random()
     number, command = (registers.register(name).address for name in ("PHASE", "COMMAND"))
     entry = registers.register("ENTRY")
@@ -91,7 +91,7 @@ def _written(
 def run_writes(
     program: Path, spec: SwitchSpec, *, seed: int, writes: int, packets: int, **options: Any
 ) -> dict[str, Any]:
-    """Run phases and unicasts during random register writes; return the result of ``run_fabric``.
+    """Run phases and unicasts during random register writes; return the ``run_fabric`` result.
 
     One phase with its own virtual channel is rewritten, and its packets are not checked. All other
     packets must be delivered correctly.

@@ -19,7 +19,7 @@ endmodule
 
 
 class _Icarus(Simulator):
-    """Icarus Verilog, which builds in seconds and runs slowly."""
+    """Icarus Verilog, which builds in seconds but simulates slowly."""
 
     runner = "icarus"
     package = "Debian's package iverilog"
