@@ -11,7 +11,7 @@ Some = TypeVar("Some")
 
 
 def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
-    """Return ``value`` if it is an integer in ``minimum`` to ``maximum``.
+    """Return ``value`` if it is an integer from ``minimum`` to ``maximum``; fail otherwise.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def check_int(name: str, value: object, *, minimum: int, maximum: int | None = N
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
-    """Return ``value`` if it is one of ``choices``.
+    """Return ``value`` if it is one of ``choices``; fail otherwise.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
 
 
 def check_kind(name: str, value: object, kind: type[Some]) -> Some:
-    """Return ``value`` if it is of a class.
+    """Return ``value`` if it is an instance of a class; fail otherwise.
 
     Raises
     ------

@@ -1,19 +1,19 @@
-"""The error that bad input raises."""
+"""The exception for invalid input."""
 
 from .visible import visible
 
 __all__ = ["LINE", "FieldError", "InputError", "InputWarning", "one_line"]
 
 LINE = 300
-"""Characters of an error line, with the word before it."""
+"""Largest length of an error line, including the leading word."""
 
 _WORD = "error: "
 _SOURCE, _FIELD = 100, 60
-"""Characters of an error line for where it comes from, at most."""
+"""Largest lengths of source and field in an error line."""
 
 
 def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
-    """Return ``text`` on one line of at most ``limit`` characters that no terminal obeys.
+    """Return ``text`` as one line of at most ``limit`` characters without control characters.
 
     Characters that do not print stand as Python writes them in a string; what is too long lacks
     its middle, as what is allowed stands in front and what was given in the end.
@@ -28,11 +28,11 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
 
 
 class InputWarning(UserWarning):
-    """Input that is accepted although part of it has no effect; the command line prints a line."""
+    """Accepted input that partly has no effect; the command line prints a warning line."""
 
 
 class FieldError(ValueError):
-    """A field of a specification does not suit what is asked of it.
+    """A field of a specification is not suitable for the requested use.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class FieldError(ValueError):
 
 
 class InputError(Exception):
-    """Bad input from a file or a command line: one line naming source, field and what is allowed.
+    """Invalid input from a file or the command line: one line with source, field and rule.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ __all__ = ["Listener", "count", "listening", "parts", "track"]
 T = TypeVar("T")
 
 Listener = Callable[[str, int, int | None, int], None]
-"""Told what is counted, how many are done, of how many, or None if nobody knows, and how many
-more are done when what is worked on now is."""
+"""Listener of progress: unit, number done, total (None if unknown), and number in progress."""
 
 _EVERY_S = 0.05
 
@@ -21,7 +20,7 @@ _listeners: list[Listener] = []
 
 @dataclass(eq=False)
 class _Loop:
-    """What is counted now.
+    """State of the innermost counted loop.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ class _Loop:
 
 
 _loops: list[_Loop] = []
-"""The outermost first."""
+"""Nested loops, the outermost first."""
 
 
 @contextmanager
@@ -53,7 +52,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def _told_as(what: str) -> str | None:
-    """Return as what something is told that is counted now, or None if it is not."""
+    """Return the unit under which work is reported; None if another loop is being counted."""
     if not _listeners or any(loop.done for loop in _loops):
         return None
     first = next((loop.first for loop in reversed(_loops) if loop.first), "")
@@ -61,7 +60,7 @@ def _told_as(what: str) -> str | None:
 
 
 def track(items: Sequence[T], what: str) -> Iterable[T]:
-    """Yield ``items``, and report how many are done to a listener.
+    """Yield ``items``, and report to a listener how many are done.
 
     What is tracked within another loop is told until the first of that is done.
 
@@ -80,7 +79,7 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
 
 
 def count(what: str, done: int, total: int | None = None) -> None:
-    """Tell that so many are done, and of how many if anybody knows.
+    """Report how many are done, and the total if known.
 
     What follows a comma in ``what`` is a remark, which may change as the work goes on.
     """
@@ -90,7 +89,7 @@ def count(what: str, done: int, total: int | None = None) -> None:
 
 @contextmanager
 def parts(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Report work with unequal parts; yield a function to call when a part begins.
+    """Report work with unequal parts; yield a function to call when a part starts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Registries: things of one kind by name, each added by the module that holds it."""
+"""Registries: named entries of one kind, each added by the module that defines it."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Mapping[str, Entry]):
-    """Entries by name, added by the modules of a package when they are imported.
+    """Named entries, added by the modules of a package on import.
 
     The first lookup imports every module of the package, so a lookup always sees all entries. A
     new entry is therefore one new file in the package, and no second list names it.
@@ -63,7 +63,7 @@ class Registry(Mapping[str, Entry]):
 
     @contextmanager
     def lending(self, name: str, entry: Entry) -> Iterator[Entry]:
-        """Have an entry more, as the last one, for as long as the context lasts."""
+        """Add a temporary last entry for the duration of the context."""
         self._find()
         self.add(name, entry)
         try:
@@ -72,7 +72,7 @@ class Registry(Mapping[str, Entry]):
             del self._entries[name], self._modules[name]
 
     def _find(self) -> dict[str, tuple[float, Entry]]:
-        """Return the entries, of all modules of the package, in order."""
+        """Return the entries of all modules of the package, in order."""
         if not self._found:
             self._found = True
             for module in iter_modules(import_module(self.package).__path__):

@@ -6,7 +6,7 @@ _KEPT = "\n\t"
 
 
 def visible(text: str) -> str:
-    """Return ``text`` with each character that does not print as Python writes it in a string.
+    """Return ``text`` with non-printing characters escaped as in a Python string.
 
     Control characters, marks that turn the direction of text, and halves of characters are such;
     line ends and tabs stay. A terminal obeys nothing that is left, and XML may hold all of it.

@@ -1,4 +1,4 @@
-"""The reader of YAML, of version 1.2 with its core schema (yaml.org/spec/1.2.2, chapter 10).
+"""Reader of YAML 1.2 with its core schema (yaml.org/spec/1.2.2, chapter 10).
 
 Text, numbers, ``true``, ``false``, ``null``, lists and mappings, and no other tags. PyYAML reads
 the syntax, event by event; values are made of its events here. The depth of the nesting and the
@@ -20,7 +20,7 @@ from .plain import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, BadTextError, finite, refu
 __all__ = ["parse_yaml"]
 
 _KEPT_CHARACTERS = 1 << 13
-"""The values of texts up to this size are kept: PyYAML takes 0.1 s for the text."""
+"""Largest text whose value is cached; PyYAML takes 0.1 s for this size."""
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -31,7 +31,7 @@ _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the value of a YAML text of one document; None if it holds nothing.
+    """Return the value of a one-document YAML text; None if it is empty.
 
     Raises
     ------
@@ -53,20 +53,20 @@ def parse_yaml(text: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _kept(text: str) -> Any:
-    """Return the value of a small text, which is not parsed again when it is read again."""
+    """Return the cached value of a small text."""
     return _Builder().build(text)
 
 
 class _Builder:
-    """Makes values of the events of a YAML text."""
+    """Builder of values from the events of a YAML text."""
 
     def __init__(self) -> None:
         self.values = 0
         self.anchors: dict[str, tuple[Any, int]] = {}
-        """By name the value, and how many values it is."""
+        """Values of anchors by name, with the number of values in each."""
 
     def build(self, text: str) -> Any:
-        """Return the value of a text, or None if there is none."""
+        """Return the value of the text, or None if there is none."""
         # What is open: the list or mapping, its key that waits for a value, its anchor, and how
         # many values there were before it.
         open_: list[tuple[Any, list[Hashable], str | None, int]] = []
@@ -124,7 +124,7 @@ class _Builder:
 
 
 def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
-    """Add a value to a list, or to a mapping as a key or as what the key before it stands for."""
+    """Add a value to a list, or to a mapping as a key or as the value of the last key."""
     if isinstance(parent, list):
         parent.append(value)
     elif waiting:
@@ -141,7 +141,7 @@ def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
 
 
 def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
-    """Return the value of a scalar by the core schema."""
+    """Return the value of a scalar according to the core schema."""
     text, tag = event.value, event.tag
     refuse_halves(text, line)
     plain = event.implicit[0] and tag is None

@@ -18,12 +18,12 @@ __all__ = ["LaneUnit", "Step"]
 MAXIMUM_REGISTERS = 8
 
 Step = Callable[[Module, Any, Value], Any]
-"""Part of a datapath: takes the signals of the part before, and whether the operands are reduced,
-and returns its own signals."""
+"""Part of a datapath: takes the signals of the previous part and whether operands are reduced;
+returns its own signals."""
 
 
 class LaneUnit(Unit):
-    """Combine two numbers into one, or let both pass; the base class of what reduces a lane.
+    """Reduce two numbers to one, or pass both; base class of the lane units.
 
     A subclass gives its ``steps``, the parts of its datapath in order, each with a short name.
     Registers go behind steps, never inside one. ``cuts[n]`` names the steps that have a register
@@ -78,7 +78,7 @@ class LaneUnit(Unit):
 
     cuts: ClassVar[Sequence[Sequence[str]]]
     form: ClassVar[type[NumberFormat]]
-    """Kind of number format that it is made for."""
+    """Kind of number format that the unit supports."""
 
     def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
         unit, form = type(self).__name__, self.form.__name__
@@ -110,7 +110,7 @@ class LaneUnit(Unit):
         raise NotImplementedError
 
     def carried(self, step: str, before: Places) -> Places:
-        """Return which bits of the operands ``step`` leaves in its signals when they pass.
+        """Return which operand bits ``step`` passes on unchanged in its signals.
 
         Bits count from those of ``i0`` on through those of ``i1``. ``before`` is where they come
         in: for the first step ``i0`` and ``i1``, and a signal alone has an empty name.

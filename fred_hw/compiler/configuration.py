@@ -16,7 +16,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Configuration:
-    """What one FRED_m(P) does in one phase; frozen and hashable.
+    """Configuration of one FRED_m(P) in one phase; frozen and hashable.
 
     A code is 0 for idle, or c + 1 for middle subswitch c. Two inputs of a micro-switch with one
     destination are reduced; two outputs with one source get copies of it.
@@ -104,12 +104,12 @@ class Configuration:
         return self.pack() == 0
 
     def pack(self) -> int:
-        """Return the configuration word, of ``configuration_width(ports, middle)`` bits."""
+        """Return the configuration as a word of ``configuration_width(ports, middle)`` bits."""
         return self._word
 
     @classmethod
     def unpack(cls, word: int, ports: int, middle: int) -> "Configuration":
-        """Return the configuration that ``word`` packs.
+        """Return the configuration packed in ``word``.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Configuration:
         return _unpack(word, ports, middle)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as JSON-ready values; idle subswitches are None."""
+        """Return the configuration as JSON values; idle subswitches are None."""
         data: dict[str, Any] = {"ports": self.ports, "middle": self.middle}
         if self.crossing is not None:
             return {**data, "crossing": list(self.crossing)}
@@ -139,7 +139,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
-        """Return the configuration that :meth:`to_dict` gave.
+        """Return the configuration from the output of :meth:`to_dict`.
 
         Raises
         ------

@@ -6,7 +6,7 @@ __all__ = ["message_flits"]
 
 
 def message_flits(block_flits: int, members: int, engine: EndpointSpec) -> int:
-    """Return the flits of a ring's messages, all of about one size.
+    """Return the size of a ring's messages, which are all about equal [flits].
 
     A slot has room for one of each block, and each state machine has one under way. They go in as
     few rounds of all state machines as there are, each as large as the others: a last one that is

@@ -23,10 +23,10 @@ from .sharing import Sharing
 __all__ = ["DEFAULT_CONFLICTS", "MAX_CONFLICTS", "RoutingResult", "route", "route_in_rounds"]
 
 DEFAULT_CONFLICTS = 20_000
-"""Solver conflicts to spend on the flows that hang together; a second or so."""
+"""Default budget of solver conflicts per connected set of flows, about a second."""
 
 MAX_CONFLICTS = 10**9
-"""Most that may be spent: hours."""
+"""Largest budget of solver conflicts, hours of search."""
 
 _RETRIES = 4
 
@@ -35,7 +35,7 @@ Status = Literal["routed", "conflict", "unknown"]
 
 @dataclass(frozen=True)
 class RoutingResult:
-    """What became of a set of flows.
+    """Result of routing a set of flows.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class RoutingResult:
 
     @cached_property
     def configuration(self) -> Configuration | None:
-        """State of every micro-switch, if routed."""
+        """Configuration of every micro-switch, if routed."""
         if self.status != "routed":
             return None
         return assemble(self.flows, self.paths, self.ports, self.middle)
@@ -73,7 +73,7 @@ class RoutingResult:
 def route(
     flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
 ) -> RoutingResult:
-    """Route flows that are to be active at once.
+    """Route flows that are to be active at the same time.
 
     The path of a flow depends neither on the order of the flows nor on flows that no chain of
     shared micro-switches connects it to. Unicasts are always routed.
@@ -116,7 +116,7 @@ def route(
 def route_in_rounds(
     flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
 ) -> list[RoutingResult]:
-    """Split flows into rounds that can each be routed, and route them.
+    """Split flows into rounds that can each be routed, and route every round.
 
     Of each conflict the last flow, in the order of the flows, waits for a later round; so does the
     last of all if the search reaches ``max_conflicts``. Parameters and errors are those of
@@ -142,7 +142,7 @@ Found = tuple[Status, tuple[Path, ...], tuple[int, ...], bool]
 
 @lru_cache(maxsize=8192)
 def _search(flows: tuple[Flow, ...], depth: int, middle: int, max_conflicts: int) -> Found:
-    """Return status, paths, conflict and whether it is smallest; of the ports only K matters."""
+    """Return status, paths, conflict and whether it is smallest; ports matter only as depth."""
     paths: list[Path] = [()] * len(flows)
     found: list[tuple[int, tuple[int, ...], bool]] = []
     unknown = False

@@ -1,4 +1,4 @@
-"""Micro-switches of FRED_m(P), and where the state of each is in the configuration word."""
+"""Micro-switches of FRED_m(P), and the layout of the configuration word."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,32 +18,32 @@ __all__ = [
 
 
 def subswitch_ports(ports: int) -> int:
-    """Ports of a middle subswitch of a switch of ``ports``, which is above 2: half, rounded up."""
+    """Return the ports of a middle subswitch, half of ``ports`` (above 2), rounded up."""
     return (ports + 1) // 2
 
 
 def split_count(ports: int) -> int:
-    """Levels of input and output micro-switches around the last crossing: 0 for 2 ports."""
+    """Return the number of input and output levels around the last crossing: 0 for 2 ports."""
     check_int("ports", ports, minimum=2)
     return (ports - 1).bit_length() - 1
 
 
 def code_width(middle: int) -> int:
-    """Bits of a code of 0 to ``middle``: idle, or one of the middle subswitches."""
+    """Return the bits of a code from 0 to ``middle``: idle, or a middle subswitch."""
     check_int("middle", middle, minimum=2)
     return middle.bit_length()
 
 
 @lru_cache(maxsize=1024)
 def configuration_width(ports: int, middle: int) -> int:
-    """Bits of the configuration word of a FRED_m(P)."""
+    """Return the bits of the configuration word of a FRED_m(P)."""
     check_int("ports", ports, minimum=2)
     codes = 2 * ports * code_width(middle)
     return 4 if ports == 2 else codes + middle * configuration_width(subswitch_ports(ports), middle)
 
 
 def microswitch_counts(ports: int, middle: int) -> dict[str, int]:
-    """Return how many R-, D- and RD-micro-switches, multiplexers and demultiplexers there are.
+    """Return the numbers of R-, D- and RD-micro-switches, multiplexers and demultiplexers.
 
     Keys are ``R``, ``D``, ``RD``, ``mux`` and ``demux``.
     """
@@ -60,7 +60,7 @@ def microswitch_counts(ports: int, middle: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Field:
-    """Place of one switch's state in the configuration word.
+    """Position of one micro-switch's state in the configuration word.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inputs that a configuration brings to each output."""
+"""Inputs that a configuration connects to each output."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ NOTHING: Inputs = frozenset()
 
 
 def arriving(configuration: Configuration, sources: Iterable[int]) -> list[Inputs]:
-    """Return for each output port the inputs whose sum it gets, an empty set for nothing.
+    """Return the inputs whose sum each output port receives; an empty set for nothing.
 
     Parameters
     ----------

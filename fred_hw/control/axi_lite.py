@@ -21,7 +21,7 @@ _READS_PER_GROUP = 8
 
 
 def axi_lite_members(address_bits: int) -> dict[str, Member]:
-    """Return the ports of a slave, by name; ``awprot`` and ``arprot`` have no effect."""
+    """Return the ports of a slave by name; ``awprot`` and ``arprot`` have no effect."""
     return {
         PREFIX + name: member
         for name, member in {
@@ -138,12 +138,12 @@ class AxiLiteRegisters(Unit):
         return getattr(self, PREFIX + name)
 
     def _hits(self, m: Module, name: str, address: Value, words: list[Word]) -> list[Value]:
-        """Return for each word whether it is meant."""
+        """Return, for each word, whether it is addressed."""
         hits = wire(m, name, Cat(address == word.address for word in words))
         return [hits[number] for number in range(len(words))]
 
     def _write(self, m: Module, bad_address: Signal) -> None:
-        """Keep address and data until both are there and the answer before is taken."""
+        """Keep address and data until both have arrived and the previous response is accepted."""
         address = Signal(self.registers.address_bits, reset_less=True)
         data = Signal(WORD_BITS, name="data", reset_less=True)
         strobe = Signal(WORD_BYTES, reset_less=True)
@@ -186,7 +186,7 @@ class AxiLiteRegisters(Unit):
                 self._write_field(m, here, data, word, field)
 
     def _write_field(self, m: Module, here: Signal, data: Value, word: Word, field: Field) -> None:
-        """Do to a field what its access says when its word is written."""
+        """Update a field according to its access type when its word is written."""
         member, bits = self._member(word, field)
         written = data[field.low : field.low + len(bits)]
         if field.access == "rw":
@@ -206,7 +206,7 @@ class AxiLiteRegisters(Unit):
             m.d.comb += bits.eq(written & here.replicate(len(bits)))
 
     def _read(self, m: Module, bad_address: Signal) -> None:
-        """Keep an address, then the answer until it is taken."""
+        """Keep an address, then the response until it is accepted."""
         address = Signal(self.registers.address_bits, name="read_address", reset_less=True)
         has_address, take, found = Signal(name="has_read"), Signal(), Signal()
         rvalid = self._port("rvalid")
@@ -231,7 +231,7 @@ class AxiLiteRegisters(Unit):
             m.d.sync += rvalid.eq(0)
 
     def _read_data(self, m: Module, hits: list[Value], words: list[Word]) -> Value:
-        """Return the word that is meant, or 0: an and for each, an or of each few, an or of all.
+        """Return the addressed word, or 0, as a tree of AND and OR gates.
 
         One large expression would take the converter long.
         """
@@ -244,7 +244,7 @@ class AxiLiteRegisters(Unit):
         return any_of(groups)
 
     def _read_word(self, word: Word) -> Value:
-        """Return what a word reads."""
+        """Return the value of a word when read."""
         parts: list[Value] = []
         for field in sorted(word.register.fields, key=lambda field: field.low):
             if (bits := self._read_bits(word, field)) is not None:
@@ -252,7 +252,7 @@ class AxiLiteRegisters(Unit):
         return Cat(parts)
 
     def _read_bits(self, word: Word, field: Field) -> Value | None:
-        """Return what a field reads, or None if that is always 0."""
+        """Return the value of a field when read; None if it is always 0."""
         if field.access == "constant":
             return Const(field.value, field.width)
         return None if field.access == "pulse" else self._member(word, field)[1]

@@ -15,7 +15,7 @@ __all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 
 
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:
-    """Return the bits of each field of a phase's entry, the lowest first.
+    """Return the width of each field of a phase's entry, the lowest field first.
 
     ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
     ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
@@ -38,7 +38,7 @@ def entry_bits(spec: SwitchSpec) -> int:
 
 
 def phases_that_fit(spec: SwitchSpec, memory_bytes: int = CONFIGURATION_BYTES) -> int:
-    """Return how many entries of a switch fit into a memory."""
+    """Return how many entries of a switch fit in a memory."""
     return 8 * memory_bytes // entry_bits(spec)
 
 
@@ -99,7 +99,7 @@ def entry_word(
 
 
 def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
-    """Return for each port the number of the flow that it is in, from 1, or 0 for none."""
+    """Return the flow number of each port, from 1, or 0 for no flow."""
     numbers = [0] * ports
     for number, members in enumerate(flows, 1):
         for port in members:
@@ -112,7 +112,7 @@ def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
 def _check_arrivals(
     configuration: Configuration, flows: Sequence[Flow], outputs: Sequence[int]
 ) -> None:
-    """Refuse a configuration that does not bring each output the inputs of its flow."""
+    """Fail unless a configuration connects each output to exactly the inputs of its flow."""
     reached = arriving(configuration, (port for flow in flows for port in flow.inputs))
     for port, (found, number) in enumerate(zip(reached, outputs, strict=True)):
         wanted = frozenset(flows[number - 1].inputs) if number else frozenset()

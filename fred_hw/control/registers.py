@@ -1,4 +1,4 @@
-"""Description of registers, from which hardware, pages and software access derive."""
+"""Register descriptions, from which hardware, pages and software access derive."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ACCESSES = {
     "w1c": "reads 1 after the hardware has set the bit; writing 1 clears it",
     "pulse": "a written value acts once; reads 0",
 }
-"""What reading and writing a field does."""
+"""Effects of reading and writing a field."""
 
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REGISTER_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -27,7 +27,7 @@ _REGISTER_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 @dataclass(frozen=True)
 class Field:
-    """Some bits of a register.
+    """Bit field of a register.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ class Field:
 
     @property
     def writable(self) -> bool:
-        """Whether a write does anything."""
+        """Whether a write has an effect."""
         return self.access in ("rw", "w1c", "pulse")
 
 
 @dataclass(frozen=True)
 class Register:
-    """A word of 32 bits, or an array of such words, one behind the other.
+    """A 32-bit register, or an array of successive registers.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Register:
             self._check_total(self.total_bits)
 
     def _check_total(self, total: int) -> None:
-        """Refuse bits that do not end in the last word of an array of one field."""
+        """Fail if the bits of an array's only field do not end in its last word."""
         if self.count is None or len(self.fields) > 1 or self.fields[0].width != WORD_BITS:
             raise ValueError(
                 f"total_bits of {self.name} must be None unless it is an array of one field of "
@@ -164,17 +164,17 @@ class Register:
 
     @property
     def words(self) -> int:
-        """Words that the register takes."""
+        """Number of words of the register."""
         return 1 if self.count is None else self.count
 
     @property
     def end(self) -> int:
-        """First address behind the register."""
+        """First address after the register."""
         return self.address + WORD_BYTES * self.words
 
     @property
     def writable(self) -> bool:
-        """Whether a write to it is answered by OKAY."""
+        """Whether a write is answered with OKAY."""
         return any(field.writable for field in self.fields)
 
     def width(self, field: Field, index: int) -> int:
@@ -184,7 +184,7 @@ class Register:
         return field.width
 
     def field(self, name: str) -> Field:
-        """Return the field of this name.
+        """Return the field with a given name.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a map: its address, and where it is in its register."""
+    """One word of a map: its address, and its position in the register."""
 
     address: int
     register: Register
@@ -209,7 +209,7 @@ class Word:
 
 @dataclass(frozen=True)
 class RegisterMap:
-    """All registers behind one slave.
+    """All registers of one slave.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class RegisterMap:
 
     @property
     def address_bits(self) -> int:
-        """Bits of an address, at least 12: the smallest page."""
+        """Bits of an address, at least 12 (the smallest page)."""
         return max(12, (self.registers[-1].end - 1).bit_length())
 
     @cached_property
@@ -260,7 +260,7 @@ class RegisterMap:
         return {register.name: register for register in self.registers}
 
     def register(self, name: str) -> Register:
-        """Return the register of this name.
+        """Return the register with a given name.
 
         Raises
         ------
@@ -273,7 +273,7 @@ class RegisterMap:
         return self._by_name[name]
 
     def words(self) -> Iterator[Word]:
-        """Yield every word, by address."""
+        """Yield every word in the order of addresses."""
         for register in self.registers:
             for index in range(register.words):
                 yield Word(register.address + WORD_BYTES * index, register, index)

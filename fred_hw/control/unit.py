@@ -21,7 +21,7 @@ __all__ = ["ControlUnit"]
 
 
 class ControlUnit(Unit):
-    """Put the configuration memory, the errors and the counters of a switch behind registers.
+    """Make configuration memory, errors and counters of a switch accessible as registers.
 
     The registers are those of ``switch_map``; docs/reference/registers.md lists them.
 
@@ -108,7 +108,7 @@ class ControlUnit(Unit):
         self._counters(m, registers)
 
     def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
-        """Carry out commands; return whether one is refused in this cycle."""
+        """Execute commands; return whether one is refused in this cycle."""
         busy, erases, loads = Signal(), Signal(), Signal(3)
         refused, sticky, start = Signal(), Signal(), Signal()
         command, phase = registers.command_command, registers.phase_number
@@ -144,7 +144,7 @@ class ControlUnit(Unit):
         return refused
 
     def _errors(self, m: Module, registers: AxiLiteRegisters, refused: Signal) -> None:
-        """Keep errors, the first one, and how many there were of each cause."""
+        """Keep errors, the first error, and a count for each cause."""
         events: dict[str, Any] = {cause: getattr(self.errors, cause) for cause in PORT_CAUSES}
         events |= {
             "configuration": Cat(refused, registers.bad_lock),
@@ -190,7 +190,7 @@ class ControlUnit(Unit):
                             m.d.sync += first_port.eq(port)
 
     def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
-        """Count what the switch and each port do."""
+        """Count events of the switch and of each port."""
         clear, runs = registers.control_clear, ~registers.control_freeze
         for counter in (*COUNTERS, *PORT_COUNTERS):
             counts = []

@@ -1,4 +1,4 @@
-"""A group of lanes of a reducer, with the registers of its select signals."""
+"""A group of lanes of a reducer, with registers for its select signals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["LaneGroup", "Lanes"]
 
 
 class Lanes(Unit):
-    """Take two flits and give them back, reduced or not; base of units with all lanes or a few.
+    """Take two flits and return them, reduced or not; base of full and partial reducers.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Lanes(Unit):
         super().__init__({**operands, "o": Out(width), "second": Out(width)})
 
     def give(self, m: Module, parts: Sequence[Any]) -> None:
-        """Give the results of all parts, which lie one behind the other."""
+        """Output the concatenated results of all parts."""
         m.d.comb += [
             self.o.eq(Cat(part.o for part in parts)),
             self.second.eq(Cat(part.second for part in parts)),
@@ -48,7 +48,7 @@ class Lanes(Unit):
 
 
 class LaneGroup(Lanes):
-    """Reduce a few lanes of two flits, or let them pass.
+    """Reduce some lanes of two flits, or let them pass.
 
     Whether lanes reduce drives many gates in each. Here it is passed on, and kept for cycles to
     come, for a few of them: mapped module by module, nothing puts buffers in front of lanes.

@@ -1,4 +1,4 @@
-"""Demultiplexer and multiplexer: how the odd port reaches the middle subswitches."""
+"""Demultiplexer and multiplexer, which connect the unpaired port to the middle subswitches."""
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -15,7 +15,7 @@ __all__ = ["Demultiplexer", "Multiplexer"]
 
 
 class Demultiplexer(Unit):
-    """Route one input to one of m outputs, in the time of an R micro-switch.
+    """Route one input to one of m outputs, with the latency of an R micro-switch.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Demultiplexer(Unit):
 
 
 class Multiplexer(Unit):
-    """Route one of m inputs to one output, in the time of a D micro-switch.
+    """Route one of m inputs to one output, with the latency of a D micro-switch.
 
     Parameters
     ----------

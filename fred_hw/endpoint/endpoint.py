@@ -167,7 +167,7 @@ class Endpoint(Unit):
         self._reply(m, self._receive(m, heard, deframer), transmitter)
 
     def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
-        """Return what the router told last of its ways, where sources choose one."""
+        """Return the router's last reported load of its routes, if sources choose routes."""
         if self.spec.protocol.ways is None:
             return None
         known = Signal(crowding_layout(), name="crowding")
@@ -178,7 +178,7 @@ class Endpoint(Unit):
     def _send(
         self, m: Module, heard: Message, transmitter: Transmitter, crowding: data.View | None
     ) -> None:
-        """Place the source of each circuit's flow."""
+        """Place the source of each virtual channel's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
             if crowding is not None:
@@ -196,7 +196,7 @@ class Endpoint(Unit):
             ]
 
     def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
-        """Place the destination of each circuit's flow."""
+        """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
         dropped, incoming = Signal(), Signal(DATA_COUNT)
@@ -229,7 +229,7 @@ class Endpoint(Unit):
         return receivers
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
-        """Offer one message after the other, the most urgent circuit's first."""
+        """Offer control messages one at a time, the most urgent virtual channel's first."""
         message, offers, taken = transmitter.message, Signal(DATA_COUNT), Signal(DATA_COUNT)
         valid, load = Signal(), Signal()
         held = Signal(message.payload.shape(), reset_less=True)

@@ -22,7 +22,7 @@ __all__ = ["FlowReceiver"]
 
 
 class _Judged(NamedTuple):
-    """What the flit that comes is.
+    """Classification of a received flit.
 
     Of the flow, accepted, the end of a packet, behind one that is lost, dropped by ``enough``.
     """
@@ -187,7 +187,7 @@ class FlowReceiver(Unit):
             ]
 
     def _hold(self, m: Module, queue: Fifo) -> None:
-        """Hold the link while the queue has no room for a packet, for ``ack_cycles`` at most.
+        """Hold the link for up to ``ack_cycles`` while the queue has no space for a packet.
 
         Then the link is lent room for a packet, which the queue has behind ``buffer_flits``. The
         next flits that leave the queue pay the room back, so that no credit is ever taken away.
@@ -215,7 +215,7 @@ class FlowReceiver(Unit):
     def _compare(
         self, m: Module, progress: tuple[Signal, Signal], flit: _Judged, restart: Value
     ) -> None:
-        """Say what a flit of the flow is, and count those that are accepted."""
+        """Classify a flit of the flow, and count accepted flits."""
         mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
         expected, index = progress
@@ -252,7 +252,7 @@ class FlowReceiver(Unit):
         stray: Value,
         restart: Value,
     ) -> None:
-        """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
+        """Send nacks, and an ack per interval of packets, when idle, and before a deadline."""
         protocol, ask = self.spec.protocol, self.ask.payload
         unsaid = Signal(range(protocol.ack_interval + 1))
         idle = Signal(range(protocol.idle_cycles + 1))
@@ -293,7 +293,7 @@ class FlowReceiver(Unit):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0)]
 
     def _is_resumed(self, m: Module, away: Value, restart: Value) -> Value:
-        """Return whether flits are accepted again, after some were turned away."""
+        """Return whether flits are accepted again after some were turned away."""
         before = Signal(name="turned_away_before")
         with m.If(restart | ~self.enough):
             m.d.sync += before.eq(0)
@@ -302,7 +302,7 @@ class FlowReceiver(Unit):
         return before & ~self.enough
 
     def _is_news(self, m: Module, lost: Value, came: Value, restart: Value) -> Value:
-        """Return whether to nack what is lost: once in a while, and again when some has come."""
+        """Return whether to send a nack: limited in rate, and again after progress."""
         cycles = self.spec.protocol.patience_cycles
         patience = Signal(range(cycles + 1))
         with m.If(came | restart):
@@ -316,7 +316,7 @@ class FlowReceiver(Unit):
     def _other(
         self, m: Module, ledger: Ledger, asked: Value, stray: Value, leaves: Value
     ) -> Signal:
-        """Return whether an ack, and a nack, is due of a flow which was set before.
+        """Return whether an ack or a nack is due for a flow that was set before.
 
         Such a flow is kept until it is answered: one at a time, others are lost, which the
         protocol makes up for.
@@ -363,7 +363,7 @@ class FlowReceiver(Unit):
     def _offer(
         self, m: Module, ledger: Ledger, other: Value, acks: Value, due_nack: Value, expected: Value
     ) -> None:
-        """Offer what is due, that of a flow which was set before first."""
+        """Offer the message that is due, that of a previously set flow first."""
         said, waits = self.message.payload, other.any()
         other_number = ledger.other_stored[ledger.place_bits :]
         flow = data.View(flow_layout(self.spec), Mux(waits, ledger.other, self.flow))

@@ -29,14 +29,14 @@ def replay_packets(spec: SwitchSpec) -> int:
 
 
 def replay_name(name: str, spec: SwitchSpec) -> str:
-    """Return the name of a unit whose hardware depends on that, too."""
+    """Return the name of a unit whose hardware also depends on the replay memory."""
     kept = replay_packets(spec)
     extra = "" if kept == spec.protocol.window_packets else f"_k{kept}"
     return sized_name(name, spec) + extra
 
 
 class _Window(NamedTuple):
-    """Packets from ``oldest`` on are kept, those before ``begun`` were sent, once at least.
+    """Window state: packets from ``oldest`` on are kept, those before ``begun`` were sent.
 
     ``following`` begins next and ``newest`` comes in.
     """
@@ -48,7 +48,7 @@ class _Window(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """Flits of the packets that are kept, and the place of each one's last flit."""
+    """Flits of the packets in the window, and the position of each packet's last flit."""
 
     flits: Memory
     lasts: Memory
@@ -184,7 +184,7 @@ class FlowSender(Unit):
         ledger: Ledger,
         anew: Value,
     ) -> Value:
-        """Choose the way of packets, and say it of those that are sent.
+        """Choose the route of packets, and add it to the packets sent.
 
         Return whether no packet may begin that never did before.
         """
@@ -210,11 +210,11 @@ class FlowSender(Unit):
         return keeper.holds
 
     def _slot(self, sequence: Value) -> Value:
-        """Return the slot of a packet in the memory, which has a power of two of them."""
+        """Return the memory slot of a packet; the number of slots is a power of two."""
         return sequence[: (replay_packets(self.spec) - 1).bit_length()]
 
     def _take_in(self, m: Module, kept: _Kept, newest: Signal, room: Value) -> Value:
-        """Write packets behind those that are kept; return whether one is there in part."""
+        """Write new packets behind those kept; return whether one is incomplete."""
         size, stream = self.spec.protocol.packet_flits, self.i
         index = Signal(self.o.index.shape())
         write, write_last = kept.flits.write_port(), kept.lasts.write_port()
@@ -237,7 +237,7 @@ class FlowSender(Unit):
         return index != 0
 
     def _listen(self, m: Module, window: _Window) -> tuple[Value, Value, Value]:
-        """Move ``oldest`` as acks say.
+        """Advance ``oldest`` on acks.
 
         Return whether to go on elsewhere, and where, and whether packets are acknowledged.
         """
@@ -274,7 +274,7 @@ class FlowSender(Unit):
     def _send(
         self, m: Module, kept: _Kept, window: _Window, busy: Signal, current: Signal
     ) -> Signal:
-        """Read flits; return the packet that begins after this cycle if nothing else is said."""
+        """Read flits; return the packet to start after this cycle by default."""
         size, o = self.spec.protocol.packet_flits, self.o
         index, length, here = (Signal(o.index.shape()) for _ in range(3))
         read, read_last = kept.flits.read_port(), kept.lasts.read_port()

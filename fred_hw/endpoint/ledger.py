@@ -16,7 +16,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger(Unit):
-    """Keep the number at which each flow continues, and the generation of each phase's number.
+    """Store the next sequence number of each flow, and the generation of each phase's number.
 
     A phase has numbers of one generation. They are forgotten when the phase is set in another
     generation, and when ``forget`` says so: a generation that comes round again starts at 0.
@@ -149,6 +149,6 @@ class Ledger(Unit):
                 m.d.comb += bits.eq(read.data.way.as_value() & there.replicate(len(bits)))
 
     def _key(self, flow: data.View) -> Value:
-        """Return the place of a flow: its phase, or at the default index one for each peer."""
+        """Return the index of a flow: its phase, or one per peer at the default index."""
         protocol = self.spec.protocol
         return Mux(flow.phase == protocol.online, protocol.phases + flow.peer, flow.phase)

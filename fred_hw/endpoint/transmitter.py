@@ -19,11 +19,11 @@ from .departure import Departure, departure_signature
 __all__ = ["Transmitter"]
 
 DEPTH = 8
-"""Flits between a sender and the link: 4 that are on the way, and as many that wait for it."""
+"""Flits between a sender and the link: 4 in flight, and as many waiting for the link."""
 
 
 class Transmitter(Unit):
-    """Send packets of the virtual channels and control messages on a link.
+    """Send packets of the virtual channels, and control messages, on a link.
 
     A packet begins when the neighbour has room for it, that of the most urgent circuit first, and
     goes on to its end. Control messages go between its flits.

@@ -1,4 +1,4 @@
-"""Route of a flow: it changes only when no packet of the flow can be in flight."""
+"""Route of a flow, which changes only when no packet of the flow can be in flight."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -14,7 +14,7 @@ __all__ = ["WayKeeper"]
 
 
 class WayKeeper(Unit):
-    """Choose the route of a flow by load, and keep it while its packets may be in flight.
+    """Choose a flow's route by load, and keep it while its packets may be in flight.
 
     Nothing is under way when all packets that have begun are acknowledged, unless some were sent
     twice. Those are behind it when a packet is acknowledged that was sent first after them, since
@@ -131,7 +131,7 @@ class WayKeeper(Unit):
         self._doubt(m)
 
     def _doubt(self, m: Module) -> None:
-        """Know whether copies of packets that were sent twice may be under way."""
+        """Track whether duplicates of retransmitted packets may be in flight."""
         # The first packet that is sent behind all of them.
         behind, past = Signal.like(self.begun), Signal.like(self.begun)
         m.d.comb += past.eq(self.number - behind - 1)

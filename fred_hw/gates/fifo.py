@@ -12,7 +12,7 @@ __all__ = ["Fifo"]
 
 
 class Fifo(Unit):
-    """Queue words, first in, first out.
+    """First-in, first-out queue of words.
 
     The memory of words is never read and written at one address in the same cycle.
 

@@ -10,7 +10,7 @@ __all__ = ["LateChoice", "choose_late"]
 
 
 class LateChoice(Unit):
-    """Take one of two values by a bit that is known late, as the last thing before they are used.
+    """Select one of two values by a late signal, in the last gate before they are used.
 
     Both are found out beforehand. Synthesis maps modules one by one, so it cannot choose what they
     are made of first and find out behind it.
@@ -59,7 +59,7 @@ class LateChoice(Unit):
 
 
 def choose_late(m: Module, name: str, late: Value, high: Value, low: Value) -> Signal:
-    """Place a :class:`LateChoice` of two values of one width, and return what it takes."""
+    """Place a :class:`LateChoice` of two values of one width; return the selected value."""
     choice = place(m, name, LateChoice(width=len(high)))
     m.d.comb += [choice.late.eq(late), choice.high.eq(high), choice.low.eq(low)]
     return choice.o

@@ -1,4 +1,4 @@
-"""Pipeline register of a stream, so that no gates precede its output."""
+"""Pipeline register of a stream, whose output comes directly from registers."""
 
 from amaranth.hdl import Module, ShapeLike, Signal, Value
 from amaranth.lib import stream
@@ -11,7 +11,7 @@ __all__ = ["StreamRegister"]
 
 
 class StreamRegister(Unit):
-    """Offer words from a register, which takes the next one while its own is taken.
+    """Offer words from a register, which loads the next word while the current one is taken.
 
     Parameters
     ----------

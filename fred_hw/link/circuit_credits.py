@@ -14,7 +14,7 @@ __all__ = ["CircuitCredits"]
 
 
 class CircuitCredits(Unit):
-    """Assign link sequence numbers to packets as far as the neighbour has space.
+    """Assign link sequence numbers to packets while the neighbour has space.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class CircuitCredits(Unit):
             m.d.sync += [taken.eq(0), limit.eq(-largest)]
 
     def _at_most_length(self, m: Module, spare: Value) -> Value:
-        """Return whether a number is at most the length, of which all bits are known late."""
+        """Return whether a number is at most the length, whose bits all arrive late."""
         bits = (self.spec.protocol.packet_flits - 1).bit_length()
         most = Cat(spare <= length for length in range(1 << bits))
         for place in reversed(range(bits)):

@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Grant(wiring.PureInterface):
-    """Buffer space of the neighbour for a virtual channel."""
+    """Buffer space that the neighbour grants to a virtual channel."""
 
     valid: Signal
     circuit: Signal
@@ -27,14 +27,14 @@ class Grant(wiring.PureInterface):
 
 
 class Limits(wiring.PureInterface):
-    """Buffer space of this side."""
+    """Buffer space of this side, as limits."""
 
     limit: data.View
     synced: Signal
 
 
 class Credits(wiring.PureInterface):
-    """Both."""
+    """Credits of both directions."""
 
     grant: Grant
     here: Limits
@@ -46,7 +46,7 @@ def ticket_bits(spec: SwitchSpec) -> int:
 
 
 def limit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the limits to tell the neighbour.
+    """Return the signature of the limits to report to the neighbour.
 
     Members
     -------
@@ -60,7 +60,7 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def grant_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what the neighbour grants.
+    """Return the signature of the neighbour's grants.
 
     Members
     -------
@@ -72,7 +72,7 @@ def grant_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def credit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what a ``Deframer`` tells the ``Sender`` of the other direction.
+    """Return the signature of credits that a ``Deframer`` passes to the opposite ``Sender``.
 
     Members
     -------

@@ -15,8 +15,8 @@ __all__ = [
 ]
 
 CROWDING_BITS = 4
-"""Of how crowded a way is: packets that wait for it at the heads of queues, up to 7, and above them
-whether there is no room for one of them, so that it is blocked."""
+"""Bits of an output's load: packets waiting for it at the heads of queues, up to 7, and above these
+a bit for no buffer space for such a packet, which blocks the output."""
 
 CROWDING_PLACES = {
     "north": ("index", 0),
@@ -24,14 +24,14 @@ CROWDING_PLACES = {
     "south": ("ticket", 0),
     "west": ("ticket", CROWDING_BITS),
 }
-"""By direction, field of the header and first bit there of how crowded it is, without gaps.
+"""By direction, the header field and first bit of the output's load, without gaps.
 
 Acks, nacks and credits have no use for these fields. Asks for credits have one for the ticket.
 """
 
 
 class Crowding(wiring.PureInterface):
-    """What came from a router."""
+    """Load report received from a router."""
 
     valid: Signal
     payload: data.View
@@ -56,7 +56,7 @@ def crowding_signature() -> wiring.Signature:
 
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
-    """Write the load of outputs into a header."""
+    """Write the load of outputs to a header."""
     # Whole fields: tools take parts of them for loops through the CRC.
     fields: dict[str, list[Value]] = {}
     for name, (field, _) in CROWDING_PLACES.items():

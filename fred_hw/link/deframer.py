@@ -23,7 +23,8 @@ from .session import Hello, hello_signature
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
 PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
-"""What all flits of a packet say alike; phase and generation are where addresses are."""
+"""Header fields that are equal in all flits of a packet; phase and generation share the bits of
+addresses."""
 
 
 class Deframer(Unit):
@@ -128,7 +129,7 @@ class Deframer(Unit):
             self._note_ways(m, good, check.header)
 
     def _note_ways(self, m: Module, good: Value, header: data.View) -> None:
-        """Say which way packets go, and what the neighbour tells of its ways."""
+        """Output the route of packets, and the neighbour's reported load."""
         kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
         m.d.comb += [
             *(arrival.word.descriptor.turned.eq(header.kind == TURNED) for arrival in self.o),
@@ -137,7 +138,7 @@ class Deframer(Unit):
         read_crowding(m, header, self.crowding.payload)
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
-        """Return the flow that a header is of, as a descriptor says it."""
+        """Return the flow in a header, in the form of a descriptor."""
         phase, online = Signal(self.spec.protocol.fields["phase"]), self.spec.protocol.online
         with m.If(header.unicast):
             m.d.comb += phase.eq(online)
@@ -152,7 +153,7 @@ class Deframer(Unit):
     def _sort(
         self, m: Module, good: Value, header: data.View, flow: Mapping[str, Value]
     ) -> tuple[Value, Value]:
-        """Give messages and grants; return whether a data flit came, and whether a sync."""
+        """Output messages and grants; return whether a data flit and whether a sync arrived."""
         protocol = self.spec.protocol
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = header.circuit == CONTROL
@@ -184,7 +185,7 @@ class Deframer(Unit):
     def _join(
         self, m: Module, header: data.View, wanted: Value, sync: Value, begins: Value, left: Signal
     ) -> Value:
-        """Offer flits that begin a packet or go on one; return whether a flit does not."""
+        """Offer flits that start or continue a packet; return whether a flit does neither."""
         protocol = self.spec.protocol
         # Tickets come round, and a source may say anything: all of the header tells packets apart.
         way = () if protocol.ways is None else ("kind",)
@@ -233,7 +234,7 @@ class Deframer(Unit):
     def _limits(
         self, m: Module, header: data.View, wanted: Value, sync: Value, left: Value
     ) -> Value:
-        """Keep the limits, from the tickets seen and the room in the queues.
+        """Update the limits, from received sequence numbers and buffer space.
 
         ``left`` flits are to come of the packet that comes in. Return whether a packet that begins
         is one that had not begun before.
@@ -269,5 +270,5 @@ class Deframer(Unit):
 
 
 def _above(field: Value, highest: int) -> Value:
-    """Return whether a field is above a number, which it may not be able to."""
+    """Return whether a field exceeds a number; constant 0 if it cannot."""
     return field > highest if highest < (1 << len(field)) - 1 else Const(0, 1)

@@ -22,7 +22,7 @@ class FramedData(wiring.PureInterface):
 
 
 def frame_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return the layout of what a flit carries in addition to its data.
+    """Return the layout of what a flit carries besides its data.
 
     ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
     ``ticket`` the packet's; with the last flit ``bad`` is high if the packet must not be used.
@@ -57,7 +57,7 @@ def frame_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def checked_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit with ``crc``, that of a header of zeros and its ``data``, and its ``frame``."""
+    """Return the layout of a flit: ``frame``, ``data``, and ``crc`` for a header of zeros."""
     return data.StructLayout(
         {"data": spec.data_width, "crc": CRC_BITS, "frame": frame_layout(spec)}
     )

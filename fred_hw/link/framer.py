@@ -1,4 +1,4 @@
-"""Flits, control messages and credits, one at a time on a link, each with its header and CRC."""
+"""Flits, control messages and credits on a link, one at a time, with header and CRC."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -27,7 +27,7 @@ __all__ = ["Framer"]
 
 
 class Framer(Unit):
-    """Put data flits and control messages on a link, and tell credits with them.
+    """Put data flits and control messages on a link, and report credits with them.
 
     Hellos go first, then control messages, then what asks for missing credits, then data, then
     credits that nothing took along. Limits that changed are told one at a time, round robin over
@@ -163,7 +163,7 @@ class Framer(Unit):
     def _grants(
         self, m: Module, choices: Sequence[Value], kept: Value
     ) -> tuple[list[Signal], Signal]:
-        """Grant the first that offers, for as long as its offer is not taken.
+        """Grant the first source that offers, until its offer is accepted.
 
         Return the grants, and whether an offer of before is not taken yet.
         """
@@ -178,7 +178,7 @@ class Framer(Unit):
         return grants, stalled
 
     def _data_header(self, m: Module, header: data.View) -> None:
-        """Fill in the header of the data flit that is offered."""
+        """Fill in the header of the offered data flit."""
         frame = self.i.payload.frame
         descriptor = frame.descriptor
         name_flow(m, header, descriptor, descriptor.phase == self.spec.protocol.online)
@@ -195,7 +195,7 @@ class Framer(Unit):
                 m.d.comb += header.kind.eq(TURNED)
 
     def _crc(self, header: Value, packet: Value) -> Value:
-        """Return the CRC of a flit, with a broken packet's last one inverted.
+        """Return the CRC of a flit, inverted for the last flit of a broken packet.
 
         It is the exclusive or of that of its header and that of its data.
         """
@@ -209,7 +209,7 @@ class Framer(Unit):
         return parities ^ rest ^ broken
 
     def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether there is news of a limit, of which circuit, and the limit.
+        """Return whether a limit is to be reported, its virtual channel, and the limit.
 
         The circuit is chosen a cycle before, its limit is that of now.
         """
@@ -234,7 +234,7 @@ class Framer(Unit):
         return news, circuit, selected(circuit, list(self.here.limit))
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether to ask for missing credits, of which circuit, and its next ticket.
+        """Return whether to request missing credits, the virtual channel, and its next number.
 
         Called with whether a question is taken, and whether one is offered and is not.
         """

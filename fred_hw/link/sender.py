@@ -26,7 +26,7 @@ __all__ = ["Sender"]
 
 
 class Sender(Unit):
-    """Send flits of packets that have credits, control messages and credits.
+    """Send flits of packets that have credits, control messages and credit reports.
 
     A packet takes its ticket when it starts; its flits may come later, packet after packet in the
     order of their starts. There are never more than ``depth`` flits inside: who sends counts them.
@@ -164,7 +164,7 @@ class Sender(Unit):
         m.d.sync += held.eq(self.ticket)
 
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
-        """Compute the CRCs of flits, and queue those that cannot go at once."""
+        """Compute the CRCs of flits, and queue flits that cannot be sent at once."""
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
         valid, payload = Signal(), Signal(self.spec.data_width, reset_less=True)
         frame = Signal(frame_layout(self.spec), reset_less=True)
@@ -183,7 +183,7 @@ class Sender(Unit):
             m.d.comb += framer.i.payload.eq(queue.o.payload)
 
     def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
-        """Return whether packets of a circuit have started that have not left.
+        """Return whether started packets of a virtual channel have not been sent completely.
 
         What starts is known late in its cycle, and is counted in the next.
         """

@@ -23,14 +23,14 @@ __all__ = [
 
 
 class Hello(wiring.PureInterface):
-    """A received hello of the link handshake."""
+    """A received handshake message (hello) of a link."""
 
     valid: Signal
     payload: data.View
 
 
 class Session(wiring.PureInterface):
-    """State of a session: what the link may carry, and hellos."""
+    """State of a session: whether the link may carry packets, and handshake messages."""
 
     came: Hello
     hello: stream.Interface
@@ -42,12 +42,12 @@ class Session(wiring.PureInterface):
 
 
 def hello_layout() -> data.StructLayout:
-    """Return the layout of a hello (docs/reference/protocol.md)."""
+    """Return the layout of a handshake message (docs/reference/protocol.md)."""
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
 
 
 def hello_signature() -> wiring.Signature:
-    """Return the signature of received hellos.
+    """Return the signature of received handshake messages.
 
     Members
     -------
@@ -58,7 +58,7 @@ def hello_signature() -> wiring.Signature:
 
 
 def sending_signature() -> wiring.Signature:
-    """Return the signature of a session as what sends on a link sees it.
+    """Return the signature of a session, as seen by the sending unit of a link.
 
     Members
     -------

@@ -9,7 +9,7 @@ __all__ = ["Allocator"]
 
 
 class Allocator(Matching):
-    """Match inputs and outputs of a crossbar, all at a time.
+    """Match inputs and outputs of a crossbar, all in the same cycle.
 
     An input asks for the output of its most urgent packet whose output is free and has room; an
     output takes the most urgent of those that ask it, inputs of one circuit round robin, counted by

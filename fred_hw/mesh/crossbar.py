@@ -12,7 +12,7 @@ __all__ = ["Crossbar"]
 
 
 class Crossbar(Unit):
-    """Give each output the flit of the input that it has a path from.
+    """Route the flit of each connected input to its output.
 
     Parameters
     ----------

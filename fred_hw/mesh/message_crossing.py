@@ -1,4 +1,4 @@
-"""Acks and nacks of unicasts, from the inputs of a router to its outputs."""
+"""Acks and nacks of unicasts, from router inputs to outputs."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from fred_hw.unit import Unit, place
 __all__ = ["MessageCrossing"]
 
 SAID = ("kind", *FLOW[2:], "sequence")
-"""What is kept of a message: it has no phase."""
+"""Fields kept of a message, which has no phase."""
 
 
 class MessageCrossing(Unit):
-    """Hand control messages on, each to the output that its ``exit`` names.
+    """Forward control messages, each to the output in its ``exit``.
 
     Nothing can hold back what comes. Each input and each output has a queue in which what is newer
     takes the place of what it says anew, and what does not fit is lost: its end says it again. An
@@ -111,7 +111,7 @@ class MessageCrossing(Unit):
         )
 
     def _give(self, m: Module, queue: MessageQueue, o: stream.Interface) -> None:
-        """Offer what an output has."""
+        """Offer the message queued for an output."""
         m.d.comb += [
             o.valid.eq(queue.o.valid),
             queue.o.ready.eq(o.ready),

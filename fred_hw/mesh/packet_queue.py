@@ -15,14 +15,14 @@ __all__ = ["PacketQueue", "packet_layout", "stamp_layout"]
 
 
 def packet_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return what a router knows of a packet: the fields of its descriptor that unicasts have."""
+    """Return the layout of a packet in a router: the descriptor fields of a unicast."""
     fields = spec.protocol.fields
     own = {name: fields[name] for name in (*FLOW[2:], "sequence")}
     return data.StructLayout({**own, "length": fields["last"], **way_fields(spec)})
 
 
 def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+    """Return the layout of a flit without payload: ``first``, ``last`` and ``descriptor``.
 
     It leaves by the port ``exit``.
     """
@@ -32,7 +32,7 @@ def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class PacketQueue(FlitQueue):
-    """Queue packets without their payload, and offer the one at the head.
+    """Queue packets without payload, and offer the one at the head.
 
     A packet that waits at the head between two ``tick`` is thrown away, as the next router or NPU
     has had no room for it for so long.

@@ -28,7 +28,7 @@ __all__ = ["Heads", "RouterInput", "heads_signature"]
 
 
 class Heads(wiring.PureInterface):
-    """Packets at the heads of an input's queues, and what becomes of one."""
+    """Packets at the heads of an input's queues, and the fate of the chosen one."""
 
     coming: data.View
     here: Signal
@@ -43,7 +43,7 @@ class Heads(wiring.PureInterface):
 
 
 def heads_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the packets at an input of a router.
+    """Return the signature of the packets at a router input.
 
     Members
     -------
@@ -183,7 +183,7 @@ class RouterInput(Arrivals):
         m.d.sync += self.flit.valid.eq(read.en)
 
     def _find_way(self, m: Module) -> Signal:
-        """Find where what comes leaves; return whether it has no way, when it is checked."""
+        """Find the output of a flit; return whether it has none, once checked."""
         way = place(m, "way", Way(mesh=self.mesh, directions=self.directions))
         astray = Signal()
         m.d.comb += [

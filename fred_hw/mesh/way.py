@@ -24,7 +24,7 @@ def position_layout(mesh: MeshShape) -> data.StructLayout:
 
 
 def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
-    """Return the ports of a router if there are two or more, in order.
+    """Return the ports of a router in order; fail unless there are two or more.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
 
 
 def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
-    """Return the part of a generated name that identifies routes and ports: ``5x4_nesl``."""
+    """Return the part of a generated name for routes and ports: ``5x4_nesl``."""
     letters = "".join(one[0] for one in directions)
     return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
 
@@ -138,7 +138,7 @@ class Way(Unit):
         ]
 
     def _end(self, m: Module) -> data.View:
-        """Return where the destination is, its direction as one bit; 0 if it is nowhere."""
+        """Return the direction of the destination as one bit; 0 if there is no such destination."""
         layout = data.StructLayout({**position_layout(self.mesh).members, "direction": 5})
         end = Signal(layout, name="goal")
         rows = [

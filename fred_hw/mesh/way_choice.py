@@ -1,4 +1,4 @@
-"""Routes that a source may choose, and their load at its router."""
+"""Routes that a source can choose from, with their load at its router."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -18,7 +18,7 @@ __all__ = ["WayChoice"]
 
 
 class WayChoice(Unit):
-    """Find whether a source has two outputs at its router, and their load.
+    """Determine whether a source has two outputs at its router, and their load.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class WayChoice(Unit):
         ]
 
     def _place(self, m: Module, name: str) -> data.View:
-        """Return column and row of the router of an end."""
+        """Return column and row of the router of an address."""
         layout = position_layout(self.ways)
         found = Signal(layout, name=f"{name}_place")
         rows: list[Value] = [

@@ -1,4 +1,4 @@
-"""Acks, nacks and asks of flows: merged, forwarded, answered."""
+"""Acks, nacks and ack requests of flows: merged, forwarded, answered."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ __all__ = ["Acknowledger"]
 
 
 class _Answer(NamedTuple):
-    """What is said, and to which ports."""
+    """A reply, and the ports it goes to."""
 
     targets: Signal
     kind: Signal
@@ -32,21 +32,21 @@ class _Answer(NamedTuple):
 
 
 class _Served(NamedTuple):
-    """The case that is served, and its port as the bit that is high."""
+    """The case being served, with its port as a one-hot bit."""
 
     case: data.View
     mine: Signal
 
 
 class _Order(NamedTuple):
-    """Ports at which a number becomes the one that is due, and the generation of its flow."""
+    """Ports that get a new expected number, with the generation of the flow."""
 
     targets: Signal
     generation: Signal
 
 
 class _Change(NamedTuple):
-    """A number of a phase: ports whose ack it becomes, and where it becomes due.
+    """A changed number of a phase: ports whose ack it is, and ports that expect it.
 
     ``place`` is that of the phase in the memory of acks.
     """
@@ -202,7 +202,7 @@ class Acknowledger(Unit):
         self._reply(m, case, answer, generation, cases.lost)
 
     def _address(self, m: Module, case: data.View, read: Any) -> _Change:
-        """Look up the phase of a case; return what changes of it, nowhere so far."""
+        """Look up the phase of a case; return the change, without target ports yet."""
         ports = self.spec.ports
         change = _Change(
             Signal.like(self.flows.number),
@@ -225,7 +225,7 @@ class Acknowledger(Unit):
         return change
 
     def _pick(self, m: Module, fsm: Fsm, cases: CaseQueue, change: _Change) -> None:
-        """Start numbers at 0, those of all phases after a reset, and take the next case."""
+        """Restart numbers at 0 (those of all phases after a reset), and take the next case."""
         phases = self.spec.protocol.phases
         walk, everyone = Signal(range(phases)), (1 << self.spec.ports) - 1
 
@@ -253,7 +253,7 @@ class Acknowledger(Unit):
     def _serve(
         self, m: Module, fsm: Fsm, served: _Served, flow: Progress, change: _Change
     ) -> _Answer:
-        """Say what follows from a case."""
+        """Determine the reply to a case."""
         ports, (case, mine) = self.spec.ports, served
         answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
         obeyed = Signal()
@@ -289,7 +289,7 @@ class Acknowledger(Unit):
     def _retransmits(
         self, m: Module, case: data.View, flow: Progress, key: Value, obeyed: Value
     ) -> Value:
-        """Return whether a nack is to be obeyed: all outputs may ask for the same packet."""
+        """Return whether to act on a nack, as all outputs may request the same packet."""
         pause = self.spec.protocol.patience_cycles // 2
         again, recent = Signal(), Signal(range(pause + 1))
         last_key, last_number = Signal.like(key), Signal.like(case.number)
@@ -307,7 +307,7 @@ class Acknowledger(Unit):
     def _reply(
         self, m: Module, case: data.View, answer: _Answer, generation: Value, lost: Value
     ) -> None:
-        """Queue a message for each of the ports that it is for."""
+        """Queue a message at each of its target ports."""
         layout = message_layout(self.spec)
         for k, reply in enumerate(self.reply):
             queue = place(m, f"replies_{k}", MessageQueue(layout=layout))
@@ -325,5 +325,5 @@ class Acknowledger(Unit):
 def _say(
     m: Module, answer: _Answer, targets: Value, kind: Value | Kind, number: Value | int
 ) -> None:
-    """Say something to some ports in this state."""
+    """Set the reply to some ports in this state."""
     m.d.comb += [answer.targets.eq(targets), answer.kind.eq(kind), answer.number.eq(number)]

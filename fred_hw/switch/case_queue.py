@@ -20,7 +20,7 @@ __all__ = ["CaseQueue", "case_layout"]
 
 
 def case_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a message or event of a port, and its flow.
+    """Return the layout of a message or event of a port, with its flow.
 
     ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
     for; ``nacks``: the number that is due is asked for; ``told``: a neighbour says it of
@@ -43,7 +43,7 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class CaseQueue(Unit):
-    """Keep messages, and give the next message or event, round robin over the ports.
+    """Queue messages, and give the next message or event, round-robin over the ports.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class CaseQueue(Unit):
             ]
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
-        """Queue messages; yield for each port whether there is one, and the case."""
+        """Queue messages; yield, for each port, whether there is one, and the case."""
         names = message_layout(self.spec).members
         kept = data.StructLayout({**names, "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
@@ -145,7 +145,7 @@ class CaseQueue(Unit):
             yield queue.o.valid, case
 
     def _events(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
-        """Yield for each port whether there is an event, and the case."""
+        """Yield, for each port, whether there is an event, and the case."""
         for k, event in enumerate(self.event):
             case = Signal(case_layout(self.spec), name=f"event_{k}")
             m.d.comb += [

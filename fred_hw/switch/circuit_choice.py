@@ -1,4 +1,4 @@
-"""Head of the virtual channel that is served at a port."""
+"""Head of the virtual channel served at a port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data

@@ -29,11 +29,11 @@ from .starvation_guard import StarvationGuard
 __all__ = ["READ_CYCLES", "SwitchCore"]
 
 READ_CYCLES = 2
-"""From a flit taken to the same flit at the interconnect: read from memory, and kept."""
+"""Cycles from accepting a flit to the flit at the interconnect: memory read and register."""
 
 
 class SwitchCore(Unit):
-    """Carry packets of flows from ports to ports, phase by phase.
+    """Carry packets of flows between ports, phase by phase.
 
     A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
     all of its inputs have it at the head of the phase's circuit and all of its outputs have room
@@ -159,7 +159,7 @@ class SwitchCore(Unit):
         self._report(m, scheduler, dispatcher, acknowledger, ins, outs)
 
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
-        """Let the word of the interconnect come with the flits that it governs."""
+        """Delay the configuration word so that it arrives with its flits."""
         word: Value = dispatcher.configuration
         for cycle in range(1, READ_CYCLES):
             register = Signal(len(word), name=f"configuration_q{cycle + 1}", reset_less=True)
@@ -170,7 +170,7 @@ class SwitchCore(Unit):
     def _hint(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
-        """Tell the scheduler what waits where, and the ports which phases they serve."""
+        """Report waiting packets to the scheduler, and the served phases to the ports."""
         # Flows look at room in the same cycle; the scheduler, which is large, need not.
         rooms = [Signal(self.spec.ports, name=f"room_{name}") for name in DATA_CIRCUITS]
         for circuit, room in enumerate(rooms):
@@ -191,7 +191,7 @@ class SwitchCore(Unit):
     def _guard(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
-        """Let room be kept for who would never find any."""
+        """Connect the starvation guard, which reserves buffer space."""
         guard, service = place(m, "guard", StarvationGuard(spec=self.spec)), scheduler.service
         m.d.comb += [
             guard.probes.eq(scheduler.probes),
@@ -226,7 +226,7 @@ class SwitchCore(Unit):
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> None:
-        """Say what happens, a cycle late: all that the map has, each with its source."""
+        """Report all events of the register map from their sources, a cycle later."""
         active = scheduler.service.active
         m.d.comb += [
             self.active.eq(active),
@@ -264,7 +264,7 @@ class SwitchCore(Unit):
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> Acknowledger:
-        """Connect control messages, credits and numbers of packets; return what does them."""
+        """Connect control messages, credits and packet numbers; return the acknowledger."""
         unit = place(m, "acknowledger", Acknowledger(spec=self.spec))
         wiring.connect(m, unit.flows, table.reads[2])
         wiring.connect(m, table.restart, unit.restart)

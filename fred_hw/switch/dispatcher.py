@@ -25,7 +25,7 @@ __all__ = ["Dispatcher"]
 
 
 class Dispatcher(Unit):
-    """Start the packets of the flows of a phase, and move a flit of each in every cycle it can.
+    """Start the packets of a phase's flows, and move one flit of each in every possible cycle.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Dispatcher(Unit):
         self._inject(m, states, of_unicasts, router, flows, unicasts)
 
     def _configuration(self, m: Module) -> Value:
-        """Return the word of the phase that is served.
+        """Return the configuration word of the served phase.
 
         It is needed a cycle later than the flows, and then kept, as it is wide and ``load`` late.
         """
@@ -142,7 +142,7 @@ class Dispatcher(Unit):
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:
-        """Tell the scheduler how it goes."""
+        """Report the progress of service to the scheduler."""
         service, both = self.service, (*flows, *unicasts)
         under_way = Cat(one.under_way for one in both).any()
         start, under, able = (
@@ -170,7 +170,7 @@ class Dispatcher(Unit):
     def _look(
         self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
     ) -> list[data.View]:
-        """Look at the heads of the circuits that are served, and at what has room on them.
+        """Examine the heads of the served virtual channels, and the available buffer space.
 
         Return what is known of the unicasts at the heads.
         """
@@ -217,7 +217,7 @@ class Dispatcher(Unit):
         return descriptors
 
     def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
-        """Choose the circuit of a port."""
+        """Choose the virtual channel of a port."""
         choice = place(m, f"circuit_{name}", CircuitChoice(width=width))
         m.d.comb += [
             choice.online.eq(self.service.online),
@@ -227,7 +227,7 @@ class Dispatcher(Unit):
         return choice
 
     def _route(self, m: Module, router: OnlineRouter, unicasts: list[UnicastSequencer]) -> None:
-        """Tell the router of packets of the default index."""
+        """Report packets of the default index to the router."""
         for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
                 router.coming[k].eq(head.coming),
@@ -240,7 +240,7 @@ class Dispatcher(Unit):
     def _take(
         self, m: Module, may: Signal, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
     ) -> None:
-        """Take flits from the input ports of flows that move.
+        """Take flits from the input ports of moving flows.
 
         That packets may start is known late, and said to the ports, not to the flows before them.
         """
@@ -269,7 +269,7 @@ class Dispatcher(Unit):
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:
-        """Tell the output ports of flows that move what comes to them."""
+        """Announce the flits of moving flows to the output ports."""
         width = descriptor_layout(self.spec).size
         online, paths = self.service.online, router.destination_of
         descriptors = [

@@ -15,7 +15,7 @@ __all__ = ["FlowProgress", "Progress", "progress_signature"]
 
 
 class Progress(wiring.PureInterface):
-    """Inputs and outputs of a flow, and how far acks are behind the due number."""
+    """Inputs and outputs of a flow, and how far acks lag behind the expected number."""
 
     inputs: Signal
     outputs: Signal
@@ -27,7 +27,7 @@ class Progress(wiring.PureInterface):
 
 
 def progress_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what is known of the flow of a case.
+    """Return the signature of the progress of a case's flow.
 
     Members
     -------
@@ -55,7 +55,7 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class FlowProgress(Unit):
-    """Find inputs and outputs of a flow, and compare its acks with the due number.
+    """Find inputs and outputs of a flow, and compare its acks with the expected number.
 
     An ack that is ahead of what is due came before a retransmission, and is not behind.
 
@@ -135,7 +135,7 @@ class FlowProgress(Unit):
         self._compare(m, own, known)
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
-        """Return the inputs and the outputs of the flow of the case."""
+        """Return the inputs and the outputs of the case's flow."""
         ports, case = self.spec.ports, self.served
         own = Signal(ports.bit_length())
         inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
@@ -151,7 +151,7 @@ class FlowProgress(Unit):
         return inputs, outputs
 
     def _compare(self, m: Module, mine: Value, known: Value) -> None:
-        """Tell how far acks are behind, before and after the one that came."""
+        """Compute how far acks lag behind, before and after the received one."""
         case, progress, window = self.served, self.progress, self.spec.protocol.window_packets
         moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
         behind_then = Signal.like(case.number)

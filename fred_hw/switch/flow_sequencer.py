@@ -1,4 +1,4 @@
-"""Sequencer of one flow of the served phase: start, continue, end a packet."""
+"""Sequencer of one flow of the served phase: starts, continues and ends packets."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -13,7 +13,7 @@ __all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
 
 
 class PortStates(wiring.PureInterface):
-    """What each port has."""
+    """State of each port, as flows need it."""
 
     may: Signal
     here: Signal
@@ -25,7 +25,7 @@ class PortStates(wiring.PureInterface):
 
 
 def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what all flows know of the ports.
+    """Return the signature of the port states that all flows share.
 
     Members
     -------

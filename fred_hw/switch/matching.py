@@ -80,7 +80,7 @@ class Matching(Unit):
                 m.d.sync += self.circuit_of[k].eq(Mux(pick[0], 0, Mux(pick[1], 1, 2)))
 
     def _shared(self, m: Module) -> list[Value]:
-        """Return for each source the destinations that others have packets to, a cycle old."""
+        """Return, for each source, the destinations wanted by other sources, a cycle delayed."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
             m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT)))
@@ -88,7 +88,7 @@ class Matching(Unit):
         return [twice | (once & ~own) for own in wanted]
 
     def _ask(self, m: Module) -> list[SourceRequest]:
-        """Return for each source the circuit of its next path."""
+        """Return, for each source, the virtual channel of its next path."""
         size = self.port_count
         # A path that stays is the same in the next cycle, so what of it is in use is known before.
         stays, busy, ending = Signal(size), Signal(size), Signal(size)
@@ -126,11 +126,11 @@ class Matching(Unit):
         return requests
 
     def _ends(self, sources: Value) -> Value:
-        """Return the destinations of the paths of some sources."""
+        """Return the destinations on the paths of the given sources."""
         return any_of(gated(path, sources[k]) for k, path in enumerate(self.destination_of))
 
     def _answer(self, m: Module, requests: Sequence[SourceRequest]) -> list[DestinationChoice]:
-        """Return for each destination the source that it takes if neither is held."""
+        """Return, for each destination, the source it accepts if neither is held."""
         of_circuits = [Cat(request.pick[c] for request in requests) for c in range(DATA_COUNT)]
         choices: list[DestinationChoice] = []
         for j in range(self.port_count):
@@ -151,7 +151,7 @@ class Matching(Unit):
     def _grant(
         self, m: Module, choices: Sequence[DestinationChoice]
     ) -> tuple[Value, list[Value], Value]:
-        """Return the sources that get a path, their paths, and the destinations that are taken.
+        """Return the sources that get a path, their paths, and the taken destinations.
 
         What is held is known late: who is matched is found out without it. A destination that is
         held is nobody's but its holder's, whether it is taken or not.
@@ -170,7 +170,7 @@ class Matching(Unit):
         return granted, given, taken
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
-        """Return the sources that may get a path, and the destinations that none may get.
+        """Return the sources that may get a path, and the destinations that are excluded.
 
         Parameters
         ----------

@@ -12,12 +12,12 @@ from fred_hw.unit import Unit
 __all__ = ["QUEUED", "MessageQueue"]
 
 QUEUED = 2 * DATA_COUNT + 2
-"""Messages in a queue: an ack and a nack of the flow of each data circuit, one that is being
-taken, and one of a flow that was set before."""
+"""Messages in a queue: an ack and a nack per data virtual channel, one being taken, and one of a
+previously set flow."""
 
 
 class MessageQueue(Unit):
-    """Queue control messages, first in, first out.
+    """First-in, first-out queue of control messages.
 
     A message that says the same of the same flow as one that waits, but for its number, takes the
     place of that one: acks and nacks count from the start, so the newest says all. So a neighbour
@@ -98,5 +98,5 @@ class MessageQueue(Unit):
 
 
 def _moved(places: Value, taken: Value) -> Value:
-    """Return a bit per place, behind the first when that is taken."""
+    """Return one bit per position, shifted when the first message is taken."""
     return Mux(taken, places[1:], places)

@@ -19,7 +19,7 @@ __all__ = ["OnlineRouter"]
 
 
 class OnlineRouter(Matching):
-    """Match sources of unicasts and destinations, all at a time, and find their paths.
+    """Match unicast sources and destinations in each cycle, and find their paths.
 
     A source asks for the destination of its most urgent packet whose destination is free and has
     room; a destination takes the most urgent of those that ask it, sources of one circuit round

@@ -1,4 +1,4 @@
-"""Compatible sets of unicasts with two middle subswitches."""
+"""Compatible sets of unicasts for two middle subswitches."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out

@@ -13,7 +13,7 @@ __all__ = ["PathTracer"]
 
 
 class PathTracer(Unit):
-    """Do with a bit what FRED_m(P) does with flits.
+    """Route single bits as FRED_m(P) routes flits.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class PathTracer(Unit):
     def _join(
         self, m: Module, sends: Value, marks: Value, takes: Value, ports: Iterable[int]
     ) -> None:
-        """Send on what is taken of some inputs: all of it, or nothing."""
+        """Forward the bits taken from some inputs: all of them, or none."""
         here, marked = Cat(self.sends[k] for k in ports), Cat(self.marks[k] for k in ports)
         m.d.comb += [
             sends.eq(takes.any() & (here | ~takes).all()),

@@ -33,7 +33,7 @@ class TableRead(wiring.PureInterface):
 
 
 def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a read of the configuration memory, as its reader sees it.
+    """Return the signature of a configuration memory read, as seen by its reader.
 
     Members
     -------
@@ -47,13 +47,13 @@ def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def restart_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a phase, ``key``, whose packets count from 0, and the ``generation`` it gets."""
+    """Return the layout of a restarted phase, ``key``, and its new ``generation``."""
     generation = spec.protocol.fields["generation"]
     return data.StructLayout({"key": number_bits(spec), "generation": generation})
 
 
 class PhaseTable(Unit):
-    """Keep the entry of each phase, and take another one only if it keeps flows apart.
+    """Store the entry of each phase; accept only entries that keep flows separate.
 
     Copies of old packets are told by their generation, which is modulo 8. So an entry is refused,
     too, if its generation is not above that of the entry before and packets of the phase are in
@@ -131,7 +131,7 @@ class PhaseTable(Unit):
         ]
 
     def _keep(self, m: Module, written: Value) -> tuple[Value, Value]:
-        """Keep the entries, once for each reader.
+        """Store the entries, one copy per reader.
 
         Return whether all are erased yet, and whether there may be packets of the generation of the
         entry that is to be written.
@@ -174,7 +174,7 @@ class PhaseTable(Unit):
         return ~erases, used & there & (generation < read.data)
 
     def _write(self, m: Module, erased: Value, stale: Value) -> None:
-        """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
+        """Check an entry, stop its phase, restart the numbers of its flows, and write it."""
         control, restart = self.control, self.restart
         check = place(m, "check", EntryCheck(spec=self.spec))
         m.d.comb += check.entry.eq(control.entry)

@@ -15,7 +15,7 @@ __all__ = ["PhaseWatch"]
 
 
 class PhaseWatch(Unit):
-    """Track the ports of a phase, and which of them have packets and space.
+    """Track the ports of a phase, and which of them have packets and buffer space.
 
     Parameters
     ----------

@@ -29,13 +29,13 @@ from .scheduler_signatures import (
 __all__ = ["Scheduler"]
 
 SEEK_CYCLES = 4
-"""Cycles in which nothing is under way before unicasts that are ready give way to others."""
+"""Idle cycles after which ready unicasts give way to others."""
 LATE_CYCLES = 64
-"""Cycles that others wait while unicasts are served, before these give way in the first of them."""
+"""Cycles that others wait while unicasts are served, before unicasts give way when idle."""
 
 
 class _Following(NamedTuple):
-    """What follows, if ``valid``, and the circuits of unicasts that are ready.
+    """The next phase, if ``valid``, and the virtual channels with ready unicasts.
 
     Its circuit is the bit that is high; ``online`` says that it is the default index.
     """
@@ -47,7 +47,7 @@ class _Following(NamedTuple):
 
 
 class _Halts(NamedTuple):
-    """Whether what is served has to stand still, in the next cycle, and if another is loaded.
+    """Whether the served phase must stop, in the next cycle, and if another is loaded.
 
     ``ends`` : it stands still, and is served no more.
     """
@@ -59,7 +59,7 @@ class _Halts(NamedTuple):
 
 
 class Scheduler(Unit):
-    """Choose the phase to serve: a ready one, by urgency, round robin in a virtual channel.
+    """Choose the phase to serve: a ready one, by urgency, round-robin in a virtual channel.
 
     A flow is ready when every input in it has a packet at the head of the phase's circuit and
     every output has room for one, and a phase when a flow in it is. One in which all flows are is
@@ -217,7 +217,7 @@ class Scheduler(Unit):
     def _choose(
         self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value
     ) -> tuple[Value, Value, Value]:
-        """Choose what goes first, and keep its turn.
+        """Choose the next phase, and keep its round-robin turn.
 
         Return it, its circuit as the bit that is high, and whether something more urgent is ready
         than what was chosen before, of ``circuit``. Turns of all circuits are there at the same
@@ -245,7 +245,7 @@ class Scheduler(Unit):
         return wire(m, "chosen", any_of(chosen)), taken, Cat(found).any()
 
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
-        """Say when what is served gives way, a cycle before, and when what follows is served."""
+        """Determine when service ends, a cycle early, and when the next phase is served."""
         service = self.service
         done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
         idle, idles, gone = Signal(), Signal(), Signal()
@@ -295,7 +295,7 @@ class Scheduler(Unit):
                 m.d.sync += seeks.eq(seeks - 1)
 
     def _watches(self, m: Module) -> list[PhaseWatch]:
-        """Watch each phase, and tell ports which ones take packets from them."""
+        """Watch each phase, and tell ports which phases take packets from them."""
         phases = self.spec.protocol.phases
         watches = [place(m, f"phase_{n}", PhaseWatch(spec=self.spec)) for n in range(phases)]
         for number, watch in enumerate(watches):
@@ -316,7 +316,7 @@ class Scheduler(Unit):
         return watches
 
     def _unicasts(self, m: Module) -> Signal:
-        """Return for each circuit whether a packet of the default index is ready."""
+        """Return, for each virtual channel, whether a packet of the default index is ready."""
         ready = Signal(DATA_COUNT, name="online_packets")
         for c in range(DATA_COUNT):
             packets = Cat(
@@ -327,7 +327,7 @@ class Scheduler(Unit):
         return ready
 
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
-        """Look at phases that have some packet but for others; return which have a ready flow."""
+        """Probe phases that lack only other packets; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)

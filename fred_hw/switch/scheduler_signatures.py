@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PortHints(wiring.PureInterface):
-    """Waiting packets and free space of a port."""
+    """Waiting packets and buffer space of a port."""
 
     waiting: Signal
     room: Signal
@@ -31,7 +31,7 @@ class PortHints(wiring.PureInterface):
 
 
 class PhaseUpdate(wiring.PureInterface):
-    """Contents of an entry about its phase."""
+    """Entry fields that concern the phase as a whole."""
 
     write: Signal
     number: Signal
@@ -42,7 +42,7 @@ class PhaseUpdate(wiring.PureInterface):
 
 
 class PhaseHalt(wiring.PureInterface):
-    """A phase that must stand still before it changes."""
+    """A phase that must stop before it changes."""
 
     asked: Signal
     number: Signal
@@ -50,7 +50,7 @@ class PhaseHalt(wiring.PureInterface):
 
 
 class Service(wiring.PureInterface):
-    """What is served, and how it goes."""
+    """The served phase, and the progress of its service."""
 
     active: Signal
     online: Signal
@@ -91,7 +91,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of updates of a phase.
+    """Return the signature of phase updates.
 
     Members
     -------
@@ -114,7 +114,7 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what makes a phase stand still.
+    """Return the signature that stops a phase.
 
     Members
     -------
@@ -128,7 +128,7 @@ def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def service_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what is served, as the scheduler sees it.
+    """Return the signature of the served phase, as seen by the scheduler.
 
     Members
     -------

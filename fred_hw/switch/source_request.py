@@ -1,4 +1,4 @@
-"""Choice of the virtual circuit of which a source requests its next path."""
+"""Choice of the virtual channel for which a source requests its next path."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out

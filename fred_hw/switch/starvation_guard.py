@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 WATCH_CYCLES = 256
-"""Cycles that a packet waits at a head before room is kept for it."""
+"""Cycles that a packet waits at a head before buffer space is reserved for it."""
 URGENT_CYCLES = 32
-"""The same, if less urgent ones took the room that it waits for."""
+"""The same, if only less urgent packets took the buffer space."""
 RECENT_CYCLES = 2048
-"""Cycles for which it is known at least that a packet went to an output; twice that at most."""
+"""Least time for which a packet sent to an output is remembered [cycles]; at most twice that."""
 RESERVE_CYCLES = 2048
-"""Cycles that room is kept for at most, as an output may have none for long."""
+"""Longest reservation of buffer space [cycles], as an output may have none for long."""
 CLAIM_CYCLES = 64
-"""Cycles in which a packet that has room must be served; more urgent ones may not let it."""
+"""Cycles in which a packet with buffer space must be served, before its claim expires."""
 SETTLE_CYCLES = 8
-"""Cycles until room that was seen is what nobody takes any more."""
+"""Cycles after which buffer space that was seen can no longer be taken by others."""
 
 
 class _Flow(NamedTuple):
-    """Whether the phase is looked at, outputs of the flow, and whether an input has no packet."""
+    """Whether the phase is being probed, the flow's outputs, and whether an input is empty."""
 
     now: Value
     ends: Value
@@ -52,7 +52,7 @@ class _Flow(NamedTuple):
 
 
 class _Outputs(NamedTuple):
-    """Outputs with room, with room in the next receiver, that others, or less urgent ones, took."""
+    """Outputs with space, with space at the next receiver, and taken by others (or less urgent)."""
 
     vacant: Signal
     granted: Signal
@@ -61,7 +61,7 @@ class _Outputs(NamedTuple):
 
 
 class _Watched(NamedTuple):
-    """Whether the packet has moved, and its flow; ``early`` if less urgent ones alone count."""
+    """Whether the packet has moved, and its flow; ``early`` if only less urgent packets count."""
 
     anew: Value
     ends: Signal
@@ -70,7 +70,7 @@ class _Watched(NamedTuple):
 
 
 class _States(NamedTuple):
-    """States, the time in one, what enters one, and what goes on to the next queue."""
+    """The state machine, the time in its state, and functions to enter a state or leave."""
 
     fsm: Fsm
     elapsed: Signal
@@ -249,7 +249,7 @@ class StarvationGuard(Unit):
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
 
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
-        """Keep room for what is watched, if there is hope, until it can be claimed.
+        """Reserve space for the watched packet, if possible, until it can be claimed.
 
         Return the outputs whose room is kept.
         """
@@ -281,7 +281,7 @@ class StarvationGuard(Unit):
         return wire(m, "kept", Mux(some, full, ends))
 
     def _states(self, m: Module, port: Signal, circuit: Signal) -> _States:
-        """Return the states, the time in one, what enters one, and what goes to the next queue."""
+        """Return the state machine, the time in its state, and functions to enter or leave."""
         fsm = Fsm(m, "seek", "watch", "look", "judge", "reserve", "claim")
         elapsed = Signal(range(RESERVE_CYCLES))
         m.d.sync += elapsed.eq(elapsed + 1)
@@ -299,7 +299,7 @@ class StarvationGuard(Unit):
         return _States(fsm, elapsed, enter, leave)
 
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
-        """Return what is at the head of the queue that is watched, a cycle old."""
+        """Return the head of the watched queue, a cycle delayed."""
         layout = data.StructLayout(
             {"waiting": 1, "anew": 1, "phase": len(self.phase), "exit": port_bits(self.spec)}
         )
@@ -318,7 +318,7 @@ class StarvationGuard(Unit):
         return head
 
     def _outputs(self, m: Module, circuit: Signal, online: Signal) -> _Outputs:
-        """Return what is known of outputs for the circuit."""
+        """Return the state of outputs for the virtual channel."""
         names = ("vacant_now", "granted_now", "took", "less_urgent_took")
         vacant, granted, took, passed = (Signal(self.spec.ports, name=name) for name in names)
         for known, name in ((vacant, "vacant"), (granted, "granted")):
@@ -355,7 +355,7 @@ class StarvationGuard(Unit):
         return _Outputs(vacant, granted, took, passed)
 
     def _flow(self, m: Module, port: Signal, phase: Signal) -> _Flow:
-        """Return whether the phase is looked at, and then the flow of the packet."""
+        """Return whether the phase is being probed, and the flow of the packet."""
         looks, looked = Signal(), Signal.like(self.probe)
         m.d.sync += [looks.eq(self.probes), looked.eq(self.probe)]
         entry = self.probed
@@ -377,7 +377,7 @@ class StarvationGuard(Unit):
         online: Signal,
         rooms: tuple[Value, Value],
     ) -> None:
-        """Say what is kept for the packet, and what others may not do.
+        """Output the reservations and claims for the packet.
 
         Called with the outputs whose room is kept, and those with room in the next receiver.
         """

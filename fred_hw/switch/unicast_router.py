@@ -15,7 +15,7 @@ __all__ = ["UnicastRouter"]
 
 
 class UnicastRouter(Unit):
-    """Find paths through a FRED_m(P) for all unicasts of a cycle at a time.
+    """Find paths through a FRED_m(P) for all unicasts of a cycle.
 
     Two that share an input or an output micro-switch must not share a middle subswitch. Call a
     unicast even-odd if it goes from an even to an odd port, and so on: two of one kind never share
@@ -86,7 +86,7 @@ class UnicastRouter(Unit):
         m.d.comb += self.configuration.eq(Cat(*inputs, *within, *outputs))
 
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
-        """Return the subswitch of each source and of each destination, as the bit that is high."""
+        """Return the subswitch of each source and of each destination, as a one-hot bit."""
         ends, ports, count = self.destination_of, range(self.ports), min(self.middle, 3)
         # For each port whether its other end is even, and odd.
         to, of, inputs, outputs = (
@@ -126,7 +126,7 @@ class UnicastRouter(Unit):
         return inputs, outputs
 
     def _descend(self, m: Module, chosen: Sequence[Signal]) -> list[Value]:
-        """Place the middle subswitches, each with the unicasts that take it; return their words."""
+        """Place the middle subswitches, each with its unicasts; return their words."""
         inner, words = subswitch_ports(self.ports), []
         for number in range(min(self.middle, 3)):
             router = UnicastRouter(ports=inner, middle=self.middle)

@@ -1,4 +1,4 @@
-"""Sequencer of one source's unicasts: start, continue, end."""
+"""Sequencer of one source's unicasts: starts, continues and ends packets."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out

@@ -19,7 +19,7 @@ __all__ = ["Entry", "Part", "Phase", "switched_phases"]
 
 
 class Entry(NamedTuple):
-    """What switches have under a number.
+    """Contents of the switches under one phase number.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One action of an endpoint: phase numbers that it sends and receives in, and its kind.
+    """One action of an endpoint: phase numbers of its send and receive, and its kind.
 
     ``whole`` says whether that is the buffers of the phase, or a flit that tells of rounds.
     """
@@ -80,17 +80,17 @@ class Phase:
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """Flows that are active at once; nothing where endpoints do the phase."""
+        """Sets of concurrent flows; empty if endpoints execute the phase."""
         return self.switched.rounds
 
     @property
     def numbers(self) -> int:
-        """How many numbers it has."""
+        """Number of phase numbers."""
         return max(1, len(self.switched.all))
 
     @property
     def ways(self) -> PhaseWays:
-        """What each chiplet does, of a phase that switches do in one round.
+        """Configuration of each chiplet, for a phase that switches execute in one round.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Phase:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What switches have of it, in the order of its numbers."""
+        """Switch entries of the phase, in the order of its numbers."""
         kinds = [("round", self.rounds), ("turn", self.switched.turns)]
         kinds.append(("end", self.switched.ends))
         named = [(f":{kind}_{k}", one) for kind, own in kinds for k, one in enumerate(own)]
@@ -114,7 +114,7 @@ class Phase:
         )
 
     def parts(self, end: int) -> list[Part]:
-        """Return the actions of an endpoint in order; none if it is not in the phase.
+        """Return the actions of an endpoint in order; empty if it is not in the phase.
 
         Where nobody has to be told of rounds it is one part, whatever rounds it sends and receives
         in: all of them are under way at once. Else an end that sends waits for its turn, and tells
@@ -147,7 +147,7 @@ class Phase:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-friendly; docs/explanation/wafer.md has the keys."""
+        """Return the phase as JSON values; docs/explanation/wafer.md lists the keys."""
         found: dict[str, Any] = {"name": self.name, "number": self.number, "circuit": self.circuit}
         found |= {"pattern": self.pattern} if self.pattern else {}
         found["flows"] = [flow.to_dict() for flow in self.flows]
@@ -160,7 +160,7 @@ class Phase:
 
 
 def _numbers(entries: Sequence[Entry], end: int, side: str) -> list[int]:
-    """Return the numbers of the entries in whose flows an end sends, or receives."""
+    """Return the numbers of the entries in whose flows an endpoint sends, or receives."""
     return [one.number for one in entries if any(end in getattr(flow, side) for flow in one.flows)]
 
 
@@ -169,7 +169,7 @@ def _first(entries: Sequence[Entry], end: int, side: str) -> int | None:
 
 
 def switched_phases(plane: Plane, strategy: Strategy) -> tuple[Phase, ...]:
-    """Return the phases of a strategy on switches that reduce and copy.
+    """Return the phases of a strategy on switches that reduce and multicast.
 
     Parameters
     ----------

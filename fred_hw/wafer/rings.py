@@ -16,11 +16,11 @@ from .plane import Plane
 __all__ = ["RING_PATTERNS", "check_rings", "joined", "levels_of", "ring_descriptors", "ring_of"]
 
 RING_PATTERNS = ("reduce_scatter", "all_gather")
-"""Collectives that are one ring of all members, whatever switches they hang on."""
+"""Collectives that form one ring of all members, whatever switches they are on."""
 
 
 def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
-    """Return the members of an all-reduce by the switch that they hang on, or all as one.
+    """Return the members of an all-reduce grouped by switch, or all in one group.
 
     Equally many members, two or more, on each of several switches go around in two levels of rings;
     others in one, in which those of a switch stand together.
@@ -35,12 +35,12 @@ def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
 
 
 def ring_of(plane: Plane, members: Sequence[int]) -> list[int]:
-    """Return the members of one ring in its order: those of a switch stand together."""
+    """Return the members of a ring in order, those of a switch adjacent."""
     return [npu for level in levels_of(plane, members) for npu in level]
 
 
 def check_rings(plane: Plane, name: str, flows: Sequence[Flow], pattern: str = "") -> None:
-    """Refuse a phase that endpoints cannot do alone; ``pattern`` as ``program.Phase`` has it.
+    """Fail if endpoints cannot execute a phase alone; ``pattern`` as in ``program.Phase``.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def ring_descriptors(
     buffers: tuple[Buffer, Buffer],
     pattern: str = "",
 ) -> list[Descriptor]:
-    """Return what an endpoint does for a flow between NPUs, one descriptor behind the other.
+    """Return an endpoint's successive descriptors for a flow between NPUs.
 
     An all-reduce on several switches is a reduce-scatter in each, an all-reduce of each block among
     the members of the same place, and an all-gather. A copy is sent to one after the other. With a
@@ -123,7 +123,7 @@ def ring_descriptors(
 
 
 def joined(parts: Sequence[Sequence[Descriptor]]) -> list[Descriptor]:
-    """Return what an endpoint does for several flows of a phase, sending and receiving at once.
+    """Return an endpoint's descriptors for several flows, sending and receiving together.
 
     It sends a copy in one of them and receives one in another at most, so the first of what it
     sends goes together with what it receives.

@@ -1,4 +1,4 @@
-"""Flows of a phase in rounds, where they do not fit on links or micro-switches at the same time.
+"""Flows of a phase in rounds, if they do not fit on links or micro-switches together.
 
 A round token of one flit tells the next round on a link that the previous one is over.
 docs/decisions/0057 shows that no endpoint waits forever.
@@ -19,7 +19,7 @@ __all__ = ["NO_ROUNDS", "Round", "Rounds", "find_rounds"]
 
 @dataclass(frozen=True)
 class Round:
-    """Flows that are active at once.
+    """Concurrent flows.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Rounds:
-    """What switches do in a phase: each of these rounds has a number of its own.
+    """Rounds of a phase on switches; each round has its own phase number.
 
     Parameters
     ----------
@@ -54,16 +54,16 @@ class Rounds:
 
     @property
     def all(self) -> tuple[Round, ...]:
-        """All of them, in the order of their numbers."""
+        """All rounds and token flows, in the order of their numbers."""
         return (*self.rounds, *self.turns, *self.ends)
 
 
 NO_ROUNDS = Rounds()
-"""Of a phase that endpoints do."""
+"""Value for a phase that endpoints execute."""
 
 
 def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) -> Rounds:
-    """Return rounds of flows, each of as many as fit in the order given; one if all do.
+    """Return rounds of flows, each with as many as fit in order; one round if all fit.
 
     Flows that are one on all links between switches need not know of each other: their packets wait
     for room alone. Those that are joined there wait for packets of other inputs, too, so whoever
@@ -95,7 +95,7 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
 def _greedy(
     plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]
 ) -> tuple[Round, ...]:
-    """Return rounds of as many flows as fit, in the order given."""
+    """Return rounds of as many flows as fit, in the given order."""
     found: list[Round] = []
     left = list(flows)
     while left:
@@ -120,7 +120,7 @@ def _fit(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) 
 
 
 def _sources(plane: Plane, flow: Flow) -> dict[int, tuple[int, ...]]:
-    """Return the NPUs that send in a flow, by the switch that they hang on."""
+    """Return the sending NPUs of a flow, grouped by switch."""
     found: dict[int, list[int]] = defaultdict(list)
     for npu in flow.inputs:
         found[plane.chiplets[plane.homes[npu][0]].switch].append(npu)
@@ -128,7 +128,7 @@ def _sources(plane: Plane, flow: Flow) -> dict[int, tuple[int, ...]]:
 
 
 class _Joined(NamedTuple):
-    """Sources of a flow that is joined above them: its place among all, round, and NPUs."""
+    """Sources of a flow joined above their switches: its index, round and NPUs."""
 
     place: int
     number: int
@@ -136,7 +136,7 @@ class _Joined(NamedTuple):
 
 
 def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow], list[Flow]]:
-    """Return who tells whom: of the round before, across the top and inside, and of the last.
+    """Return the round-token flows: across the top, inside switches, and after the last round.
 
     One of a flow's members on a switch speaks for all: what it sent is acknowledged by the ends of
     the whole flow.
@@ -165,7 +165,7 @@ def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow]
 def _turns(
     on: dict[int, list[list[_Joined]]], number: int, known: dict[int, set[int]]
 ) -> tuple[list[Flow], list[Flow]]:
-    """Return who tells whom that a round may begin, across the top, and inside a switch.
+    """Return the flows that signal the start of a round, across the top and inside a switch.
 
     On each switch by itself, if flows come behind the same ones on all of their switches. Else some
     would begin while others still wait, and send again what is not acknowledged for a long time: so
@@ -214,7 +214,7 @@ def _turns(
 def _connected(
     here: Mapping[int, tuple[list[_Joined], list[_Joined]]],
 ) -> Iterator[tuple[set[int], list[int]]]:
-    """Yield flows of a round that have switches in common, by place, and all these switches."""
+    """Yield flows of a round that share switches, by index, and these switches."""
     left = {one.place for _, now in here.values() for one in now}
     while left:
         flows, switches = {left.pop()}, set[int]()

@@ -18,11 +18,11 @@ from .tree import SwitchEntry, WaferTree
 __all__ = ["CONTROLLERS", "WaferSpec"]
 
 CONTROLLERS = ("links", "endpoints")
-"""What is at the ports of I/O controllers: links that leave the plane, or endpoints in it."""
+"""What is attached to the ports of I/O controllers: outgoing links, or endpoints in the plane."""
 
 
 class WaferSpec(FabricSpec, WaferTree):
-    """NPUs on a tree of switches, in planes of which each has one port of each NPU; frozen.
+    """NPUs on a tree of switches, in planes with one port of each NPU; frozen.
 
     Its fields are those of its tree, those of its links, and its own.
 
@@ -59,7 +59,7 @@ class WaferSpec(FabricSpec, WaferTree):
         return self
 
     def _check_headers(self, field: str, one: SwitchEntry) -> None:
-        """Refuse a switch whose neighbours would refuse its hello."""
+        """Fail if neighbouring switches would refuse each other's handshake."""
         for name in SHARED_SIZES:
             wanted, given = (getattr(said, name) for said in (self.protocol, self._protocol(one)))
             if wanted != given:
@@ -75,12 +75,12 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @property
     def endpoints(self) -> int:
-        """Endpoints of a plane: those of NPUs, then those of I/O controllers, by address."""
+        """Number of endpoints of a plane: NPUs, then I/O controllers, by address."""
         return self.npus + (self.controller_count if self.controllers == "endpoints" else 0)
 
     @property
     def link(self) -> SwitchSpec:
-        """What endpoints are made of."""
+        """Specification of the endpoints."""
         return self._unit(self.home(0).ports)
 
     def chiplet(self, number: int) -> SwitchSpec:
@@ -90,12 +90,12 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @property
     def phases(self) -> int:
-        """Phases for which all link endpoints have entries."""
+        """Number of phases for which all link endpoints have entries."""
         return min(one.phases for one in (self.protocol, *map(self._protocol, self.switches)))
 
     @property
     def name(self) -> str:
-        """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; of the generated top too.
+        """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; also of the generated top.
 
         The number in the middle tells trees apart, and what is at I/O controllers.
         """
@@ -108,7 +108,7 @@ class WaferSpec(FabricSpec, WaferTree):
         return f"wafer_n{self.npus}_s{len(self.switches)}_{number:08x}_{sizes}"
 
     def _tree_of(self, one: SwitchEntry) -> Iterator[object]:
-        """Yield what makes a switch's chiplets and their links in a plane."""
+        """Yield the chiplets of each switch, and their links in a plane."""
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
         yield from (one.npus, one.controllers, one.middle)
         yield one.protocol.suffix if one.protocol else ""

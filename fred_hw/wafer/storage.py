@@ -20,7 +20,7 @@ Group = tuple[int, ...]
 
 
 def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ...]]:
-    """Return by name the flows of loads and stores between controllers and NPUs.
+    """Return the flows of loads and stores between controllers and NPUs, keyed by name.
 
     In ``load_<r>`` a controller multicasts weights to the NPUs that have them, in ``store_<r>`` it
     gets the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
@@ -60,7 +60,7 @@ def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ..
 def storage_ends(
     plane: Plane, strategy: Strategy, *, weights: bool
 ) -> dict[tuple[str, Group], int]:
-    """Return the controller of each group of NPUs, for an iteration.
+    """Return the controller of each group of NPUs for an iteration.
 
     Keys are what a group has there, "load", "store" or "input", and its NPUs in ascending order.
 
@@ -96,7 +96,7 @@ def storage_ends(
 def _turns(
     plane: Plane, groups: Sequence[Group], uses: Counter[int]
 ) -> Iterator[list[tuple[int, Group]]]:
-    """Yield the groups that are served at once, each with its controller, and count these."""
+    """Yield groups that are served together, each with its controller; count controllers' uses."""
     room = plane.addresses - plane.wafer.npus
     for begin in range(0, len(groups), room):
         own = groups[begin : begin + room]
@@ -106,7 +106,7 @@ def _turns(
 
 
 def controllers_of(plane: Plane, groups: Sequence[Group], uses: Mapping[int, int]) -> list[int]:
-    """Return the controller of each group, by address, each at most once.
+    """Return the controller address of each group; each controller at most once.
 
     It is on the switch that has most NPUs of the group, of those that have a controller left. Of
     several it is the one that others use least, and then on the switch with the smallest share of

@@ -10,7 +10,7 @@ __all__ = ["Task", "check_tasks"]
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Compute, or a communication of this NPU with others.
+    """A task of an NPU: compute, or a communication with others.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Task:
 
     @property
     def flow(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Inputs and outputs."""
+        """Inputs and outputs of the task's flow."""
         return self.inputs, self.outputs
 
 
 def check_tasks(npus: Sequence[Sequence[Task]]) -> None:
-    """Fail unless tasks go together.
+    """Fail unless the tasks are consistent.
 
     Each is after tasks before it, and its NPU takes part in it; and all NPUs of a flow have the
     tasks of it in one order, with the same sizes.

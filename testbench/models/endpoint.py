@@ -245,7 +245,7 @@ class Endpoint:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Flits sent, by kind; ``resent`` packets, ``timeouts``; flits ``refused`` for a CRC."""
+        """Flits sent, by kind; ``resent`` packets, ``timeouts``; flits ``refused`` by the CRC."""
         port = self._port
         others = {"resent": port.resent, "timeouts": port.timeouts, "refused": self._refused}
         return {**dict(zip(KINDS, port.sent, strict=True)), **others}

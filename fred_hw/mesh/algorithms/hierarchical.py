@@ -12,7 +12,7 @@ from fred_hw.mesh.spec import MeshSpec
 __all__ = ["RowsAndColumns"]
 
 _TRIPS = 4
-"""Round trips of a link that messages under way must cover to fill it.
+"""Round trips of a link that the messages in flight must cover to fill it.
 
 Each crosses three links, two routers and an endpoint to a neighbour, more from the end of a line to
 its start, and is sent on when all of it has come.
@@ -68,12 +68,12 @@ def _one_order(place: Place, longest: int) -> bool:
 
 
 def _fills(mesh: MeshSpec, message: int) -> bool:
-    """Return whether messages of a circuit, a flit or more each, fill a link by themselves."""
+    """Return whether the messages of a virtual channel, one flit or more each, fill a link."""
     return mesh.endpoint.fsms * message >= _TRIPS * mesh.link.protocol.round_trip_cycles
 
 
 def _lengths(mesh: MeshSpec, group: Sequence[int]) -> tuple[int, int]:
-    """Return the NPUs in the shorter and the longer lines of a group, 0 if it has no such lines."""
+    """Return the number of NPUs in the shorter and longer lines; 0 if there are no lines."""
     found = sorted(map(len, product(mesh.width, group) or ((), ())))
     return found[0], found[1]
 
@@ -81,7 +81,7 @@ def _lengths(mesh: MeshSpec, group: Sequence[int]) -> tuple[int, int]:
 def _two_levels(
     place: Place, first: list[list[int]], second: list[list[int]], pattern: str
 ) -> list[dict[int, Descriptor]]:
-    """Return a collective on lines, then across them on what each place on a line has."""
+    """Return a collective on lines, followed by one across them at each position."""
     stages: list[dict[int, Descriptor]] = []
     across: dict[int, Descriptor] = {}
     for line in second:

@@ -1,4 +1,4 @@
-"""Odd-even routing; where two outputs remain, the source's choice decides.
+"""Odd-even routing; if two outputs remain, the source's choice decides.
 
 See ``odd_even``, whose ports these are; the source chooses by what its router tells it of them.
 """
@@ -19,7 +19,7 @@ __all__ = ["OddEvenAdaptive"]
 
 
 class OddEvenAdaptive(Routing):
-    """Any choice among the ports of odd-even: of two, parity names one, ``turned`` the other."""
+    """Free choice among the ports of odd-even: parity selects one of two, ``turned`` the other."""
 
     chooses = True
 

@@ -52,7 +52,7 @@ class Arrivals(Unit):
 def join_queues(
     m: Module, port: Arrivals, queues: Sequence[FlitQueue], astray: Value
 ) -> tuple[Deframer, list[Value]]:
-    """Place the link layer of a port, and join its queues to it; what is astray is not kept.
+    """Place the link layer of a port with its queues; drop stray packets.
 
     Return it, and for each queue whether more may come of the packet of its last flit.
 
@@ -109,7 +109,7 @@ def join_queues(
 
 
 def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head: Any) -> ReadPort:
-    """Keep the payload of all virtual channels in one memory; return its read port.
+    """Store the payload of all virtual channels in one memory; return its read port.
 
     Parameters
     ----------

@@ -17,11 +17,11 @@ from .signatures import mark_layout, port_bits
 __all__ = ["CircuitQueue"]
 
 THROWN = ("unknown", "late", "early", "stuck", "stale")
-"""Why packets are thrown away."""
+"""Reasons for dropping packets."""
 
 
 class CircuitQueue(FlitQueue):
-    """Queue packets without their payload; offer the one at the head if it is due.
+    """Queue packets without payload; offer the one at the head if it is the expected one.
 
     A packet is due if its number is the one that its flow takes next, and its generation that of
     the flow; all others are thrown away. A unicast is always due. That is found out when a packet
@@ -170,7 +170,7 @@ class CircuitQueue(FlitQueue):
         self.give(m, head, under_way, Cat(getattr(self, name) for name in THROWN).any())
 
     def _compare_phase(self, m: Module, head: FlitHead) -> None:
-        """Find out a cycle before whether the head will be of the phase that is served then.
+        """Determine, a cycle early, whether the head will belong to the served phase.
 
         That the head goes, and what is served, are known late, and choose.
         """
@@ -183,7 +183,7 @@ class CircuitQueue(FlitQueue):
         m.d.sync += self.of_phase.eq(choose_late(m, "then", head.pop, loaded[0], loaded[1]))
 
     def _judge(self, m: Module, head: FlitHead, first: Value, known: Value, outside: Value) -> None:
-        """Find out what becomes of the packet at the head."""
+        """Determine the fate of the packet at the head."""
         due, asked, judged = self.waiting, Signal(), Signal()
         chain, follows, spoilt = Signal(), Signal(), Signal()
         own, then = head.mark.descriptor, head.following.descriptor
@@ -233,7 +233,7 @@ class CircuitQueue(FlitQueue):
         m.d.sync += due.eq(kept & ~spoilt)
 
     def _compare(self, m: Module, head: data.View) -> dict[str, Value]:
-        """Compare the packet at the head with the number of its flow, if it has one here."""
+        """Compare the packet at the head with its flow's expected number, if it has a flow here."""
         protocol = self.spec.protocol
         online = head.phase == protocol.online
         known, stale, behind = Signal(), Signal(), Signal.like(self.due)

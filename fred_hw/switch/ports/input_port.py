@@ -1,4 +1,4 @@
-"""Input port: one queue per virtual channel, and the packet numbers that are due."""
+"""Input port: one queue per virtual channel, and the expected packet numbers."""
 
 from typing import Any
 
@@ -160,7 +160,7 @@ class InputPort(Arrivals):
         self._count(m, queues)
 
     def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
-        """Say where the next packet of a circuit goes if it is a unicast."""
+        """Report the destination of a virtual channel's next packet, if it is a unicast."""
         coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
         m.d.comb += [
             coming.enters.eq(queue.enters),
@@ -171,7 +171,7 @@ class InputPort(Arrivals):
         ]
 
     def _receive(self, m: Module, queues: list[CircuitQueue]) -> data.View:
-        """Connect the link layer; return what comes."""
+        """Connect the link layer; return received flits."""
         deframer, more = join_queues(m, self, queues, self._route(m))
         for queue, may in zip(queues, more, strict=True):
             # That nothing more comes ends a packet, which is a long way: it counts a cycle later.
@@ -183,7 +183,7 @@ class InputPort(Arrivals):
         return deframer.o[0].word
 
     def _route(self, m: Module) -> Signal:
-        """Look up where what comes leaves; return whether it has no way, when it is checked."""
+        """Look up the output of received packets; return whether there is none, once checked."""
         entry, astray = Signal(self.routes.shape().elem_shape), Signal()
         m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
         nowhere = entry == 0
@@ -193,14 +193,14 @@ class InputPort(Arrivals):
         return astray
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
-        """Keep the payload of all circuits in one memory, and give that of the flit taken."""
+        """Store the payload of all virtual channels in one memory, and output the taken flit's."""
         read, taken = store_payload(m, queues, word, self.head), Signal()
         m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]
         with m.If(taken):
             m.d.sync += self.flit.data.eq(read.data)
 
     def _number(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
-        """Keep the number that is due of each phase, and its generation."""
+        """Store the expected number of each phase, and its generation."""
         due, head, bits = self.due, self.head, number_bits(self.spec)
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
@@ -245,7 +245,7 @@ class InputPort(Arrivals):
             ]
 
     def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Say which phases have packets here, and whether unicasts are."""
+        """Report which phases have packets here, and whether there are unicasts."""
         occupancy = place(m, "occupancy", Occupancy(spec=self.spec))
         m.d.comb += [
             occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
@@ -258,7 +258,7 @@ class InputPort(Arrivals):
         ]
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Say where packets come that are not due."""
+        """Report packets with unexpected numbers."""
         patience = self.spec.protocol.patience_cycles
         event, behind = self.event, Signal(len(queues), name="behind_told")
         pauses = [Signal(range(patience + 1), name=f"pause_{k}") for k in range(len(queues))]

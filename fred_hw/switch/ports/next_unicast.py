@@ -17,7 +17,7 @@ __all__ = ["NextUnicast"]
 
 
 class NextUnicast(Unit):
-    """Keep the destinations of the packets that have come into a queue and not left it.
+    """Store the destinations of the packets in a queue.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["Occupancy"]
 
 
 class Occupancy(Unit):
-    """Count the packets of each phase, and unicasts, that came into queues and have not left them.
+    """Count the packets of each phase, and the unicasts, that are in queues.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Output port: a queue behind the interconnect, which never has to stall."""
+"""Output port: a queue after the interconnect, which never has to stall."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ class OutputPort(Unit):
 
     @property
     def depth(self) -> int:
-        """Flits that fit: inside the interconnect and around the queue, and two packets."""
+        """Queue size: flits inside the interconnect and around the queue, and two packets."""
         return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
     def build(self, m: Module) -> None:
@@ -155,7 +155,7 @@ class OutputPort(Unit):
             ]
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
-        """Count flits that have room, come or not.
+        """Count flits that have reserved space, whether they have arrived or not.
 
         Return whether a largest packet has, and for which circuits that is not kept.
         """
@@ -184,7 +184,7 @@ class OutputPort(Unit):
         return room, rooms
 
     def _carried(self, m: Module, enters: Injection, frame: Any) -> tuple[Value, Any]:
-        """Return whether a flit leaves the interconnect, and what was known when it entered."""
+        """Return whether a flit leaves the interconnect, with data recorded when it entered."""
         fire: Value = enters.fire
         for cycle in range(1, self.latency):
             valid = Signal(name=f"expected_q{cycle + 1}")
@@ -194,7 +194,7 @@ class OutputPort(Unit):
         return fire, frame
 
     def _send(self, m: Module, enters: Injection, frame: data.View) -> Sender:
-        """Send flits behind the interconnect; return what does."""
+        """Send flits from the interconnect; return the sender."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
             frame.ticket.eq(sender.ticket),

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Head(wiring.PureInterface):
-    """Packets at the heads of an input port's queues, and what becomes of one."""
+    """Packets at the heads of an input port's queues, and the fate of the chosen one."""
 
     waiting: Signal
     anew: Signal
@@ -42,7 +42,7 @@ class Head(wiring.PureInterface):
 
 
 class Injection(wiring.PureInterface):
-    """What goes into the interconnect for an output port."""
+    """Flits that enter the interconnect for an output port."""
 
     room: Signal
     start: Signal
@@ -54,7 +54,7 @@ class Injection(wiring.PureInterface):
 
 
 class Due(wiring.PureInterface):
-    """Numbers of the packets that are due at an input port."""
+    """Expected packet numbers at an input port."""
 
     key: Signal
     due: Signal
@@ -65,7 +65,7 @@ class Due(wiring.PureInterface):
 
 
 class Event(wiring.PureInterface):
-    """A packet that was thrown away."""
+    """A dropped packet."""
 
     late: Signal
     early: Signal
@@ -74,7 +74,7 @@ class Event(wiring.PureInterface):
 
 
 def mark_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+    """Return the layout of a flit without payload: ``first``, ``last`` and ``descriptor``.
 
     A unicast leaves by the port ``exit``.
     """
@@ -85,7 +85,7 @@ def mark_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def port_bits(spec: SwitchSpec) -> int:
-    """Return the bits of the number of a port."""
+    """Return the bits of a port number."""
     return (spec.ports - 1).bit_length()
 
 
@@ -130,7 +130,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def injection_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what goes into the interconnect for an output port.
+    """Return the signature of flits that enter the interconnect for an output port.
 
     Members
     -------
@@ -158,7 +158,7 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def due_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the numbers that are due at an input port.
+    """Return the signature of the expected numbers at an input port.
 
     Members
     -------
@@ -181,7 +181,7 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def event_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of packets that were dropped because another number was due.
+    """Return the signature of packets dropped for an unexpected number.
 
     Members
     -------
