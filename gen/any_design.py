@@ -1,4 +1,4 @@
-"""Inputs of companion files, common to all designs."""
+"""Inputs of companion files that all designs have."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["AnyDesign"]
 
 @dataclass(frozen=True, kw_only=True)
 class AnyDesign:
-    """Generated Verilog, and what is known of it.
+    """Generated Verilog with its properties.
 
     Parameters
     ----------

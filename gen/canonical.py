@@ -32,7 +32,7 @@ __all__ = ["canonical_hash"]
 
 @dataclass(frozen=True)
 class _Hashed:
-    """A module whose hash is known, and how instances of it are joined."""
+    """A module with known hash, and the form in which its instances are connected."""
 
     sha256: str
     ports: Mapping[str, int]
@@ -41,7 +41,7 @@ class _Hashed:
 
 
 def canonical_hash(*texts: str) -> str:
-    """Return the SHA-256 of what texts of Verilog describe together.
+    """Return the SHA-256 of the design that Verilog texts describe together.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _joined(instance: Instance, hashed: Mapping[str, _Hashed]) -> Item:
-    """Return an instance whose module, parameters and pins have no names.
+    """Return an instance without the names of its module, parameters and pins.
 
     A module that is in no text keeps its name and those of its pins, and may drive what is at them.
     """
@@ -112,7 +112,7 @@ def _joined(instance: Instance, hashed: Mapping[str, _Hashed]) -> Item:
 
 
 class _Numbers(dict[str, str]):
-    """What stands for each token: the number of a name, any other token itself.
+    """Tokens in canonical form: numbers for names, other tokens unchanged.
 
     Names are numbered when they are first asked for, and are then in ``names``.
     """
@@ -135,7 +135,7 @@ class _Numbers(dict[str, str]):
 
 
 def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
-    """Return what is to be known of a module for those that have instances of it."""
+    """Return a module's hash and connections, as modules that instantiate it need them."""
     items = [*module.items, *(_joined(one, hashed) for one in module.instances)]
     drivers: dict[str, list[Item]] = {}
     for item in items:
@@ -149,7 +149,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
             lines.append(" ".join([numbers[token] for token in item.tokens]))
 
     def walk(first: int) -> int:
-        """Walk from all names that are numbered; return how many there are at the end."""
+        """Traverse from all numbered names; return the final count of numbers."""
         while first < len(numbers.names):
             name = numbers.names[first]
             for one in sorted(module.declared.get(name, ())):
@@ -177,7 +177,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
 
 
 def _in_order(items: Sequence[Item], numbers: _Numbers) -> list[Item]:
-    """Return items in an order that names do not decide, procedural blocks last, as written."""
+    """Return items in an order independent of names; procedural blocks come last, as written."""
     if len(items) < 2:
         return list(items)
     free = sorted(

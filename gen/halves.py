@@ -1,4 +1,4 @@
-"""Parallel generation: half of the parts in a copy of this process."""
+"""Parallel generation: half of the parts are made in a forked process."""
 
 import json
 import os
@@ -13,7 +13,7 @@ __all__ = ["made_in_halves"]
 def made_in_halves(
     sizes: Mapping[str, int], make: Callable[[str], str], told: Callable[[int], None]
 ) -> dict[str, str]:
-    """Return ``make(name)`` for each name.
+    """Return ``make(name)`` for each name, using two processes.
 
     Python runs on one core. Where a process can be copied and there is another core, a copy makes
     about half of them. What it does not bring, whatever became of it, is made here after all.
@@ -57,7 +57,7 @@ def made_in_halves(
 
 
 def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Return two lists of names, of about the same size."""
+    """Return the names in two lists of about equal size."""
     lists: tuple[list[str], list[str]] = ([], [])
     totals = [0, 0]
     for name in sorted(sizes, key=lambda one: -sizes[one]):
@@ -68,7 +68,7 @@ def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
 
 
 def _copy(names: list[str], make: Callable[[str], str]) -> tuple[int, int]:
-    """Have a copy of this process make texts; return where it writes them, and its number."""
+    """Let a forked process make texts; return its output file and its process number."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         # Python 3.12 warns where there are threads; the copy takes no lock that one may hold.

@@ -20,7 +20,7 @@ _TARGET = re.compile(r"(\{[^}]*\}|\\\$\S+ |[A-Za-z_]\w*)(?: ?\[[^\]]*\])?\s*<?= 
 
 
 def with_names(verilog: str) -> str:
-    """Return Verilog whose nets all have plain names.
+    """Return Verilog in which all nets have plain names.
 
     A net is called after what it goes into, a signal or a pin of an instance, and numbered in the
     order of the text: reports of timing, and readers, find the place in our sources by it.
@@ -35,7 +35,7 @@ def with_names(verilog: str) -> str:
 
 
 def _module(text: str) -> str:
-    """Return a module whose nets all have plain names."""
+    """Return a module in which all nets have plain names."""
     if bad := sorted({net or instance for net, instance in _DECLARED.findall(text)} & KEYWORDS):
         raise ValueError(f"names must not be keywords of Verilog, as are {bad} in {text[:60]!r}")
     goes_into: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _module(text: str) -> str:
 
 
 def _follow(statement: str, goes_into: dict[str, str]) -> None:
-    """Note of each nameless net in a statement into what it goes there."""
+    """Record the destination of each unnamed net in a statement."""
     if instance := _INSTANCE.match(statement):
         for pin, value in _PIN.findall(statement):
             for net in _NAMELESS.findall(value):

@@ -1,4 +1,4 @@
-"""Replay memory of endpoints in a fabric, and what full rate needs.
+"""Replay memory of endpoints in a fabric, and the amount that full rate needs.
 
 A packet is kept until its ack has come: over the longest way of a fabric, through all of its
 switches or routers, and back. An ack is taken to cross them in the time of a lone packet. By what
@@ -52,7 +52,7 @@ class LongestWay:
 
 
 def longest_in_plane(wafer: WaferSpec) -> LongestWay:
-    """Return the route up to the lowest switch above all endpoints, and down.
+    """Return the longest route: up to the lowest switch above all endpoints, and down.
 
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
     """
@@ -67,7 +67,7 @@ def longest_in_plane(wafer: WaferSpec) -> LongestWay:
 
 
 def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
-    """Return the way that takes longest, by the links and switches on it."""
+    """Return the route with the longest latency, given its links and switches."""
     trip = wafer.protocol.round_trip_cycles
     return max(
         ways, key=lambda way: sum(trip + 2 * _cycles(wafer.chiplet(switch)) for switch in way)
@@ -75,18 +75,18 @@ def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
 
 
 def _cycles(spec: SwitchSpec) -> int:
-    """Return what a lone flit takes through a switch [cycles]."""
+    """Return the latency of a lone flit through a switch [cycles]."""
     return latency_cycles(spec) + ADDED_CYCLES
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestWay:
-    """Return the route between opposite corners: all routes of a mesh are shortest."""
+    """Return the route between opposite corners; all routes of a mesh are shortest."""
     routers = mesh.width + mesh.height - 1
     return LongestWay(routers + 1, routers, routers * HOP_CYCLES)
 
 
 def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
-    """Return the manifest entry on the replay packets of an endpoint, JSON-friendly.
+    """Return the manifest entry on an endpoint's replay packets, as JSON values.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
 
 
 def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
-    """Return the manifest entry on replay packets in a fabric, JSON-friendly.
+    """Return the manifest entry on replay packets in a fabric, as JSON values.
 
     ``bound`` is the key that holds what goes the longest way below full rate: the window, of which
     no endpoint keeps more, or else the memory of endpoints; None if neither does.

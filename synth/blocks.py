@@ -1,4 +1,4 @@
-"""Liberty text of blocks without contents: memories, and modules that only load their inputs."""
+"""Liberty text of black boxes: memories, and modules that only load their inputs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _SLEWS = (("lower", 20), ("upper", 80))
 
 @dataclass(frozen=True)
 class Block:
-    """A black box.
+    """A black box: a module without contents.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Block:
 
 
 def memory_block(memory: Memory, load_ff: float) -> Block:
-    """Return a memory that takes and gives words at the edges of the clock, in no time."""
+    """Return a memory whose accesses happen at clock edges and take no time."""
     loads = dict.fromkeys((pin for pin in memory.pins if pin != "CLK"), load_ff)
     return Block(memory.kind, memory.pins, loads, clock="CLK")
 
 
 def blocks_library(blocks: Iterable[Block]) -> str:
-    """Return a library of blocks."""
+    """Return the Liberty text of a library of blocks."""
     blocks = list(blocks)
     widths = sorted({width for block in blocks for _, width in block.ports.values()})
     lines = [

@@ -1,4 +1,4 @@
-"""The interface of a companion file, and the registry of all of them."""
+"""The interface of a companion file, and the registry of companion files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["COMPANIONS", "Companion"]
 
 @dataclass(frozen=True)
 class Companion:
-    """A file that comes with a design.
+    """A file that accompanies a design.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Companion:
     file_type: str = ""
 
     def serves(self, level: str) -> bool:
-        """Whether a design of a level has the file."""
+        """Return whether a design of a level has the file."""
         return self.levels is None or level in self.levels
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")
-"""All of them by name, in the order of writing."""
+"""All companion files by name, in the order of writing."""

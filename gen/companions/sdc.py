@@ -9,7 +9,7 @@ __all__ = ["timing_constraints"]
 
 
 def timing_constraints(name: str, clock_ns: float | None = None) -> str:
-    """Return SDC constraints: the clock, and inputs and outputs that belong to registers.
+    """Return SDC constraints for the clock and for registered inputs and outputs.
 
     The clock is that of the published links, unless a specification says its ``clock_ns``.
     """
