@@ -16,8 +16,8 @@ effort_option = click.option(
     type=NameChoice(names_in("synth.mapping", "EFFORTS")),
     default="speed",
     show_default=True,
-    help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "
-    "area found with the clock that is asked for.",
+    help="Smallest area; shortest clock period by choice of buffers and cell sizes; or the "
+    "smallest area that reaches the requested clock.",
 )
 
 sizing_option = click.option(

@@ -342,7 +342,7 @@ memory_option = click.option(
     help="Remote memory file: source of weights and input instead of the I/O controllers.",
 )
 size_option = click.option(
-    "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
+    "--size", default="1GiB", show_default=True, help="Size of the vector, such as 64MB or 1GiB."
 )
 
 

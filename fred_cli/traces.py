@@ -106,8 +106,8 @@ _MODEL_OPTIONS = (
         metavar="KEY=VALUE",
         type=loggops_key,
         multiple=True,
-        help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
-        "0 where not given. May be given several times.",
+        help="Parameter of LogGOPS: L, o or g [ns], G or O [ns per byte]. L is required, the "
+        "others are 0 by default. Repeat for more.",
     ),
 )
 
@@ -118,16 +118,16 @@ _RUN_OPTIONS = [
         metavar="NAME|FILE",
         type=topology_name,
         multiple=True,
-        help="Network file of ASTRA-sim, or a built-in topology, in place of --topology; the "
-        "workload is a prefix of Chakra traces then. May be given several times.",
+        help="Network file of ASTRA-sim, or a built-in topology, instead of --topology; the "
+        "workload is then a prefix of Chakra traces. Repeat for more.",
     ),
     click.option("--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."),
     click.option(
         "--memory",
         type=InputPath(),
         metavar="FILE",
-        help="Remote memory file of ASTRA-sim, or a hierarchical pool; without --network it is "
-        "where weights and input come from, in place of I/O controllers.  [default: none]",
+        help="Remote memory file of ASTRA-sim, or a hierarchical pool. Without --network, weights "
+        "and input are loaded from it instead of from I/O controllers.  [default: none]",
     ),
     click.option(
         "--groups",
@@ -142,8 +142,8 @@ _RUN_OPTIONS = [
         metavar="PREFIX:NPUS[:PRIORITY]",
         type=NameOrFile(),
         multiple=True,
-        help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
-        "goes first in the network model fluid. May be given several times.",
+        help="Run traces on NPUs such as 0,1,4-7, instead of --workload. In the network model "
+        "fluid, a lower priority number is served first. Repeat for more.",
     ),
     click.option(
         "--symmetry/--no-symmetry",
@@ -157,8 +157,8 @@ _RUN_OPTIONS = [
         type=click.IntRange(1, 1024),
         default=1,
         show_default=True,
-        help="Queues of each dimension of a network of ASTRA-sim; chunks and phases take them "
-        "in turn, and each serves its share of active-chunks-per-dimension, at least one.",
+        help="Queues of each dimension of an ASTRA-sim network. Chunks and phases use them in "
+        "rotation; each queue serves its share of active-chunks-per-dimension, at least one.",
     ),
 ]
 """Options that select the inputs and the simulation of a run."""
@@ -168,13 +168,13 @@ _REPORT_OPTIONS = [
         "--chart",
         type=OutputPath(),
         metavar="FILE.html",
-        help="Stacked bars of time, one for each network.",
+        help="Draw stacked bars of time, one bar per network.",
     ),
     click.option(
         "--details",
         is_flag=True,
-        help="Report collectives, links and the use of compute too; all nodes of all ranks are "
-        "run then, as with --collectives-csv, --links-csv and --timeline.",
+        help="Also report collectives, links and the use of compute. All nodes of all ranks are "
+        "then simulated, as with --collectives-csv, --links-csv and --timeline.",
     ),
     click.option(
         "--collectives-csv",

@@ -47,7 +47,7 @@ trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
     type=click.IntRange(0, 1_000_000),
     default=_SHOWN,
     show_default=True,
-    help="Nodes to show.",
+    help="Number of nodes to show.",
 )
 @as_json_option
 def show(trace: Path, limit: int, as_json: bool) -> None:
@@ -144,8 +144,8 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
 def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> None:
     """Check that every node can run and states its operation.
 
-    In a set of traces, sends must have their receives, and collectives all of their ranks. What is
-    wrong is a line and status 2.
+    In a set of traces, sends must have their receives, and collectives all of their ranks. An
+    error is printed as one line, with exit status 2.
     """
     from perfmodel.astra.files.groups import check_members, load_groups
     from perfmodel.chakra.files import read
@@ -240,8 +240,18 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     example="fred chakra convert examples/three-layers.txt -o build/three-layers --npus 4",
 )
 @click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
-@click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
-@click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")
+@click.option(
+    "--workload",
+    metavar="NAME|FILE",
+    type=workload_name,
+    help="Convert an iteration of this workload instead of SOURCE.",
+)
+@click.option(
+    "--topology",
+    metavar="NAME|FILE",
+    type=topology_name,
+    help="Topology that the workload runs on.",
+)
 @click.option(
     "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
 )
@@ -259,8 +269,8 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     metavar="FILE.json",
     help="Kineto trace of the same run as SOURCE, a PyTorch execution trace.",
 )
-@click.option("--npus", type=int, help="Traces of a text workload.  [default: 1]")
-@click.option("--passes", type=int, help="Iterations of a text workload.  [default: 1]")
+@click.option("--npus", type=int, help="Number of traces of a text workload.  [default: 1]")
+@click.option("--passes", type=int, help="Number of iterations of a text workload.  [default: 1]")
 @as_json_option
 def convert(
     source: Path | None,

@@ -34,7 +34,7 @@ __all__ = ["command"]
     help="Compare measured memory and iterations with computed ones; takes no file.",
 )
 @click.option(
-    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of time and memory."
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Draw stacked bars of time and memory."
 )
 @csv_option
 @as_json_option

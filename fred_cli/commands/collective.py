@@ -56,18 +56,18 @@ def _algorithms() -> str:
 )
 @size_option
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
-@click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
+@click.option("--chunks", type=int, help="Number of chunks that the vector is cut into.")
 @request_option("algorithm", "auto", _algorithms)
 @click.option(
     "--network-model",
     type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),
     default="fluid",
     show_default=True,
-    help="Shares of links; packets of endpoints as in RTL; ASTRA-sim's models of messages "
-    "without and with congestion; or RDMA over Ethernet with congestion control. loggops is for "
-    "schedules that `fred estimate` takes. Orders of dimensions such as themis have a queue for "
-    "each dimension with fluid, 64 chunks on the links with unaware and aware, and one flow for "
-    "the chunks of an order with packet and roce.",
+    help="fluid: flows share links. packet: packets of endpoints as in RTL. unaware, aware: "
+    "ASTRA-sim's models without and with congestion. roce: RDMA over Ethernet with congestion "
+    "control. loggops: only for schedules of `fred estimate`. Chunk orders such as themis are "
+    "simulated with one queue per dimension (fluid), as 64 chunks on links (unaware, aware), or "
+    "with the chunks of each order as one flow (packet, roce).",
 )
 @roce_options
 @click.option(
@@ -81,12 +81,12 @@ def _algorithms() -> str:
     type=NameChoice(names_in("perfmodel.collectives.themis.queues", "LATENCY_MODES")),
     default="occupancy",
     show_default=True,
-    help="Whether the latency of a phase holds up its dimension, or its chunk alone.",
+    help="Whether the latency of a phase blocks its dimension, or only its chunk.",
 )
 @click.option(
     "--compatible",
     is_flag=True,
-    help="All-gathers and rounding to whole bytes as in the code of Themis's authors.",
+    help="Plan all-gathers and round to whole bytes as the code of Themis's authors does.",
 )
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
@@ -94,15 +94,15 @@ def _algorithms() -> str:
     "--draw",
     type=OutputPath(),
     metavar="FILE.svg",
-    help="Draw the schedule of one chunk; for orders of dimensions, which chunk is in which "
-    "dimension when, below the same for dimension_order.",
+    help="Draw the schedule of one chunk. For chunk orders such as themis, draw the chunks in "
+    "each dimension over time, with those of dimension_order above for comparison.",
 )
 @click.option(
     "--export",
     type=OutputPath(prefix=True),
     metavar="TARGET",
     help="Write the schedule: MSCCL (.xml), GOAL (.goal), Chakra traces TARGET.RANK.et, or with "
-    "network model roce the flows of one chunk for ns-3 (.txt), from when they begin here.",
+    "network model roce the flows of one chunk for ns-3 (.txt), with their start times.",
 )
 @click.option(
     "--chart",

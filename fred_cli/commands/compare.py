@@ -58,7 +58,7 @@ _OF_ESTIMATES = (
     "workloads",
     multiple=True,
     type=workload_name,
-    help="Repeat; all that --compute knows by default.",
+    help="Workload; by default all that --compute supports. Repeat for more.",
 )
 @click.option(
     "--hardware",
@@ -91,7 +91,8 @@ _OF_ESTIMATES = (
     "groups",
     multiple=True,
     metavar="LIST",
-    help="With --algorithms: NPUs that take part, like 0,1,4-7. Repeat; all by default.",
+    help="With --algorithms: NPUs that take part, such as 0,1,4-7; by default all. Repeat for "
+    "more.",
 )
 @request_options
 @click.option(

@@ -67,8 +67,8 @@ __all__ = ["command"]
 @click.option(
     "--repeats/--no-repeats",
     default=True,
-    help="Compute repeating microbatches, and repeating iterations of traces, once; --timeline "
-    "always has all.  [default: repeats]",
+    help="Simulate repeating microbatches, and repeating iterations of traces, only once; with "
+    "--timeline all are simulated.  [default: repeats]",
 )
 @click.option(
     "--timeline",

@@ -21,7 +21,7 @@ __all__ = ["command"]
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="Port of this machine; 0 for any that is free.",
+    help="Local port; 0 selects a free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @as_json_option

@@ -38,7 +38,10 @@ names_argument = click.argument(
 
 @command.command("list", example="fred records list")
 @click.option(
-    "-v", "--verbose", is_flag=True, help="The command that measures each, and what makes it stale."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also show the command that measures each record, and the inputs that make it stale.",
 )
 @as_json_option
 def list_records(verbose: bool, as_json: bool) -> None:
@@ -97,7 +100,7 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("update", example="fred records update endpoint")
 @names_argument
-@click.option("--stale", is_flag=True, help="All that are stale.")
+@click.option("--stale", is_flag=True, help="Measure all stale records.")
 @as_json_option
 def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
     """Measure records again, and replace each file once its measurement is complete."""

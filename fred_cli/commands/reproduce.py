@@ -48,13 +48,13 @@ def _sections() -> str:
 @click.option(
     "--rtl",
     is_flag=True,
-    help="Compare phases in RTL of switches and endpoints with the model instead.",
+    help="Instead compare phases in RTL simulation of switches and endpoints with the model.",
 )
 @click.option(
     "--chart",
     type=OutputPath(),
     metavar="FILE.html",
-    help="Chart of the --section, of those that have one.",
+    help="Draw the chart of the --section, if it has one.",
 )
 @click.option(
     "--record",

@@ -42,10 +42,10 @@ _MOST_WORKERS = 4096
     type=InputPath(),
     required=True,
     metavar="DATA.npz",
-    help="Samples: array inputs, and labels if accuracy is wanted.",
+    help="Calibration samples: array inputs, and labels to report accuracy.",
 )
 @click.option(
-    "--test", "test", type=InputPath(), metavar="DATA.npz", help="Other samples for accuracy."
+    "--test", "test", type=InputPath(), metavar="DATA.npz", help="Test samples to report accuracy."
 )
 @click.option(
     "--architecture",
@@ -58,8 +58,8 @@ _MOST_WORKERS = 4096
     type=float,
     default=0.05,
     show_default=True,
-    help="Largest change of the output on the calibration data, as a share; sets --lambda1 if "
-    "that is not given.",
+    help="Largest relative change of the output on the calibration data; determines --lambda1 "
+    "unless that is given.",
 )
 @click.option(
     "--lambda0", type=float, default=0.0, show_default=True, help="Penalty of a kept weight."

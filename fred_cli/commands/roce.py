@@ -122,7 +122,7 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     "--wafer",
     metavar="NAME|FILE",
     type=topology_name,
-    help="Make I/O controllers of FRED wafers of the GPUs: as many for each wafer as it has.",
+    help="Replace the GPUs by the I/O controllers of FRED wafers of this type.",
 )
 @_output
 @as_json_option

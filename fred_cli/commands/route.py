@@ -42,7 +42,11 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 )
 @click.option("--max-conflicts", type=int, help="Bound on the exact search, in solver conflicts.")
 @click.option(
-    "--effort", type=int, hidden=True, deprecated="use --max-conflicts", help="Old spelling."
+    "--effort",
+    type=int,
+    hidden=True,
+    deprecated="use --max-conflicts",
+    help="Former name of --max-conflicts.",
 )
 @click.option("--generation", type=int, help="Generation of the phases, 0 to 65535; by default 0.")
 @click.option(
@@ -60,14 +64,14 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 @click.option(
     "--collectives",
     type=collectives_name,
-    help="Of a wafer: by switches (the default), or by rings of endpoints.",
+    help="For a wafer: collectives by switches (the default), or by rings of endpoints.",
 )
 @click.option(
     "-o",
     "--output",
     type=OutputPath(),
     metavar="FILE",
-    help="Of a wafer or a mesh: write its program as JSON.",
+    help="For a wafer or mesh: write its program as JSON.",
 )
 @as_json_option
 def command(
@@ -87,11 +91,11 @@ def command(
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
-    With --json also the entries of the whole switch's configuration memory, one per circuit, for
-    which --generation is one more than that of the entry before. Exit status 3 if they conflict, 4
-    if the search reached --max-conflicts before that was known. Of a wafer, whose YAML file has
-    switches, all that is written to the registers of switches and endpoints of a plane; of a mesh,
-    which has a width, to those of endpoints.
+    With --json, also print the entries of the whole switch's configuration memory, one per virtual
+    channel; --generation must be one more than that of the previous entry. Exit status 3 means that
+    flows conflict, 4 that the search reached --max-conflicts without an answer. For a wafer (a YAML
+    file with switches), print all register writes of the switches and endpoints of a plane; for a
+    mesh (a file with a width), those of the endpoints.
     """
     from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.mesh.load import is_mesh

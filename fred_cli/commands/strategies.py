@@ -66,7 +66,7 @@ __all__ = ["command"]
 )
 @click.option("--sp", is_flag=True, help="Also try sequence parallelism, where MP is 2 or more.")
 @click.option(
-    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of all strategies."
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Draw stacked bars of all strategies."
 )
 @csv_option
 @as_json_option

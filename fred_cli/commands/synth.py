@@ -34,11 +34,18 @@ _ENDINGS = ("_mapped.v", "_synth.json")
 @click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
 @level_option(names_in("gen.level", "unit_levels"))
-@click.option("--verilog", type=InputPath(), metavar="FILE", help="Instead of SPEC, with --top.")
+@click.option(
+    "--verilog",
+    type=InputPath(),
+    metavar="FILE",
+    help="Map this Verilog file instead of SPEC; requires --top.",
+)
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)
 @click.option(
-    "--clock", help="Period or frequency that is asked for, like 0.853ns or 1.2GHz.", metavar="TIME"
+    "--clock",
+    help="Requested clock period or frequency, such as 0.853ns or 1.2GHz.",
+    metavar="TIME",
 )
 @effort_option
 @sizing_option
