@@ -37,7 +37,7 @@ def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, ob
     if rtl is None:
         raise InputError("estimate", "--record", "must be given with --rtl")
     if given := [name for name, value in changes.items() if value not in (None, ())]:
-        message = "must not be given with --record: let the files say it"
+        message = "must not be given with --record: set it in the files"
         raise InputError("estimate", given[0], message)
 
 

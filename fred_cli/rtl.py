@@ -116,7 +116,9 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     groups = _groups(iteration.placement)
     does = hardware.algorithm(request.topology, groups, request.algorithm)
     if recorded and hardware.controllers:
-        message = "must be of hardware without endpoints at I/O controllers, as it has NPUs alone"
+        message = (
+            "must be of hardware without endpoints at I/O controllers: a record holds only NPUs"
+        )
         raise InputError("--record", "", message)
     estimated = iteration.time_s * hardware.clock_hz
     if estimated > MAX_CYCLES:

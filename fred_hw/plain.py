@@ -32,7 +32,7 @@ def refuse_halves(text: str, line: int | None = None) -> None:
     """
     if found := re.search("[\ud800-\udfff]", text):
         half = f"\\u{ord(found[0]):04x}"
-        raise BadTextError(f"{half} must stand with the other half of its character", line)
+        raise BadTextError(f"{half} must be paired with the other surrogate of its character", line)
 
 
 def finite(text: str, line: int | None = None) -> float:

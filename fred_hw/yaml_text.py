@@ -44,8 +44,8 @@ def parse_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "not readable")
         bad = BadTextError(problem, mark and mark.line + 1)
-    except (ValueError, OverflowError):  # of "\\UFFFFFFFF", or a version of a thousand digits
-        bad = BadTextError("a character or a version that is none")
+    except (ValueError, OverflowError):  # such as "\\UFFFFFFFF", or a version of 1000 digits
+        bad = BadTextError("a character or a version that does not exist")
     except BadTextError as error:
         bad = error
     raise InputError("", "", f"must be YAML, not text with an error{bad}") from None
@@ -67,8 +67,8 @@ class _Builder:
 
     def build(self, text: str) -> Any:
         """Return the value of the text, or None if there is none."""
-        # What is open: the list or mapping, its key that waits for a value, its anchor, and how
-        # many values there were before it.
+        # Open lists and mappings: each with the key that waits for a value, its anchor, and the
+        # number of values before it.
         open_: list[tuple[Any, list[Hashable], str | None, int]] = []
         root: Any = None
         documents = 0
@@ -106,7 +106,7 @@ class _Builder:
         count = 1
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise BadTextError("an alias must name what is anchored and ended before it", line)
+                raise BadTextError("an alias must name an anchor whose value ends before it", line)
             value, count = self.anchors[event.anchor]
         elif isinstance(event, yaml.ScalarEvent):
             value = _scalar(event, line)
@@ -136,7 +136,7 @@ def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
     elif value in parent:
         raise BadTextError(f"the key {value!r:.60} may be there once", line)
     else:
-        parent[value] = None  # its place, also for what comes before its value ends
+        parent[value] = None  # reserves its position before its value ends
         waiting.append(value)
 
 
@@ -169,7 +169,7 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
         return float(text.replace(".", ""))
     if plain:
         return text
-    raise BadTextError(f"{text!r:.60} must be what the tag !!{kind} says", line)
+    raise BadTextError(f"{text!r:.60} must be a value of the tag !!{kind}", line)
 
 
 def _refuse_tag(tag: str, line: int) -> NoReturn:

@@ -25,7 +25,7 @@ __all__ = [
     "write_outputs",
 ]
 
-_LINKS = 40  # symbolic links on the way, as Linux has it
+_LINKS = 40  # most symbolic links in a path, as in Linux
 _ASIDE = ".writing-"
 
 
@@ -70,7 +70,7 @@ def check_folder(folder: Path) -> None:
         there = [path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)]
         if not all(path.is_dir() for path in there):
             raise InputError(str(folder), "", "must be a folder, not a file")
-        _status(folder)  # refuses names that are too long
+        _status(folder)  # raises for names that are too long
         tempfile.TemporaryFile(dir=there[0]).close()
     except OSError as error:
         raise _refused_folder(folder, error) from None
@@ -121,7 +121,7 @@ def check_prefix(prefix: str) -> None:
         raise InputError(prefix, "", "must end in the beginning of a name, not in a folder")
     check_folder(path.parent)
     try:
-        _status(path)  # refuses names that are too long
+        _status(path)  # raises for names that are too long
     except OSError as error:
         raise _refused_file(path, error) from None
 
@@ -156,7 +156,7 @@ def _check_access(target: _Target) -> None:
     else:
         writable = target.status is None or os.access(target.place, os.W_OK)
     if not writable:
-        message = "must be a file that can be written to, not one that is read alone"
+        message = "must be a file that can be written to, not a read-only one"
         raise InputError(str(path), "", message)
 
 
@@ -264,7 +264,7 @@ def _stage(target: _Target, data: bytes, undo: ExitStack) -> Path:
         with os.fdopen(number, "wb") as file:
             file.write(data)
             if target.status:
-                with suppress(OSError):  # the owner alone may give a file away
+                with suppress(OSError):  # only the owner may give a file away
                     os.fchown(number, target.status.st_uid, target.status.st_gid)
                 os.fchmod(number, stat.S_IMODE(target.status.st_mode))
     except OSError as error:
@@ -318,12 +318,12 @@ def _replace(staged: Sequence[tuple[Path, _Target]]) -> None:
 def _keep(place: Path, old: Path) -> None:
     try:
         os.link(place, old)
-    except OSError:  # where files have one name
+    except OSError:  # the file system has no hard links
         shutil.copy2(place, old)
 
 
 def _remove_folder(folder: Path) -> None:
-    with suppress(OSError):  # somebody else writes there too
+    with suppress(OSError):  # another process writes there too
         folder.rmdir()
 
 

@@ -58,7 +58,7 @@ class _Pair:
         self.spec, self.work = spec, work
         self.flit = spec.data_width // 8
         self.chunk = spec.endpoint.chunk_flits
-        self.half = _CHUNKS * self.chunk  # flits of a buffer at most
+        self.half = _CHUNKS * self.chunk  # most flits of a buffer
         size = Sizes(flits=2 * self.half, link_cycles=_LINK, memory_cycles=_MEMORY)
         self.model = build_pair(spec, size)
         self.rng = np.random.default_rng(seed)
@@ -130,7 +130,7 @@ class _Pair:
     def check(self, name: str, done: PairRun, node: int, flits: int, want: Any) -> None:
         """Fail if a result is wrong."""
         if (self.words(done.finished.memories[node], self.buffers(flits)[1]) != want).any():
-            raise SimulatorError(f"{name}: what endpoint {node} has is wrong")
+            raise SimulatorError(f"{name}: endpoint {node} has a wrong result")
         self.checked += flits
 
 
@@ -149,7 +149,7 @@ def _one_way(pair: _Pair) -> dict[str, Any]:
     pair.check("one_way", done, 1, chunk, pair.words(before[0], pair.buffers(chunk)[0]))
     data, acks = done.crossed[0]["data"], done.crossed[1]["ack"]
     begun, ended = done.finished.times[0][0], done.finished.times[1][-1]
-    came = data[chunk - 1] + _LINK  # the last of the first flow
+    came = data[chunk - 1] + _LINK  # arrival of the last flit of the first flow
     acked = next(cycle for cycle in acks if cycle > came)
     loaded = _MEMORY + chunk
     return {
@@ -227,7 +227,7 @@ def _rings(pair: _Pair) -> dict[str, Any]:
             found["ring_flits_per_cycle"] = _rate(data)
             continue
         if name == "turn":
-            # The first message of each state machine is a part that was loaded, a flit each.
+            # The first message of each state machine is a loaded part of one flit.
             found["turn_cycles"] = max(b - a for a, b in pairwise(data[:machines]))
             continue
         message = flits // 2
@@ -292,7 +292,7 @@ def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> in
         done = run_fabric(model, fabric, work / f"credits_{flits}")
         came = done.memories[1][lengths[-1] : lengths[-1] + flits]
         if any(any(one["ERROR"]) for one in done.reads) or (came != memories[0][:flits]).any():
-            raise SimulatorError("credits: what came through the switch is wrong")
+            raise SimulatorError("credits: the switch delivered wrong data")
         cycles.append(done.times[1][-1])
     per_flit = (cycles[1] - cycles[0]) / (lengths[1] - lengths[0])
     trip = round(small.protocol.buffer_flits * per_flit)

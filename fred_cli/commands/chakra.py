@@ -225,7 +225,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
                         found.add(node.groups, str(path), node.id)
                         listed += 1
     if not listed:
-        message = "must have metadata nodes named process_group:init, and has none"
+        message = "must have metadata nodes named process_group:init"
         raise InputError(trace, "", message)
     check_names(found.groups, trace)
     write_outputs({output: f"{dumps(found.groups, indent=1)}\n".encode()})

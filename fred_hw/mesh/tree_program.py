@@ -115,7 +115,7 @@ class TreeProgram(EndpointProgram):
                 for npu, does in ((edge.parent, "sends"), (edge.child, "receives")):
                     if (edge.step, npu, does) in busy:
                         raise ValueError(
-                            f"NPU {npu} must have one message at most in step {edge.step}, as it "
+                            f"NPU {npu} must have at most one message in step {edge.step}, as it "
                             f"{does} on one link"
                         )
                     busy.add((edge.step, npu, does))
@@ -203,13 +203,13 @@ class TreeProgram(EndpointProgram):
         """Yield all messages of the all-reduce."""
         last = self._gather_steps - 1
         children: dict[tuple[int, int], list[int]] = defaultdict(list)
-        # A parent adds its children in the order in which they send.
+        # A parent reduces its children in the order in which they send.
         for edge in sorted(self.edges, key=lambda edge: -edge.step):
             children[edge.root, edge.parent].append(edge.child)
         for (root, parent), own in children.items():
             if len(own) > _CHILDREN:
                 raise ValueError(
-                    f"NPU {parent} must have {_CHILDREN} children at most in the tree of {root}, "
+                    f"NPU {parent} must have at most {_CHILDREN} children in the tree of {root}, "
                     f"not {len(own)}"
                 )
 

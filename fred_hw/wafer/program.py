@@ -181,7 +181,7 @@ class WaferProgram(EndpointProgram):
                 if chiplet in one.ways.flows:
                     entry = self.entry(phase.circuit, one.ways, chiplet)
                     access.write_phase(one.number, entry)
-                    steps.append(Step(status, 0, 3))  # neither busy nor refused
+                    steps.append(Step(status, 0, 3))  # wait until neither busy nor refused
         return steps
 
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
@@ -211,7 +211,7 @@ class WaferProgram(EndpointProgram):
         if number is None:
             return None
         buffer = buffers_of(phase.number if whole else number, self.size)[side]
-        if not whole:  # a flit that tells
+        if not whole:  # one flit, as a round token
             buffer = Buffer(buffer.address, self.link.data_width // 8)
         return buffer, FlowId(number, generation=self.generation)
 
@@ -345,7 +345,7 @@ def _check_links(wafer: WaferSpec) -> None:
     """Fail if controllers have endpoints and endpoints execute the phases."""
     if wafer.endpoints > wafer.npus:
         raise ValueError(
-            "collectives must be in-network with endpoints at controllers, as switches add up what "
+            "collectives must be in-network with endpoints at controllers, as switches reduce what "
             "is stored, not ring"
         )
 

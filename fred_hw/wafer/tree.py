@@ -165,7 +165,7 @@ class WaferTree(FileModel):
                 places[npu] = one.name
         missing = [npu for npu in range(self.npus) if npu not in places]
         if missing:
-            raise refused(f"npus: must each hang on a switch, but {missing[0]} does not")
+            raise refused(f"npus: must each be connected to a switch, but {missing[0]} does not")
 
     def _check_chiplets(self, number: int) -> None:
         """Fail if chiplets and links cannot be divided evenly over planes and each other."""

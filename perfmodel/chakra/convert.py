@@ -64,7 +64,7 @@ def convert(
     if ending != ".txt":
         for option, value in (("npus", npus), ("passes", passes)):
             if value is not None:
-                raise InputError("", option, "must be given for a text workload alone")
+                raise InputError("", option, "must be given only for a text workload")
     if ending == ".json" and kind_of_file(source) == "pytorch":
         if kineto is None:
             message = "must be given for a PyTorch execution trace: the Kineto trace of the run"
@@ -73,7 +73,7 @@ def convert(
         nodes, metadata = from_pytorch(source, kineto)
         return {target: encode_for(target, nodes, metadata)}
     if kineto is not None:
-        raise InputError("", "kineto", "must be given for a PyTorch execution trace alone")
+        raise InputError("", "kineto", "must be given only for a PyTorch execution trace")
     if ending in (".et", ".json"):
         check((target,))
         reader = read(source)
@@ -106,6 +106,6 @@ def _from_text(
         said = f"{json.dumps(text.groups, indent=1)}\n".encode()
         traces = (encode(text.rank(rank), metadata) for rank in range(count))
         return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
-    # All ranks are alike, so the nodes are encoded once.
+    # All ranks have the same nodes, so these are encoded once.
     data = b"".join(encode(text.nodes, metadata))
     return {path: iter((data,)) for path in paths}

@@ -112,7 +112,9 @@ def read_goal(path: str | Path) -> Goal:
         ranks[number] = _rank(lines, count)
     if len(ranks) < count:
         missing = next(one for one in range(count) if one not in ranks)
-        raise InputError(str(path), f"rank {missing}", "must be there, as num_ranks says")
+        raise InputError(
+            str(path), f"rank {missing}", "must be in the file, as num_ranks counts it"
+        )
     return tuple(ranks[number] for number in range(count))
 
 
@@ -184,7 +186,7 @@ def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
         if one.label:
             places[one.label] = len(operations)
         operations.append(one)
-    raise lines.bad("rank must end in }, not with the text")
+    raise lines.bad("rank must end in } before the end of the file")
 
 
 def _free(label: str, places: dict[str, int]) -> str:
@@ -210,7 +212,7 @@ def _operation(lines: _Lines, ranks: int) -> Operation:
     if kind in _WAYS:
         peer = int(found["peer"])
         if found["way"] != _WAYS[kind]:
-            raise lines.bad(f"{kind} must say {_WAYS[kind]}, not {found['way']}")
+            raise lines.bad(f"{kind} must be followed by {_WAYS[kind]}, not {found['way']}")
         if peer >= ranks:
             raise lines.bad(f"rank at the other end must be from 0 to {ranks - 1:,}, not {peer:,}")
         if size < 1:

@@ -59,7 +59,7 @@ def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
                     yield base + begun, kept[begun:place]
             elif not depth:
                 raise BadStreamError(base + found.start(), "must be a JSON object, not other text")
-        # What a backslash at the end escapes is in the next piece.
+        # A backslash at the end escapes the first character of the next piece.
         place = len(kept) - (in_text and kept.endswith(b"\\", place))
         gone = begun if depth else place
         kept, base, place, begun = kept[gone:], base + gone, place - gone, 0
@@ -67,7 +67,7 @@ def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             said = f"must be a JSON object of at most {MAX_OBJECT_BYTES:,} bytes, not a longer"
             raise BadStreamError(base, f"{said} one")
     if depth:
-        raise BadStreamError(base, "must be a whole JSON object, not half of one")
+        raise BadStreamError(base, "must be a whole JSON object, not cut off")
 
 
 def parse_object(name: str, data: bytes) -> Any:
@@ -79,7 +79,7 @@ def parse_object(name: str, data: bytes) -> Any:
         It holds none, has a key twice, or values deeper in each other than any file may.
     """
     try:
-        # Each value takes a byte, so that the bytes of an object bound its values.
+        # Each value takes at least a byte, so the size of an object bounds its number of values.
         said = parse_json(data.decode("utf-8"), MAX_OBJECT_BYTES)
     except UnicodeDecodeError as error:
         raise BadMessageError(f"an error: {error}") from None
@@ -127,7 +127,7 @@ def _take_unknown(said: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError):
-        raise BadMessageError(f"{_UNKNOWN} that are no base64") from None
+        raise BadMessageError(f"{_UNKNOWN} that are not base64") from None
 
 
 def json_line(message: Any, whole: Node | Metadata) -> bytes:

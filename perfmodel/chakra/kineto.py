@@ -108,7 +108,7 @@ class Kineto:
     def __init__(self, said: Mapping[str, Any], source: str) -> None:
         events = said.get("traceEvents")
         if not isinstance(events, list):
-            message = "must be a Kineto trace, with a list traceEvents, and is none"
+            message = "must be a Kineto trace, with a list traceEvents"
             raise InputError(source, "", message)
         self._source = source
         self.operators: dict[int, Event] = {}

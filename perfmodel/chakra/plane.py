@@ -114,7 +114,7 @@ class _Writer:
         self.tasks: list[Task] = []
         self._rank, self._groups, self._sent, self._storage = rank, groups, sent, storage
         self._clock_hz, self._share, self._flit_bytes = clock_hz, share, flit_bytes
-        self._places: dict[int, tuple[int, ...]] = {}  # by node, the tasks that it ends with
+        self._places: dict[int, tuple[int, ...]] = {}  # last tasks of each node
         self._messages: dict[object, int] = {}
         self._spent_ns = 0
 
@@ -178,7 +178,7 @@ def _flow(
         return (source,), tuple(sorted(sent[source, node.integer("comm_tag")]))
     kind = node.integer("comm_type", -1)
     if node.type != NodeType.COMM_COLL_NODE or kind != CollectiveType.ALL_REDUCE:
-        message = "must be compute, an all-reduce, a message or memory, which a plane can do"
+        message = "must be compute, an all-reduce, a message or memory on a plane"
         raise InputError("", f"node {node.id} of rank {rank}", f"{message}, not {node.name!r:.60}")
     attr = node.attr("pg_name")
     members = tuple(sorted(groups[str(attr.value)])) if attr else ()

@@ -86,7 +86,7 @@ class ProcessGroups:
         every = self._ranks if self._ranks is not None or not _is_count(size) else cast("int", size)
         if not members:
             if every is None:
-                message = "must be given with one trace of a set, as no ranks stand for all"
+                message = "must be listed in one trace of a set, as the number of ranks is unknown"
                 raise InputError(source, f"{field}: ranks", message)
             members = tuple(range(every))
         if self._ranks is not None and max(members) >= self._ranks:

@@ -116,7 +116,7 @@ def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
     """Return the operators of an execution trace with their children, keyed by id."""
     nodes = said.get("nodes")
     if "schema" not in said or not isinstance(nodes, list):
-        message = "must be a PyTorch execution trace, with schema and nodes, and is none"
+        message = "must be a PyTorch execution trace, with schema and nodes"
         raise InputError(source, "", message)
     if "chakra" not in str(said["schema"]):
         message = f"must be one for Chakra, such as 1.1.1-chakra.0.0.4, not {said['schema']!r:.60}"
@@ -143,7 +143,7 @@ def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
     for one in found.values():
         one.children.sort(key=lambda child: child.id)
     if not any(one.name in _THREADS for one in found.values()):
-        message = f"must have a node named {_THREADS[0]}, and has none"
+        message = f"must have a node named {_THREADS[0]}"
         raise InputError(source, "nodes", message)
     return found
 
@@ -182,7 +182,7 @@ class _Nodes:
     def made(self, source: str) -> list[Node]:
         """Return the nodes."""
         reached = list(self._reached())
-        # Numbers follow the calls, so that what is ready is handed out in their order.
+        # Numbers follow the calls, so that ready nodes are issued in call order.
         for one in sorted(reached, key=lambda one: one.id):
             self._numbers[one.id] = len(self._numbers) + len(self._device)
             if one.event:
@@ -240,7 +240,7 @@ class _Nodes:
         """Add the nodes of device operations, in the order of their launches."""
         waits = deque(self._trace.waits())
         streams: dict[int | None, list[tuple[float, int]]] = {}
-        held: dict[int | None, list[int]] = {}  # what the next operation of a stream waits for
+        held: dict[int | None, list[int]] = {}  # dependencies of the next operation of a stream
         groups: dict[str, int] = {}
         for begin, event, one, number in sorted(self._device, key=lambda launch: launch[0]):
             while waits and waits[0].begin <= begin:

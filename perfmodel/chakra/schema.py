@@ -49,7 +49,7 @@ MESSAGES = {
     ),
     **{f"{name}List": (f"repeated {name} values = 1",) for name in SCALARS},
 }
-# A node whose attributes are left as they came: the same ones come in node after node.
+# A node with its attributes unparsed, as the same attributes repeat from node to node.
 MESSAGES["PackedNode"] = (*MESSAGES["Node"][:-1], "repeated bytes attr = 10")
 """Fields of each message in schema notation; the values of an attribute exclude each other."""
 
@@ -90,7 +90,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, *words: str) -> None:
         field.oneof_index = 0
 
 
-_POOL = DescriptorPool()  # our own, so that a program may import Chakra's package too
+_POOL = DescriptorPool()  # a separate pool, so that a program may import Chakra's package too
 _POOL.Add(_describe())
 _CLASSES = {
     name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
@@ -114,7 +114,7 @@ def from_bytes(name: str, data: bytes) -> Any:
     try:
         return _CLASSES[name].FromString(data)
     except DecodeError:
-        raise BadMessageError("broken or no protobuf") from None
+        raise BadMessageError("not valid protobuf") from None
 
 
 def attribute(data: bytes) -> Any:
@@ -140,7 +140,7 @@ def merge(message: Any, data: bytes) -> None:
         try:
             message.MergeFromString(data)
         except DecodeError:
-            raise BadMessageError("unknown fields that are no protobuf") from None
+            raise BadMessageError("unknown fields that are not valid protobuf") from None
 
 
 def from_json(name: str, data: dict[str, Any]) -> Any:
@@ -159,7 +159,7 @@ def from_json(name: str, data: dict[str, Any]) -> Any:
             f"the unknown key {unknown[1]!r}" if unknown else str(error)
         ) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadMessageError(f"a value is none of its field: {error}") from None
+        raise BadMessageError(f"a value does not fit its field: {error}") from None
 
 
 def to_json(message: Any) -> dict[str, Any]:

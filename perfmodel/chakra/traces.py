@@ -42,7 +42,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
     folder, name = Path(prefix).parent, Path(prefix).name
     try:
         there = [path.name for path in folder.iterdir()]
-    except (OSError, ValueError):  # the latter of a null character
+    except (OSError, ValueError):  # ValueError: a null character
         there = []
     for ending in ENDINGS:
         pattern = re.compile(rf"{re.escape(name)}\.(0|[1-9][0-9]{{0,6}}){re.escape(ending)}")
@@ -53,7 +53,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
         missing = next((rank for rank in range(highest) if rank not in ranks), None)
         if missing is not None:
             file = trace_path(prefix, missing, ending)
-            said = f"must be there, as the trace of rank {highest} is, and not missing"
+            said = f"must exist, as the trace of rank {highest} exists"
             raise InputError(str(file), "", said)
         if highest >= MAX_RANKS:
             said = f"must have at most {MAX_RANKS:,} ranks, not {highest + 1:,}"

@@ -33,7 +33,7 @@ def split_messages(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             if not byte:
                 if offset == begun:
                     return
-                raise BadStreamError(begun, "must be the length of a message, not half of it")
+                raise BadStreamError(begun, "must be the length of a message, not cut off")
             offset += 1
             size |= (byte[0] & 0x7F) << shift
             shift += 7

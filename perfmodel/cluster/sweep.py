@@ -160,9 +160,9 @@ def sweep(
     ]
     if not found:
         raise ValueError(
-            f"must leave a strategy on all {cluster.npus} NPUs, with a sample for each of its "
+            f"must allow a strategy on all {cluster.npus} NPUs, with a sample for each of its "
             f"replicas, a layer for each of its stages and equal shares of experts, "
-            f"not be {training.batch}"
+            f"not {training.batch}"
         )
     return tuple(found)
 

@@ -98,7 +98,7 @@ def clos_file(clos: Clos) -> LinksFile:
             message = f"must give at most {most} {what} with --pods, not {count}"
             raise InputError("widths", "", message)
     if clos.nvswitches and gpus % clos.gpus_per_server:
-        message = f"must divide the GPUs, {gpus}, not {clos.gpus_per_server}"
+        message = f"must be a divisor of the number of GPUs, {gpus}, not {clos.gpus_per_server}"
         raise InputError("gpus_per_server", "", message)
     switches = 0
     links: list[tuple[str, str, float, float]] = []

@@ -152,7 +152,7 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         placement needs a mesh; the compute is calibrated for another workload or another NPU; or
         the model does not fit; or the iteration takes no time at all.
     """
-    if fitting:  # before placements are compared
+    if fitting:  # checked before placements are compared
         _check_memory(request, memory_of(request))
 
     def run(placed: Placement) -> Simulated:
@@ -165,7 +165,7 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         return min(found, key=lambda one: one.iteration.time_s)
 
     found = run(default_placement(request, lambda placed: run(placed).iteration.time_s))
-    if not found.iteration.time_s:  # an all-reduce of one NPU, of which no rate could be given
+    if not found.iteration.time_s:  # an all-reduce of one NPU, whose rate is undefined
         message = f"must give the iteration work or communication, not {request.strategy}"
         raise InputError("", "strategy", message)
     return found
@@ -196,7 +196,7 @@ def summarize(simulated: Simulated) -> Estimate:
     topology, workload, strategy = request.topology, request.workload, request.strategy
     model, npu, scale = request.compute_model, request.compute_npu, request.compute_scale
     minibatch = workload.samples_per_replica * strategy.dp
-    # A backward pass has twice the operations of the forward pass, which may run again.
+    # A backward pass has twice the operations of the forward pass, which may be recomputed.
     passes = 4 if iteration.memory.recomputed else 3
     flops = passes * workload.network.forward_flops * minibatch / strategy.workers
     peak_share = None
@@ -253,7 +253,7 @@ def _check_memory(request: Request, need: Memory) -> None:
     if request.workload.mode == "stationary":
         message = f"must be streaming where weights and optimizer do not fit, not need {given}"
     else:
-        message = f"must leave room for the layers at work, not need {given}"
+        message = f"must leave memory for the layers being computed, not need {given}"
     raise InputError(request.workload.name, "mode", message)
 
 

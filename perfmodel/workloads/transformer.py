@@ -136,9 +136,9 @@ def _embedding(h: int, s: int, vocabulary: int, form: Form) -> Layer:
     words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
     positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
     first = (words, positions) if form.learned_positions else (words,)
-    # Reduced once forward. Its backward pass needs nothing, but is taken alike: it stands for the
-    # gradient of what the logits read, which Megatron-LM reduces at the head and the head here
-    # does not.
+    # Reduced once in the forward pass. The backward pass needs no reduction, but is given one: it
+    # represents the gradient of the input of the logits, which Megatron-LM reduces at the head and
+    # this model does not.
     return Layer("embedding", first, s * h, s * h, 1, s * h, True)
 
 
@@ -166,7 +166,7 @@ def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
             form.weights(h, both),
             s * (h + both),
         ),
-        # Fused: scores stay on the chip (FlashAttention, Dao et al., arXiv 2205.14135).
+        # Fused: scores stay in on-chip memory (FlashAttention, Dao et al., arXiv 2205.14135).
         Operator("attention", "attention", 4 * pairs * h, 0, s * (both + h)),
         Operator("attention output", "matmul", 2 * s * h**2, form.weights(h, h), 2 * s * h),
         Operator("attention residual", "elementwise", 2 * s * h, 0, 3 * s * h),
@@ -305,10 +305,10 @@ class TransformerFile(WorkloadFile):
 
     def network(self, source: str) -> Network:
         if self.hidden % self.heads:
-            message = f"must divide hidden, which is {self.hidden}, not be {self.heads}"
+            message = f"must be a divisor of hidden, {self.hidden}, not {self.heads}"
             raise InputError(source, "heads", message)
         if self.key_value_heads and self.heads % self.key_value_heads:
-            message = f"must divide heads, which are {self.heads}, not be {self.key_value_heads}"
+            message = f"must be a divisor of heads, {self.heads}, not {self.key_value_heads}"
             raise InputError(source, "key_value_heads", message)
         if self.experts_per_token > (self.experts or 1):
             message = f"must be at most experts, which are {self.experts or 1}, "

@@ -167,7 +167,9 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
             message = str(error).removeprefix(f"{name} ")
             raise InputError(workload.name, name, message) from None
     if samples_per_replica % microbatches:
-        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
+        message = (
+            f"must be a divisor of {samples_per_replica} samples per replica, not {microbatches}"
+        )
         raise InputError(workload.name, "microbatches", message)
     return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)
 
@@ -225,8 +227,8 @@ def _build(name: str, file: WorkloadFile, source: str) -> Workload:
     network = file.network(source)
     if file.samples_per_replica % file.microbatches:
         message = (
-            f"must divide samples_per_replica, which are {file.samples_per_replica}, "
-            f"not be {file.microbatches}"
+            f"must be a divisor of samples_per_replica, {file.samples_per_replica}, "
+            f"not {file.microbatches}"
         )
         raise InputError(source, "microbatches", message)
     return Workload(

@@ -134,7 +134,7 @@ def phase_cycles(
     wanted = golden_results(program, phase, before)
     for npu, want in wanted.items():
         if (numbers_of(program, done.memories[npu], destination) != want).any():
-            raise SimulatorError(f"{name}: what NPU {npu} has is wrong")
+            raise SimulatorError(f"{name}: NPU {npu} has a wrong result")
     parts = [times for times in done.times if len(times) == 2]
     cycles = max(last for _, last in parts) - min(first for first, _ in parts)
     return PhaseRun(cycles, sum(len(want) for want in wanted.values()))

@@ -92,7 +92,7 @@ def tree_cycles(
     )
     for npu, memory in enumerate(done.memories):
         if (numbers_of(program, memory, buffer) != want).any():
-            raise SimulatorError(f"what NPU {npu} has is wrong")
+            raise SimulatorError(f"NPU {npu} has a wrong result")
     first, last = zip(*done.times, strict=True)
     return TreeRun(max(last) - min(first), max(first) - min(first), flits * program.npus, done)
 

@@ -106,7 +106,7 @@ class GraphEngine:
         self._meetings: dict[object, Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
         self._ended = 0
-        # Who is told of each node wants each rank.
+        # A callback for each node needs all ranks to run.
         self._uneven = [uneven_groups(job) for job in jobs]
         able = symmetry and told is None and len(jobs) == 1
         able = able and self._carrying.stands_for_others and not any(self._uneven)
@@ -189,7 +189,7 @@ class GraphEngine:
         elif operation.what.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
             self._message(rank, operation)
         elif self._setup.memory.remote_mem_bw is None:
-            message = "must be that of local memory, as there is no remote memory"
+            message = "must be local memory, as the system has no remote memory"
             raise self._bad(rank, operation, "tensor_loc", message)
         elif operation.what.joint and self._memory.joins:
             self._joint_memory(rank, operation)
@@ -447,7 +447,7 @@ class GraphEngine:
         for job in self._jobs:
             self._check_partners(job)
         said = [self._said(rank, operation) for rank, operation in stuck]
-        raise InputError("workload", "", f"must end, but waits for ever: {_few(said)}")
+        raise InputError("workload", "", f"must end, but never does: {_few(said)}")
 
     def _check_partners(self, job: Job) -> None:
         """Fail if a message of a job has no partner, or a collective lacks one of its ranks."""

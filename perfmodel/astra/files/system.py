@@ -294,7 +294,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
             message = f"must be on a power of two of NPUs for {name}, not on {size}"
             raise InputError(source, field, message)
         if tree and (collective != "all_reduce" or inner):
-            message = "must be for all-reduces, and with localBWAware in the last dimension alone"
+            message = "must be for all-reduces, and with localBWAware only in the last dimension"
             raise InputError(source, field, f"{name} {message}, not here")
         if halving and collective == "all_to_all":
             raise InputError(source, field, f"must be ring or direct, not {name}")
