@@ -116,7 +116,7 @@ def run_wafers(
     build = _Build(topology)
     build.all_reduce(range(shown), between if wafers > 1 else None)
     capacities = build.capacities(shown, between.efficiency)
-    # The whole, and what each step would take with nothing before it and nothing beside it.
+    # Time of the whole, and of each step if it ran alone.
     time_s, inside_s, between_s = (
         Pipeline(flows, capacities).time_s(size_bytes, piece)
         for flows in track([build.flows, *map(build.only, ("inside", "between"))], "simulations")
@@ -217,7 +217,7 @@ class _Build:
         self.flows: list[FluidFlow] = []
         self.kinds: list[str] = []
         self.assumptions: dict[str, None] = {}
-        self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
+        self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at an I/O controller
         self._links = len(topology.capacities) + 2 * len(topology.io_nodes)
 
     def capacities(self, shown: int, efficiency: float) -> list[float]:

@@ -26,7 +26,7 @@ def to_goal(schedule: Schedule, npus: int) -> Goal:
         Messages join or fork in the network.
     """
     ranks: list[list[Operation]] = [[] for _ in range(npus)]
-    received: dict[tuple[int, int], int] = {}  # by NPU and message: its place in the rank
+    received: dict[tuple[int, int], int] = {}  # index in the rank, by NPU and message
     for number, one in enumerate(schedule.transfers):
         if one.joins:
             message = "must be one with messages between two NPUs each, to export its schedule"

@@ -74,9 +74,9 @@ class Feeder(Generic[N]):
         self._source, self._window, self._control = source, window, control
         self._more: Iterator[N] | None = iter(nodes)
         self._held: dict[int, N] = {}
-        self._waits: dict[int, int] = {}  # for how many, if for any
-        self._children: dict[int, list[int]] = {}  # by an id that has not ended, who waits for it
-        self._wanted: dict[int, None] = {}  # of these ids, those that have not come
+        self._waits: dict[int, int] = {}  # number of unfinished parents, where there are any
+        self._children: dict[int, list[int]] = {}  # nodes that wait for an unfinished parent, by id
+        self._wanted: dict[int, None] = {}  # ids of parents that have not been read
         self._ready: list[int] = []
         self._issued: set[int] = set()
         self._ended = _Ids()

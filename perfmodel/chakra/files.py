@@ -116,7 +116,7 @@ class Reader(Iterator[T], Generic[T]):
         """Return the kind of the file; fail if it cannot be read as a trace."""
         try:
             head = self._stream.read(HEAD_BYTES)
-        except _ERRORS:  # whoever reads message by message says up to which byte it is whole
+        except _ERRORS:  # a reader of single messages reports the byte of the error
             head = b""
         self._stream.seek(0)
         if not self._json:

@@ -151,7 +151,7 @@ class _Writer:
         self._tasks, self._placement = tasks, placement
         self._ranks = [_Rank() for _ in range(npus)]
         self._groups: dict[tuple[int, ...], str] = {}
-        self._acks: dict[int, int] = {}  # by what waits for acks, the task whose they are
+        self._acks: dict[int, int] = {}  # acknowledged task, by the task that waits for acks
         self._left = MAX_NODES
 
     def traces(self) -> Traces:
@@ -161,7 +161,7 @@ class _Writer:
                 self._communicate(number, task, task.profile)
             elif isinstance(task.profile, Work):
                 self._compute(number, task, task.profile)
-            else:  # acks of another message, which a trace does not have
+            else:  # acks of another message, which a trace does not represent
                 (self._acks[number],) = task.after
         groups = {name: list(group) for group, name in self._groups.items()}
         placement = self._placement
@@ -174,7 +174,7 @@ class _Writer:
     def _compute(self, number: int, task: Task, work: Work) -> None:
         npus = list(chain.from_iterable(self._placement.mp_groups(task.place)))
         exact, effort = work.time_s, task.effort
-        # A simulator with a roofline takes the time from these two; one without, the duration. At
+        # A simulator with a roofline computes the time from these two; others use the duration. At
         # least one operation: a roofline gives nodes without any no time, even if they move bytes.
         needs = integers(
             num_ops=max(1, round(work.operations)), tensor_size=max(1, round(work.moved_bytes))
@@ -247,7 +247,7 @@ class _Writer:
 
     def _collective(self, one: _Doing, group: tuple[int, ...]) -> None:
         size = one.message.size_bytes
-        if one.message.pattern == "all_gather":  # of which a trace says what an NPU contributes
+        if one.message.pattern == "all_gather":  # a trace gives the contribution of one NPU
             size = -(-size // len(group))
         attrs = (
             *integers(comm_type=COLLECTIVES[one.message.pattern], comm_size=size),
@@ -279,7 +279,7 @@ class _Writer:
         kind = STREAMS[one.message.pattern]
         way = f"{one.task.kind} {one.message.pattern}"
         attrs = [Attr("tensor_size", "uint64", one.message.size_bytes)]
-        if len(group) > 1:  # who loads the same, or stores what is added up
+        if len(group) > 1:  # NPUs that load the same data, or store a reduced result
             attrs.append(Attr("pg_name", "string", self._group(group)))
         attrs += one.marks
         for npu in group:

@@ -111,7 +111,7 @@ class _Run:
     def __init__(self, goal: Goal, model: LogGops, source: str) -> None:
         self._goal, self._model, self._source = goal, model, source
         self._ranks = [_prepare(operations) for operations in goal]
-        # Time, what happens, rank, and place in it or number of the message.
+        # Time, event, rank, and index in the rank or number of the message.
         self._events: list[tuple[int, int, int, int]] = []
         self._messages: list[tuple[int, Operation]] = []
 

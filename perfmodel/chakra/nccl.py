@@ -53,7 +53,7 @@ def communication(
         str(event.args.get("Collective name", "")),
         str(attrs.get("collective_name", "")),
         *names,
-        event.name.replace("SendRecv", "AllToAll"),  # of which NCCL makes an all-to-all
+        event.name.replace("SendRecv", "AllToAll"),  # NCCL builds an all-to-all from these
     )
     if what is None:
         return None

@@ -186,7 +186,7 @@ class Node(_Attributed):
         return self.inputs.values if self.inputs and lists_groups(self) else ""
 
 
-@dataclass(slots=True)  # not frozen: there are as many as nodes, and one takes half the time so
+@dataclass(slots=True)  # not frozen, which halves the time of creating one for each node
 class Task(_Attributed):
     """The fields of a node that determine how the node runs.
 

@@ -56,7 +56,7 @@ def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
         load = _is_load(tasks[place], npus)
         latest[load] = max(latest[load], *(n for n in tasks[place].after if n not in beside), -1)
         ready[place] = latest[load]
-    # Stores first: what a store is after is computed, and a load may have to wait for room.
+    # Stores first: their data is computed already, while a load may have to wait for space.
     waiting = sorted(storage, key=lambda n: (ready[n], _is_load(tasks[n], npus), n))
     order: list[int] = []
     for place, task in enumerate(tasks):
@@ -97,7 +97,7 @@ def _own(npus: Sequence[Sequence[Task]], controller: int) -> Iterator[Task]:
             if controller in members and min(members) == npu:
                 asked = controller in task.inputs and bool(task.after)
                 own.append((place, npu, task, asked))
-    # An NPU asks for input first of all. Weights that a controller has are of one group.
+    # An NPU requests input before anything else. Weights at a controller belong to one group.
     own.sort(key=lambda one: one[:2])
     for place, (_, _, task, asked) in enumerate(own):
         yield replace(task, after=(place - 1,) if asked else ())

@@ -114,11 +114,11 @@ class Transformer:
             Whether MP divides also what is between the products (sequence parallelism).
         """
         h, k, f = self.hidden, self.keys, self.feed_forward
-        # Of the 24 bytes, 8 are of queries, keys, values and the output of attention, and 16 of
+        # Of the 24 bytes, 8 are for queries, keys, values and the output of attention, and 16 for
         # the feed-forward; see `perfmodel.workloads.transformer`.
         chosen = self.experts_per_token
         divided = 4 + 4 * k / h + chosen * (6 if self.gated else 4) * f / h
-        # Each further expert of a token keeps its input.
+        # Each further expert of a token stores its input.
         whole = (WHOLE_BYTES + NUMBER_BYTES * (chosen - 1)) / (mp if sequence else 1)
         shown = SCORE_BYTES * self.heads * self.sequence / h / mp if scores else 0.0
         return samples * self.sequence * h * (whole + divided / mp + shown)

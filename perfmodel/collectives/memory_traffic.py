@@ -59,7 +59,7 @@ def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
         Traffic of each NPU that sends or receives.
     """
     found: defaultdict[int, Traffic] = defaultdict(Traffic)
-    terms: dict[tuple[int, int], int] = {}  # of a sum that an NPU has not formed yet
+    terms: dict[tuple[int, int], int] = {}  # terms of each unfinished sum at an NPU
     sizes: dict[int, float] = {}
     for step in _steps(schedule):
         for npu, shard, item, size in _moved(step, npus, lambda one: one.sources):
@@ -74,7 +74,7 @@ def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
             found[npu].written += size
             terms[key] = terms.get(key, 1) + 1 if item.action == "reduce" else 1
     for (npu, shard), count in terms.items():
-        if count > 1:  # a sum that stays: all of it is read, and the result is written
+        if count > 1:  # an unfinished sum at the end: all terms are read and the result is written
             found[npu].read += count * sizes[shard]
             found[npu].written += sizes[shard]
     return dict(found)
@@ -104,7 +104,7 @@ def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
             else:
                 unread.discard((npu, shard))
     for key, size in summed.items():
-        if key in unread:  # the own contribution to a sum that stays
+        if key in unread:  # the NPU's own contribution to a sum that it keeps
             found[key[0]].read += size
     for key, size in written.items():
         if key in results:

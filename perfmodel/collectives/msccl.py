@@ -127,7 +127,7 @@ def _send(
         there = buffers[source, shard]
         gpus[source].step((target, -1), "s", (there,), *waits)
         here = buffers[target, shard]
-        # Two reductions of a shard must not overlap, so each waits for the one before.
+        # Two reductions of a shard must not overlap, so each waits for the previous one.
         before = gpus[target].written.get(shard)
         waits = [before] if before else []
         received = gpus[target].step((-1, source), kind, (here,), *waits)

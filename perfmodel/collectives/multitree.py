@@ -156,10 +156,10 @@ class _Tree:
         self._graph, self._members = graph, frozenset(graph.members)
         self.edges: list[Edge] = []
         self._missing = set(graph.members) - {root}
-        self._coming = [(0, root)]  # members, and when each becomes a parent
+        self._coming = [(0, root)]  # members, with the slot from which each can be a parent
         # Links of each parent that may lead to a missing member, in the order of the tree.
         self._parents: list[tuple[Arc, ...]] = []
-        self._passed: list[tuple[Arc, ...]] = []  # parents that find no free links in this slot
+        self._passed: list[tuple[Arc, ...]] = []  # parents without a free link in this slot
         self._place = 0
 
     def begin(self, step: int) -> None:
@@ -182,7 +182,7 @@ class _Tree:
                 self.edges.append(Edge(child, path[0].source, step, slots, numbers, busy))
                 self._coming.append((step + slots, child))
                 return True
-            # Within a slot links are only taken: a parent that finds none now finds none later.
+            # Within a slot links are only taken: a parent without a free link gets none later.
             self._place += 1
             useful = [arc for arc in arcs if arc.target in missing or arc.target not in members]
             if useful:

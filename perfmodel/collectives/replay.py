@@ -90,7 +90,7 @@ def replay(schedule: Schedule) -> None:
             for npu in part.members if schedule.pattern in REDUCTIONS else (owner,):
                 state.held[npu, shard] = 1 << npu
     messages = enumerate(track(schedule.transfers, "messages"))
-    # Those without a step are each one of its own.
+    # A message without a step is a step of its own.
     for _, step in groupby(messages, lambda one: (one[1].step, one[1].step < 0 and one[0])):
         state.apply(list(step))
     for part in schedule.parts:

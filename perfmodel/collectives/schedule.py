@@ -239,7 +239,7 @@ class ScheduleBuilder:
         count = len(members)
         if self.lockstep and self.topology.endpoint is None:
             payload_bytes = (count - 1) * self.shard_bytes(parts[0])
-            ordered = sorted(members)  # in any order it is the same, and its routes are known
+            ordered = sorted(members)  # any order has the same result; these routes are cached
             self._pass(Exchange, ordered, permutations(ordered, 2), payload_bytes)
             return
         pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
@@ -283,7 +283,7 @@ class ScheduleBuilder:
                 self._add(((source,), (target,)), shards, action, None, after, step=first)
             return
         came: list[tuple[int, int]] = []
-        # Many send the same list, which may be long: by identity, and kept, so that none takes its.
+        # Many messages share one long list of shards: cache by identity, and keep the list alive.
         known: dict[int, tuple[Sequence[int], float]] = {}
         for source, target, shards in step:
             if id(shards) not in known:

@@ -231,7 +231,7 @@ def check_groups(topology: Topology, pattern: str, groups: Sequence[Sequence[int
     """
     if pattern not in PATTERNS:
         raise InputError("pattern", "", not_one_of(pattern, PATTERNS))
-    # A root of a broadcast or a reduce may be another member of another group.
+    # The root of a broadcast or a reduce may be an ordinary member of another group.
     seen: dict[bool, set[int]] = {True: set(), False: set()}
     for group in groups:
         if len(group) < 2:

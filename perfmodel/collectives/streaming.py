@@ -13,7 +13,7 @@ __all__ = ["STREAMS", "build_stream"]
 STREAMS = ("stream_in", "stream_out")
 """Stream patterns: weights or inputs to the NPUs, gradients back to storage."""
 
-_NOTHING = 1e-12  # shares below this are rounding
+_NOTHING = 1e-12  # smaller shares are rounding errors
 
 _RINGS = {
     "stream_in": (

@@ -148,7 +148,7 @@ class _Matching:
                 self._share[number, i] = arc.slots / self._slots[number]
         self._used = np.zeros(len(link) + 1)
         self._needs = _needs(graph, shards, self._source, self._target, self._slots)
-        self._found: list[tuple[int, Ints, Ints]] = []  # slot, paths and their shards
+        self._found: list[tuple[int, Ints, Ints]] = []  # slot, paths, and the shard of each path
         self.steps = self._match()
 
     def _match(self) -> int:
@@ -177,7 +177,7 @@ class _Matching:
         waiting = self._rng.permutation(len(self._paths))
         while len(waiting):
             waiting = waiting[self._fits(waiting)]
-            # One path to each target and over each link, so that none has to know of another.
+            # One path to each target and over each link, so that the paths are independent.
             chosen = self._alone(waiting)
             paths = waiting[chosen]
             waiting = waiting[~chosen]
@@ -350,7 +350,7 @@ class _ForOne:
         able = np.flatnonzero((self._near > 0) & ~self._moving)
         able = able[np.argsort(self._at[able], kind="stable")]
         first, end = np.searchsorted(self._at[able], [source, source + 1])
-        # Each pair with each of the shards at its source, one below the other.
+        # Each pair with each of the shards at its source, as rows of one list.
         rows = np.repeat(np.arange(len(source)), end - first)
         starts = np.cumsum(end - first) - (end - first)
         shards = able[np.arange(len(rows)) - starts[rows] + first[rows]]
@@ -358,7 +358,7 @@ class _ForOne:
         rows, shards = rows[closer], shards[closer]
         order = np.argsort(-(self._near[shards] + rng.random(len(shards))))
         rows, shards = rows[order], shards[order]
-        # The first shard of each pair; a shard that two pairs take goes with the first of them.
+        # The first shard of each pair; of two pairs with the same shard, the first sends it.
         rows, place = np.unique(rows, return_index=True)
         shards, place = np.unique(shards[place], return_index=True)
         found, any_ = np.zeros(len(source), dtype=np.int64), np.zeros(len(source), dtype=bool)

@@ -123,7 +123,7 @@ class _Search:
             for bytes_sent in one.collectives
         ]
         middle = [one * problem.unit for one in problem.centre]
-        # A dimension that no collective uses may have no bandwidth in the centre.
+        # The centre may give no bandwidth to a dimension that no collective uses.
         pairs = zip(middle, problem.used, strict=True)
         self.units = [one if used else problem.unit for one, used in pairs]
         compute_s = sum(one.weight * one.compute_s for one in problem.workloads)
@@ -207,7 +207,7 @@ class _Search:
                 if one:
                     program.hyperbola(dimensions + number, i, one / units[i] / longest)
         point = program.solve()
-        assert point is not None  # the centre is a solution
+        assert point is not None  # the centre is a feasible point
         values = zip(point.values, units, problem.used, strict=False)
         found = tuple(max(one, _LEAST_SHARE * used) * unit for one, unit, used in values)
         hyperbolic = iter(point.hyperbolic)
@@ -215,7 +215,7 @@ class _Search:
             tuple(next(hyperbolic) / weight if one else 0.0 for one in sent)
             for sent, weight in zip(self.terms, weights, strict=True)
         )
-        # From the scaled sum to shares of the value.
+        # Convert from the scaled sum to shares of the value.
         linear = [one * self.sent_s / time / problem.time_s(found) for one in point.linear]
         rows = len(problem.rows)
         floors = zip(linear[rows:], units, strict=True)

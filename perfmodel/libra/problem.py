@@ -103,7 +103,7 @@ class Problem:
         if (found := self._widest(range(len(self.rows)))) is not None:
             return found
         texts = list(dict.fromkeys(one.text for one in self.constraints))
-        for text in tuple(texts):  # drop each that the conflict does not need
+        for text in tuple(texts):  # drop constraints that the conflict does not need
             fewer = [one for one in texts if one != text]
             left = [i for i, one in enumerate(self.constraints) if one.text in fewer]
             if self._widest(left) is None:
@@ -129,7 +129,7 @@ class Problem:
             if all(one.bound == 0 if one.equal else one.bound >= 0 for one in self.constraints):
                 message = "must keep the total from falling to 0 with time_x_cost, as total = 500"
                 raise InputError(self.source, self.field, message)
-            return  # the cost bounds all bandwidths
+            return  # the cost limits all bandwidths
         if free := [f"b{i}" for i, value in enumerate(self._ray()) if value > _SOME]:
             message = f"must bound every bandwidth from above, not leave {', '.join(free)} free"
             raise InputError(self.source, self.field, message)
@@ -143,7 +143,7 @@ class Problem:
         for factors, _, equal in self.rows:
             ray.bound(factors, 0.0, equal=equal)
         found = ray.solve()
-        assert found is not None  # 0 is a solution
+        assert found is not None  # zero is a feasible point
         return found.values
 
     def _widest(self, places: Iterable[int]) -> tuple[float, ...] | None:

@@ -59,6 +59,6 @@ def _busiest(profiles: Iterable[Profile], classes: Sequence[int]) -> tuple[float
     sent = [0.0] * len(CLASSES)
     for profile in profiles:
         for link, carried in profile.loads:
-            if link < len(classes):  # and no inside of a switch
+            if link < len(classes):  # leaves out links inside a switch
                 sent[classes[link]] = max(sent[classes[link]], carried)
     return tuple(sent)

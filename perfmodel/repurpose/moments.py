@@ -77,7 +77,7 @@ def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Arra
     """
     found = np.where(keep, weights, 0.0)
     rows = np.flatnonzero(~keep.all(axis=1) & keep.any(axis=1))
-    # Single precision halves the time, and a refit needs no more.
+    # Single precision halves the time, and is precise enough for a refit.
     single = Moments(moments.matrix.astype(np.float32), moments.second.astype(np.float32))
     for own in _apart(rows, keep, groups):
         columns = np.flatnonzero(keep[own].any(axis=0))

@@ -138,7 +138,7 @@ class Product(Operation):
         matrix = self.matrix
         square = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
         largest = float(np.linalg.eigvalsh(square)[-1])
-        # Each position of the input is in as many products as a kernel has positions, at most.
+        # Each input position takes part in at most as many products as the kernel has positions.
         return sqrt(max(0.0, largest) * self.kernel)
 
 
@@ -296,7 +296,7 @@ class Pool(Operation):
         return windows.mean(axis=(4, 5)) if self.mean else windows.max(axis=(4, 5))
 
     def lipschitz(self, value: Array) -> float | None:
-        # A number is in so many windows at most.
+        # The largest number of windows that contain one number.
         windows = [-(-s // t) if s else 1 for s, t in zip(self.size, self.strides, strict=True)]
         return sqrt(prod(windows))
 

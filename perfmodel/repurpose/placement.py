@@ -100,7 +100,7 @@ def assign(cost: Array, capacities: Sequence[int]) -> Indices:
     if sum(capacities) < len(cost):
         raise ValueError(f"capacities must sum up to {len(cost)} or more, not {sum(capacities)}")
     optimize = extra_module("scipy.optimize", "scipy")
-    # A worker may take no more neurons than there are.
+    # A worker can take no more neurons than there are.
     seats = np.repeat(np.arange(len(capacities)), np.minimum(capacities, len(cost)))
     rows, places = optimize.linear_sum_assignment(cost[:, seats])
     found = np.empty(len(cost), dtype=np.intp)

@@ -75,7 +75,7 @@ def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalt
         remote = owner[None, :] != rows[:, None]
         penalty = np.where(remote, lam0 + lam1, lam0)
         return (energy > penalty) | (penalty == 0)
-    # Without a penalty a weight stays even if its input is 0 in all calibration data.
+    # Without a penalty a weight is kept even if its input is 0 in all calibration data.
     keep = (energy > lam0) | (lam0 == 0)
     if lam1 == 0:
         return keep

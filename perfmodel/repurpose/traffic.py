@@ -63,7 +63,7 @@ def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
     for source in sorted({one.source for one in multicasts}):
         own = [one for one in multicasts if one.source == source]
         alike: dict[frozenset[int], Multicast] = {}
-        for one in own:  # statistics may go to the same targets as channels
+        for one in own:  # statistics may have the same targets as channels
             _join(alike, frozenset(one.targets), one)
         rest = sorted(alike.items(), key=lambda item: (-item[1].numbers, item[1].targets))
         if len(rest) > most:
@@ -192,7 +192,7 @@ def _timed(
     model = find_model(network_model)
     timed = model.prepare(topology, schedule, Conditions())
     largest = max(one.numbers for one in flows) * number_bytes
-    # The schedule has all bytes, so it is the schedule of one vector of one byte.
+    # Sizes in the schedule are in bytes, so it is simulated as for a vector of one byte.
     time_s = timed.time_s(1.0, model.chunk_bytes(topology, largest) / largest)
     assumed = (TABLES,) if trees == "multitree" else topology.fork_assumptions
     assumptions = tuple(dict.fromkeys((*assumed, *timed.assumptions)))

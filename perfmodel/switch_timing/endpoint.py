@@ -290,19 +290,19 @@ class EndpointTiming:
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)
         rounds = ceil(chunks / self.fsms)
-        # A last round of the last chunk alone is as short as that.
+        # If the last round has a single chunk, the round is as short as that chunk.
         alone = chunks == (rounds - 1) * self.fsms + 1
         last = block_bytes - (chunks - 1) * message if alone else message
         bytes_each = (rounds - 1) * message + last
         steps = members - 1
         load_s = lanes * block_bytes / self.load_bytes_per_s
         late_s = steps * way_s if late_s is None else late_s
-        # All rounds but the last end at one member after the other, that one at the last of them.
+        # Rounds end at one member after the other, except the last, which ends at its last member.
         ways_s = (rounds - 1) * steps * way_s + late_s
         rounds_s = lanes * steps * bytes_each / self.load_bytes_per_s + ways_s
         link_s = lanes * block_bytes / payload_bytes_per_s
         step_s = self.step_s(message)
-        # From the first flit of a message to its last one is a cycle less than it has flits.
+        # A message of n flits ends n - 1 cycles after its first flit.
         steps_s = ((rounds - 1) * step_s + self.step_s(last) - rounds * self.cycle_s) * steps
         ahead_s = lanes * self._ahead_s(block_bytes, message) if reduces else 0.0
         behind_s = max(way_s + step_s, ahead_s) if first else 0.0

@@ -73,7 +73,7 @@ class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
     @model_validator(mode="after")
     def _check_share(self) -> "TimingRecord":
         if self.switch:
-            # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
+            # The measured width: a header is a larger share of a flit with fewer lanes.
             rate, share = self.switch.data_flits_per_cycle, self.switch.payload_share
             check_payload_share("switch", rate, share, self.spec.data_width)
         return self
@@ -225,7 +225,7 @@ def record_path(
     InputError
         It is no name of these and no path.
     """
-    # No path has a NUL.
+    # A path contains no NUL.
     if name_or_path.endswith(".json") and "\0" not in name_or_path:
         return (base or Path()) / name_or_path
     if name_or_path not in names:

@@ -9,7 +9,7 @@ from fred_hw.files import FileModel
 __all__ = ["Cycles", "Recovery", "Share", "SmallShare", "WholeSwitch"]
 
 Cycles = Annotated[int, Field(ge=0, lt=1 << 31)]
-# Of less no time is worked out that anybody has measured, and of much less none that is finite.
+# Smaller shares have never been measured, and much smaller ones would give infinite times.
 Share = Annotated[float, Field(ge=1e-6, le=1)]
 SmallShare = Annotated[float, Field(ge=0, lt=1)]
 

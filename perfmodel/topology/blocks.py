@@ -96,7 +96,7 @@ class BlocksTopology(Topology):
         self._npu_of = {node: i for i, node in enumerate(range(len(nodes) - count, len(nodes)))}
         if io_bytes_per_s is None:
             self._npu_of = {}
-        # Who is in one line of the innermost block; streams and rings keep together what is there.
+        # Line of each NPU in the innermost block; streams and rings keep its members together.
         inner = blocks[0].npus
         self.switch_of = {
             **{npu: npu // inner for npu in range(count)},
@@ -146,7 +146,7 @@ class BlocksTopology(Topology):
 
         def key(npu: int) -> list[int]:
             found: list[int] = []
-            line = 0  # number of the line in this order: of two that follow, one is turned round
+            line = 0  # number of the line in this order: every second line runs backwards
             for block, stride in reversed(list(zip(self.blocks, self.strides, strict=True))):
                 place = npu // stride % block.npus
                 found.append(block.npus - 1 - place if line % 2 else place)
@@ -161,7 +161,7 @@ class BlocksTopology(Topology):
         """Return the two innermost blocks as adjacent tiles with switches below, in pixels."""
         columns = self.blocks[0].npus
         tile = columns * (self.blocks[1].npus if len(self.blocks) > 1 else 1)
-        across = ceil(sqrt(self.npus / tile))  # tiles in a row
+        across = ceil(sqrt(self.npus / tile))  # number of tiles in a row
         wide, high = 90 * columns + 30, 70 * tile // columns + 30
         place: dict[int, tuple[float, float]] = {}
         for npu in range(self.npus):
@@ -169,7 +169,7 @@ class BlocksTopology(Topology):
             y, x = divmod(npu % tile, columns)
             place[npu] = (60.0 + wide * column + 90 * x, 60.0 + high * row + 70 * y)
         below = max(y for _, y in place.values()) + 90
-        fitting = max(1, round(max(x for x, _ in place.values()) / 60))  # switches in a row
+        fitting = max(1, round(max(x for x, _ in place.values()) / 60))  # switches in each row
         for number, node in enumerate(self._switches.values()):
             row, column = divmod(number, fitting)
             place[node] = (60.0 + 60 * column, below + 60 * row)

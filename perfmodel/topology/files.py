@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# Within these bounds no time that is worked out overflows, or is lost beside another.
+# Within these limits no computed time overflows or vanishes in a sum with another.
 Rate = Annotated[float, number_range(1, 1e24)]
 Time = Annotated[float, number_range(0, 1e6)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]

@@ -104,7 +104,7 @@ class FredTopology(Topology):
         self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
-        # Switches by level, and what is known of each.
+        # Switches by level, with their timing and their parent.
         self.levels: list[tuple[int, ...]] = []
         timings, above = dict[int, SwitchTiming](), dict[int, int]()
         for number, row in enumerate([[one.timing for one in l1], *(up.switches for up in levels)]):
@@ -150,7 +150,7 @@ class FredTopology(Topology):
         if self.multicast:
             self.interconnects = self._insides(timings, own.bytes_per_s)
         if self.endpoint and not self.in_network:
-            # Links of a part of a port are no cycles of an endpoint.
+            # Links narrower than a port do not match the flit cycle of an endpoint.
             narrow = widest_bytes_per_s <= own.bytes_per_s
             self.single_ports = narrow and self.endpoint.fills(own.bytes_per_s)
         self.inside_cycles = max(one.record.latency_cycles for one in every)
@@ -171,7 +171,7 @@ class FredTopology(Topology):
         """
         rates = {link.source: link.bytes_per_s for link in self.links if link.target == node}
         ends = [one for one in rates if self.nodes[one].kind != "switch"]
-        switches = sorted(set(rates) - set(ends))  # from below, then the one above
+        switches = sorted(set(rates) - set(ends))  # those below first, then the parent
         each = (timing.ports - len(ends)) // len(switches)
         counts = [*[1] * len(ends), *[each] * len(switches)]
         if node != self.top_node:
@@ -261,7 +261,7 @@ class FredTopology(Topology):
         def add(here: int, there: int, before: Sequence[int]) -> int:
             index = self.link_index[here, there]
             if self.nodes[here].kind == self.nodes[there].kind == "switch":
-                index += 2 * next(parallel, 0)  # links of both directions alternate
+                index += 2 * next(parallel, 0)  # alternate between the parallel links
             hops.append((index, tuple(before)))
             return len(hops) - 1
 
@@ -280,7 +280,7 @@ class FredTopology(Topology):
             for way in ways
             for place, (here, there) in enumerate(pairwise(way))
         }
-        # The farthest from where they meet first: so each has all that comes to it.
+        # Nodes farthest from the meeting point first, so that all inputs of a node are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
         brought: dict[int, Sequence[int]] = {meeting: sorted(arrived[meeting])}

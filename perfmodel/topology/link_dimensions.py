@@ -22,7 +22,7 @@ def link_dimensions(topology: Topology) -> tuple[str, ...]:
     each level of switches are a dimension. Links of topologies without dimensions are named by
     what is at their ends.
     """
-    if topology not in _found:  # each estimate asks for them
+    if topology not in _found:  # requested by each estimate
         _found[topology] = tuple(_names(topology))
     return _found[topology]
 

@@ -97,7 +97,7 @@ class MeshTopology(Topology):
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)
         cross_s = (link_timing.latency_s, link_timing.preemption_s) if routed else (0.0, 0.0)
-        self._routers = 0  # the first of them; without endpoints NPUs are in their place
+        self._routers = 0  # index of the first router; without endpoints NPUs stand for routers
         nodes = [Node(f"npu_{i}", "npu", *(() if endpoint else cross_s)) for i in range(count)]
         if endpoint:
             if not isinstance(link_timing, RouterTiming):
@@ -122,7 +122,7 @@ class MeshTopology(Topology):
                 connect(npu, first + npu, link_bytes_per_s)
                 connect(first + npu, npu, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
-        self._npu_of: dict[int, int] = {}  # of each I/O controller
+        self._npu_of: dict[int, int] = {}  # NPU of each I/O controller
         for npu in range(count):
             for side, beside in enumerate(self._neighbours(npu)):
                 if beside is not None:
@@ -224,7 +224,7 @@ class MeshTopology(Topology):
         for place, (_, before) in enumerate(tree):
             for parent in before:
                 children[parent].append(place)
-        # Parents stand before their children, so turned round each follows those before it.
+        # Parents precede their children, so in reverse order each follows its children.
         last = len(tree) - 1
         return tuple(
             (
@@ -243,7 +243,7 @@ class MeshTopology(Topology):
         tree: dict[int, tuple[int, tuple[int, ...]]] = {}
         place: dict[int, int] = {}
         for target in targets:
-            # What the tree has of a path is its beginning, so the rest is found from its end.
+            # The tree contains the first part of a path, so search backwards from its end.
             path = [target]
             while path[-1] not in place and path[-1] != source:
                 path.append(self._previous(source, path[-1]))
@@ -275,7 +275,7 @@ class MeshTopology(Topology):
         if self._along_row.get(source, True):
             way = self.route(npu, target)
         else:
-            # Y-X: the X-Y route back, turned round.
+            # Y-X: the X-Y route of the opposite direction, reversed.
             way = self.route(target, npu)[::-1]
         of_npu = source == npu
         if self._routers:

@@ -132,7 +132,7 @@ class MeshSwitchTopology(Topology):
             way = self._way(switch, meeting)
             for place, (here, there) in enumerate(pairwise(way)):
                 steps[here] = (len(way) - place, there)
-        # The farthest from where they meet first, so that each switch has all that comes to it.
+        # Nodes farthest from the meeting point first, so that all inputs of a switch are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
         brought: dict[int, Sequence[int]] = {meeting: arrived[meeting]}

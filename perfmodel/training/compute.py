@@ -20,9 +20,9 @@ EFFICIENCY: Mapping[str, float] = MappingProxyType(
         "attention": 0.75,
         # Assumption: dense products reach the same share; those of large models are as regular.
         "matmul": 0.75,
-        # Assumption: 3x3 and 1x1 convolutions of a residual network have less reuse.
+        # Assumption: 3x3 and 1x1 convolutions of a residual network reuse data less.
         "convolution": 0.5,
-        # Assumption: these move more than they compute; memory sets their time in any case.
+        # Assumption: these move more data than they compute; memory bandwidth sets their time.
         "normalization": 0.05,
         "elementwise": 0.05,
         "embedding": 0.05,

@@ -176,8 +176,8 @@ class _Graph:
         self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
     ) -> int:
         """Add one pass of a layer with its communication; return the last task."""
-        key = (stage, way, id(layer))  # by identity: a layer takes long to hash
-        if key not in self._steps:  # the same with each microbatch
+        key = (stage, way, id(layer))  # by identity, as a layer is slow to hash
+        if key not in self._steps:  # the steps repeat with each microbatch
             self._steps[key] = tuple(self._pass(stage, layer, way))
         for one in self._steps[key]:
             after = (self.add(one.kind, stage, name + one.suffix, one.profile, after, one.effort),)
@@ -226,7 +226,7 @@ class _Graph:
         part = self.job.work(layer)[_SIDE[way]].part(parts)
         effort = _effort(layer, way) / parts
         forward = way == "forward"
-        first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention, experts
+        first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention and experts
         both = layer.all_to_alls == 2
         for number in range(parts):
             if gather is not None and number == first:
@@ -410,7 +410,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     graph.load_input()
     loaded: int | None = None
     stored: int | None = None
-    worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer of a stage
+    worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer in a stage
     arrived: list[int | None] = [None] * job.microbatches
     visits: list[tuple[Way, int]] = [("forward", i) for i in range(len(layers))]
     visits.extend(("backward", i) for i in reversed(range(len(layers))))
@@ -428,7 +428,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
             graph.begin(visit, number)
             after = (before, arrived[number], here)
             before = done = graph.layer(s, layer, way, name, after)
-            arrived[number] = None  # a stage has its microbatches one after the other anyway
+            arrived[number] = None  # a stage runs its microbatches in sequence anyway
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer
             sent = border.output_numbers * job.samples

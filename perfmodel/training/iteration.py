@@ -183,9 +183,9 @@ class Plan:
         every = workload.microbatches
         held = microbatches_held(workload.schedule, pp, every)
         if pp > 1 and (workload.mode == "streaming" or held == every):
-            return  # without back pressure quick stages get ahead, ever more
-        # Stages take their microbatches in turns of as many as there are stages; times may need a
-        # few such turns to come again.
+            return  # without back pressure fast stages get ever further ahead
+        # Stages process microbatches in groups of as many as there are stages; times may repeat
+        # only after a few groups.
         for periods, again in ((6, 1), (12, 2), (24, 12)):
             few = (2 + periods) * pp
             few += (every - few) % (again * pp)
@@ -271,7 +271,7 @@ def simulate_iteration(
 def _layer_work(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerWork:
     """Return a function for the forward and backward work of a layer."""
     known: dict[Layer, tuple[Work, Work]] = {}
-    of: dict[int, tuple[Work, Work]] = {}  # by identity: a layer takes long to hash
+    of: dict[int, tuple[Work, Work]] = {}  # by identity, as a layer is slow to hash
     for layer in layers:
         if layer not in known:
             shared = mp if layer.splits else 1

@@ -118,7 +118,7 @@ def memory(
         kept = PREFETCH * largest if streaming else sum(layer.parameters for layer in layers)
         weights = NUMBER_BYTES * kept / strategy.mp
         spread = 1.0 if streaming else _replicas(layers, strategy)
-        # Recomputed, a layer keeps its input, which is the output of the layer before it.
+        # With recomputation a layer stores its input, which is the output of the layer before it.
         inputs = sum(layer.output_numbers for layer in layers[:-1]) + layers[0].output_numbers
         stored = sum(layer.stored_numbers for layer in layers)
         peak = max(layer.stored_numbers for layer in layers)

@@ -211,7 +211,7 @@ class Operations:
             Which one it goes to, with the role ``pp``.
         """
         key = (role, pattern, stage, to_stage, numbers)
-        if key not in self._known:  # tasks ask for the same few many times
+        if key not in self._known:  # tasks request the same few operations many times
             self._known[key] = self._simulated(*key)
         return self._known[key]
 
@@ -254,7 +254,7 @@ class Operations:
             self._elsewhere(role, stage, to_stage) if beside else (),
             urgent=what.urgent,
             changes=self._changes(role),
-            # As endpoints of a mesh do it: halves of gradients on circuits that are less urgent.
+            # As mesh endpoints do: the halves of gradients use less urgent virtual channels.
             second_first=what.kind == "dp",
             network_model=self.network_model,
             endpoint=self.endpoint,

@@ -35,8 +35,8 @@ def _cut(costs: Sequence[float], stages: int, limit: float) -> list[range] | Non
     cuts: list[range] = []
     start, total = 0, 0.0
     for i, cost in enumerate(costs):
-        left = stages - len(cuts)  # with the one that is being filled
-        # Leave a layer for each stage to come.
+        left = stages - len(cuts)  # including the stage being filled
+        # Leave a layer for each later stage.
         must_end = i > start and len(costs) - i == left - 1
         if i > start and (must_end or total + cost > limit * (1 + 1e-12)):
             cuts.append(range(start, i))

@@ -58,7 +58,7 @@ def _threads(iteration: Iteration) -> list[int]:
     """Return the thread of each task: its kind's thread, or an extra one while that is occupied."""
     run = iteration.run
     threads = [0] * len(iteration.tasks)
-    free_s: dict[tuple[int, int], float] = {}  # end of the last task on a thread of a stage
+    free_s: dict[tuple[int, int], float] = {}  # end of the last task on each thread of a stage
     for i in sorted(range(len(threads)), key=lambda i: (run.start_s[i], run.end_s[i])):
         task = iteration.tasks[i]
         thread = PARTS.index(task.kind)

@@ -31,7 +31,7 @@ def waits_s(tasks: Sequence[Task], run: Run, stage: int) -> dict[str, float]:
     views = _Views(run)
     own = [i for i, task in enumerate(tasks) if task.kind == "compute" and task.place == stage]
     own.sort(key=run.start_s.__getitem__)
-    again: dict[int, int] = {}  # how often a task ran in periods that were left out
+    again: dict[int, int] = {}  # runs of a task in the skipped periods
     for jump in run.jumps:
         for i in jump.tasks:
             again[i] = again.get(i, 0) + jump.times
@@ -60,7 +60,7 @@ def _gap(
     start_s, end_s = times
     found: list[tuple[str, float]] = []
     while last:
-        # Of tasks that end together compute counts: communication beside it was hidden.
+        # Where tasks end together compute counts: it hid the communication.
         number = max(last, key=lambda i: (end_s[i], tasks[i].kind == "compute"))
         if end_s[number] <= since_s:
             break

@@ -26,7 +26,7 @@ class AllReduceFile(WorkloadFile):
     parameters: Annotated[int, int_range(1, 1 << 40)]
 
     def network(self, source: str) -> Network:
-        # Parameters that are looked up, and none of them is: nothing is read or computed.
+        # Parameters of a sparse embedding without look-ups: nothing is read or computed.
         gradients = Operator("gradients", "embedding", 0, self.parameters, 0, sparse=True)
         return Network((Layer("gradients", (gradients,), 0, 0),), input_bytes=0)
 

@@ -62,7 +62,7 @@ def dlrm(
     return Network(
         (
             _perceptron("bottom", [dense, *bottom], bottom[-1]),
-            # What the bottom has computed passes by the tables.
+            # The output of the bottom network bypasses the tables.
             Layer("tables", (look_up,), both, found, all_to_alls=1, all_to_all_numbers=found),
             Layer("interaction", (multiply,), pairs + embedding, both),
             _perceptron("top", [pairs + embedding, *top], top[-1]),

@@ -83,7 +83,7 @@ def _lstm(name: str, inputs: int, units: int, tokens: int) -> list[Operator]:
         Operator(what, "matmul", 2 * width * gates * tokens, weights, (width + gates) * tokens)
         for what, width, weights in products
     ]
-    # Sums, four functions, two products and a sum for the cell, a function and a product behind.
+    # Sums, four functions, two products and a sum for the cell, then a function and a product.
     gated = Operator(f"{name} gates", "elementwise", 14 * units * tokens, 0, 11 * units * tokens)
     return [*found, gated]
 

@@ -337,7 +337,7 @@ def _order(
         links = 1
         if axis.algorithm == "direct" and joins.kind == "fully_connected":
             links = axis.count - 1
-        elif axis.algorithm == "ring" and queues > 1:  # half of the queues go backwards
+        elif axis.algorithm == "ring" and queues > 1:  # half of the queues run in reverse
             links = min(2, axis.count - 1)
         loads.append(Load(axis.count, links * joins.bandwidth))
     return Order(policy, intra.lower(), system.gap_denominator, tuple(loads))

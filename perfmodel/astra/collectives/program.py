@@ -107,7 +107,7 @@ def _halving_doubling(phase: Phase, plan: Plan) -> Program:
     sends = steps * (2 if kind == "all_reduce" else 1)
     up = kind != "all_gather"
     offset, size = (1, phase.data_bytes // 2) if up else (count // 2, phase.data_bytes)
-    found: list[tuple[int, int]] = []  # of each packet, those after the last message too
+    found: list[tuple[int, int]] = []  # per packet, including one after the last message
     for _ in range(sends + 1):
         found.append((offset, size))
         offset, size = (2 * offset, size // 2) if up else (offset // 2, 2 * size)
@@ -120,7 +120,7 @@ def _halving_doubling(phase: Phase, plan: Plan) -> Program:
         return partner, partner
 
     def cost_ns(number: int) -> int:
-        # It is worked out for the message that goes next, not for the one that came.
+        # The cost is that of the message to be sent next, not of the received one.
         return plan.endpoint_ns + reduces(number) * plan.reduction_ns(found[number][1])
 
     return Program(

@@ -79,7 +79,7 @@ class ProgramRun(Run):
         if program.half is not None and self._left <= program.half:
             if self._received < program.half:
                 return
-            while self._send():  # as many as are ready
+            while self._send():  # sends all that are ready
                 pass
         else:
             self._send()

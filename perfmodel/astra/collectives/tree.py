@@ -96,7 +96,7 @@ class TreeRun(Run):
         if parent is None:
             self._down()
             return
-        # What comes down costs a reduction too where it is sent on.
+        # Data on its way down also costs a reduction where it is forwarded.
         delay_ns = self._reduced_ns if self._node.children else self._endpoint_ns
         self._messages.send(parent, self._size)
         self._messages.receive(parent, self._size, partial(self._clock.after, delay_ns, self._down))

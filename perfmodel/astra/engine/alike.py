@@ -70,7 +70,7 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
     dimensions = _dimensions(network)
     if dimensions is None or job.npus != tuple(range(network.npus)):
         return None
-    used: dict[int, list[str]] = {}  # names of groups, by the operations of a trace
+    used: dict[int, list[str]] = {}  # names of groups in each distinct list of operations
     whole = False
     for trace in job.traces:
         if id(trace.operations) not in used:
@@ -83,7 +83,7 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
     groups = {name: job.groups.get(name, ()) for name in dict.fromkeys(chain(*names))}
     for rank, own in enumerate(names):
         if any(rank not in groups[name] for name in own):
-            return None  # which the engine refuses in a line
+            return None  # the engine reports the error
     if model == "fluid" and _share_links(network, groups):
         return None
     steps = {name: _steps(members, network, dimensions) for name, members in groups.items()}
@@ -107,9 +107,9 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
             if one.what.involved is not None and not all(one.what.involved):
                 return None
             if one.what.collective in ROOTED and one.what.group:
-                return None  # whose root is not like the others
+                return None  # the root behaves differently
             if setup.system.custom(one.what.collective, one.id):
-                return None  # each place has a trace of its own
+                return None  # each member has its own trace
             found[one.what.group] = None
         elif _couples(one, setup):
             return None

@@ -88,7 +88,7 @@ def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
         if axis.listed:
             ends = zip(axis.listed, [*axis.listed[1:], axis.listed[0]], strict=True)
             rate = min(_rate(network.crossing(*pair)[0]) for pair in ends)
-        elif axis.count != network.sizes[axis.queue]:  # all NPUs at once, whatever joins them
+        elif axis.count != network.sizes[axis.queue]:  # all NPUs at once, over any link
             rate = sum(map(_rate, network.dimensions))
         else:
             rate = _rate(network.dimensions[axis.queue])
@@ -131,9 +131,9 @@ def custom_bounds_ns(
 
 def _sent_bytes(phase: Phase, plan: Plan) -> float:
     if phase.axis.algorithm == "double_binary_tree":
-        # Up once and down twice, but in a tree of two.
+        # Once up and twice down, except in a tree of two members.
         return phase.data_bytes * (3 if phase.axis.count > 2 else 1)
-    if phase.kind in ROOTED:  # by the root, or by each of the others, once
+    if phase.kind in ROOTED:  # sent once, by the root or by each other member
         return phase.data_bytes
     program = program_of(phase, plan)
     if phase.axis.algorithm == "halving_doubling":

@@ -31,7 +31,7 @@ def carrying(
     """
     network = setup.network
     if model == "roce":
-        from .ethernet import Ethernet  # needs numpy, and numba compiles it
+        from .ethernet import Ethernet  # imports numpy and compiles with numba
 
         return Ethernet(setup, clock)
     if model == "fluid":

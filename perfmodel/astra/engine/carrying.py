@@ -206,7 +206,7 @@ class Alone(Carrying):
         bounds = self._customs.get(id(plan), (plan, None))[1]
         if bounds is None:
             bounds = custom_bounds_ns(traces, members, self._network)
-            if plan.traces:  # which say the same each time
+            if plan.traces:  # the traces give the same bounds each time
                 self._customs[id(plan)] = plan, bounds
         took_ns = [self._clock.now - start for _, start in one.starts]
         pairs = zip(took_ns, bounds, strict=True)
@@ -216,7 +216,7 @@ class Alone(Carrying):
         """Count a collective, and whether it ended faster than its NPUs can send."""
         operation = one.operation
         self._count += one.stands_for
-        if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
+        if time_ns + 1 <= bound_ns:  # times are truncated to whole nanoseconds
             self._too_fast += one.stands_for
             kind = operation.what.collective or ""
             found = Faster(one.rank, operation.id, kind, operation.what.bytes, time_ns, bound_ns)

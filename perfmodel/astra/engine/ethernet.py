@@ -88,7 +88,7 @@ class Ethernet(Carrying):
             how = (members, None, "auto", "roce")
             algorithm = run_collective(self._fabric, kind, size, *how).algorithm_name
         schedule = build_schedule(self._fabric, kind, [members], 1.0, algorithm, lockstep=True)
-        unicast_loads(schedule)  # refuses messages that join or fork
+        unicast_loads(schedule)  # raises for messages that join or fork
         work = workload_of(schedule, size)
         work.add_join(range(len(work.size)))
         return work

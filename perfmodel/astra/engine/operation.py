@@ -46,10 +46,10 @@ _COLLECTIVES: Mapping[int, Pattern] = {
 }
 _NOTHING = (NodeType.METADATA_NODE, NodeType.INVALID_NODE)
 _TYPES = frozenset(NodeType)
-# What every node is compared with: plain names are found four times as fast as those of an enum.
+# For the comparisons of every node: plain names are looked up four times as fast as enum members.
 _COMP, _CPU, _COMMUNICATES = NodeType.COMP_NODE, Unit.CPU, Unit.COMMUNICATION
 _UNITS: Mapping[int, Unit] = {_COMP: Unit.COMPUTE, NodeType.COMM_RECV_NODE: Unit.NONE}
-_LOCAL = 1  # of ``tensor_loc``
+_LOCAL = 1  # value of ``tensor_loc``
 _MOST = 1 << 62
 _INTEGERS = r"s?(u?int|fixed)(32|64)_list"
 
@@ -99,7 +99,7 @@ class What(NamedTuple):
     operations: int = 0
 
 
-@dataclass(slots=True, eq=False)  # not frozen: there is one for each node, made in half the time
+@dataclass(slots=True, eq=False)  # not frozen, which halves the time of creating one for each node
 class Operation:
     """A node as the execution loop sees it.
 
@@ -283,7 +283,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
     kind = _needed(node, "comm_type")
     duration_ns = source = None
     if kind in (CollectiveType.BROADCAST, CollectiveType.REDUCE):
-        # ASTRA-sim replays the duration of the former, and has no model of the latter.
+        # ASTRA-sim replays the duration of a broadcast, and has no model of a reduce.
         name = "comm_src" if kind == CollectiveType.BROADCAST else "comm_dst"
         duration_ns, source = measured_ns, _end(node, name)
         if node.attr("comm_size") is None:

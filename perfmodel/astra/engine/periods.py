@@ -68,7 +68,7 @@ def find_periods(trace: Trace) -> Periods | None:
     """Return the repeating stretch from which most nodes can be removed; None if there is none."""
     nodes = trace.nodes
     if len(trace.operations) < len(nodes):
-        return None  # two of one number, which the engine refuses
+        return None  # two nodes with one number: the engine reports the error
     known: dict[object, int] = {}
     keys: list[int] = []
     for node in nodes:
@@ -155,7 +155,7 @@ class _Pairs:
             return False
         later = tuple([number + self._step for number in one.data_deps])
         if later != other.data_deps:
-            # What both wait for was before all of them; ``periods`` makes sure.
+            # Dependencies of both are from before the periods; ``periods`` makes sure.
             left, right = {*later}, {*other.data_deps}
             if {number + self._step for number in right - left} != left - right:
                 return False

@@ -57,7 +57,7 @@ class Rank:
         """Number of chunks sent over a tree."""
         self._feeder = feeder
         self._begin, self._told = begin, told
-        self._ready: list[list[int]] = [[] for _ in Unit]  # what waits for each unit
+        self._ready: list[list[int]] = [[] for _ in Unit]  # nodes that wait for each unit
         self._busy = [False for _ in Unit]
         self._compute: list[Span] = []
         self._communication: list[Span] = []

@@ -77,9 +77,9 @@ def run_jobs(
     InputError
         As for ``GraphEngine.run``.
     """
-    # Nodes that have traces of their own are told by their numbers, which periods do not compare.
+    # Nodes with traces of their own are selected by number, which periods do not compare.
     able = repeats and len(jobs) == 1 and not setup.system.per_node and not record
-    able = able and model != "roce"  # whose rates and queues are hardly ever the same again
+    able = able and model != "roce"  # its rates and queues hardly ever repeat
     for job, watch, more in _shortened(jobs[0]) if able else ():
         engine = GraphEngine((), setup, model, jobs=[job], symmetry=symmetry, watch=watch)
         try:
@@ -87,7 +87,7 @@ def run_jobs(
         except NeverAgainError:
             continue
         except InputError:
-            break  # of which all of it says what it is
+            break  # the run of all nodes reports the error
         if watch.again:
             return Ran(times, engine.faster, more)
     engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry, record=record)

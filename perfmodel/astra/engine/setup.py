@@ -99,7 +99,7 @@ def load_setup(
         message = f"must be a network of ASTRA-sim alone with network model {model}"
         raise InputError(str(network), "", f"{message}, not one with a built-in fabric")
     said = load_memory(memory) if memory else NO_MEMORY
-    if not found.fabric:  # of which the traces may have fewer NPUs
+    if not found.fabric:  # with a fabric, traces may have fewer NPUs than it
         said.check_npus(found.npus, str(memory))
     return Setup(
         network=found,

@@ -108,7 +108,7 @@ class _Teller:
         self._sharings = [parts.memory.sharing]
         if parts.carrying.sharing:
             self._sharings.append(parts.carrying.sharing)
-        self._flows: dict[int, int] = {}  # by flow, its place among all
+        self._flows: dict[int, int] = {}  # index of each flow among all
 
     def all(self) -> tuple[object, ...]:
         """Return the whole state."""

@@ -131,12 +131,12 @@ def load_traces(
     sizes = [_size(path) for path in paths]
     often = Counter(sizes)
     for path, size in zip(paths, sizes, strict=True):
-        if often[size] == 1:  # no other can be like it
+        if often[size] == 1:  # no other file can equal it
             found.append(_load(path, system, control))
             continue
         if size > _LONG:
             with read_tasks(path) as nodes:
-                next(nodes, None)  # refuses what is no trace before all of it is looked at
+                next(nodes, None)  # refuses a file that is no trace before reading all of it
         digest, groups = _digest(path)
         same, others = known.get(digest, (None, groups))
         names = dict(zip(others, groups, strict=True))

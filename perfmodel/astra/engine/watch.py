@@ -101,7 +101,7 @@ class Watch:
             if found and one.front + found.depth >= found.count:
                 raise NeverAgainError
             if found and one.others != found.start:
-                return  # nodes before the periods have not ended yet
+                return  # nodes from before the periods have not ended yet
         for rank in self._parts.ranks:
             one = self._progress[rank.number]
             found = one.periods
@@ -110,7 +110,7 @@ class Watch:
                 for number in rank.running
                 if not one.far(rank, number)
             ):
-                return  # which runs ahead of what is to come
+                return  # runs ahead of nodes still to come
         for period, offset in due:
             state = state_of(self._parts, self._progress, period)
             if state is not None and self._compare(period, offset, state):

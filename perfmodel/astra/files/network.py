@@ -48,7 +48,7 @@ def _kind() -> Check:
     def schema() -> dict[str, Any]:
         from perfmodel.topology.parse import topology_names
 
-        # What a user chooses in a name is in capitals, as in mesh:COLUMNSxROWS.
+        # Parts of a name that the user chooses are in capitals, as in mesh:COLUMNSxROWS.
         names = (re.sub("[A-Z].*", ".+", name) for name in topology_names())
         fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in (*SUFFIXES, '.txt'))}))$"
         return {
@@ -161,7 +161,7 @@ def _fabric(
     try:
         return parse_topology(text, protocol)
     except InputError as error:
-        if error.source != "topology":  # a name of a kind, but a bad one
+        if error.source != "topology":  # of a known kind, but invalid
             raise InputError(source, field, f"{error.field}: {error.message}") from None
     names = (*_KINDS, *topology_names())
     message = not_one_of(text, names, otherwise="or a path ending in .yaml")
@@ -169,7 +169,7 @@ def _fabric(
 
 
 def _line(fabric: "Topology", algorithm: str) -> Line:
-    # What simulates collectives takes a while to be imported.
+    # The simulation of collectives is slow to import.
     from perfmodel.astra.fluid.fabric import FabricLine
 
     return FabricLine(fabric, algorithm)

@@ -171,7 +171,7 @@ def _firsts(plan: Plan, number: int, members: Sequence[int]) -> list[tuple[int, 
     """Return the dimension and first NPU of each line of an axis that a collective uses."""
     axis, inner = plan.axes[number], plan.axes[:number]
     found = [one for one in members if not axis.place(one)]
-    if plan.kind in ROOTED:  # on the axes further out, on the line of the root alone
+    if plan.kind in ROOTED:  # on outer axes only on the line of the root
         found = [one for one in found if all(each.place(one) == each.root for each in inner)]
     return [(axis.queue, one) for one in found]
 

@@ -71,7 +71,7 @@ def _ring_cost(
     count, size = phase.axis.count, program.size(0)
     carried = _carried(((way, size) for way in ways), turned)
     latencies_ns = [way.latency_ns for way in ways]
-    # A shard crosses all edges but one; the slowest way leaves out the quickest edge.
+    # A shard crosses all edges but one; the slowest shard skips the edge of least latency.
     once_ns = sum(latencies_ns) - min(latencies_ns)
     if len(ways) == 1:
         once_ns = (count - 1) * latencies_ns[0]
@@ -92,7 +92,7 @@ def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
 
     A reduce goes the other way, and adds up what comes before it is sent on.
     """
-    # What simulates collectives takes a while to be imported.
+    # The simulation of collectives is slow to import.
     from perfmodel.collectives.select import chunk_bytes
 
     order, reduces = _from_root(phase), phase.kind == "reduce"
@@ -100,7 +100,7 @@ def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
     carried = _carried(((way, phase.data_bytes) for way in ways), None)
     busy_ns = max(count / line.bytes_per_ns(link) for link, count in carried.items())
     busy_ns += plan.reduction_ns(phase.data_bytes) if reduces else 0
-    # Data is all at the last a piece for each NPU between after the slowest link has had it.
+    # Each NPU between the ends adds the time of one piece on the slowest link.
     piece = chunk_bytes(phase.data_bytes) / phase.data_bytes
     time_ns = busy_ns * (1 + piece * (len(ways) - 1)) + sum(way.latency_ns for way in ways)
     return Cost(time_ns + (len(ways) + 1) * plan.endpoint_ns, carried)

@@ -9,8 +9,8 @@ from perfmodel.topology.graph import Topology
 
 __all__ = ["direct", "least_s"]
 
-_LARGEST = 256  # of a group: more messages, one for each pair, would be too many
-_QUICK = 64  # of a group: it is tried in a second at most
+_LARGEST = 256  # members; more would need too many messages, one for each pair
+_QUICK = 64  # members; takes a second at most
 
 
 def direct(
@@ -30,7 +30,7 @@ def direct(
                 builder.send((other,), members[:1], (shard,), "reduce")
         return
     share, count = chunk_bytes / len(members), len(members)
-    # Member i starts with its neighbour, so that receivers take turns where senders do.
+    # Member i starts with its neighbour, so that senders do not all choose the same receiver.
     pairs = [
         (members[i], members[(i + away) % count]) for away in range(1, count) for i in range(count)
     ]

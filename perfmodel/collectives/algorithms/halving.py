@@ -39,7 +39,7 @@ def halving_doubling(
         _bruck(builder, members, chunk_bytes / len(members))
         return
     power = 1 << (len(members).bit_length() - 1)
-    pairs = list(zip(members, members[power:], strict=False))  # who stands in for whom
+    pairs = list(zip(members, members[power:], strict=False))  # host and guest
     if pattern in ("broadcast", "reduce"):
         _rooted(builder, members[:power], pairs, chunk_bytes, pattern)
         return

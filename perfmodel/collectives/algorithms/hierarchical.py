@@ -223,7 +223,7 @@ def levels_of(
     With ``back`` lines are listed backwards, for rings in the other direction. A ``root`` owns all
     shards.
     """
-    # In lockstep all members send as much as the first; endpoints send message by message.
+    # In lockstep all members send as much as the first; endpoints send each message separately.
     alike = builder.lockstep and builder.topology.endpoint is None
     share, held_bytes = part_bytes / len(members), part_bytes
     owner = {npu: npu if root is None else root for npu in members}

@@ -71,7 +71,7 @@ def _one_order(
     pattern: str,
     rows_first: bool,
 ) -> None:
-    # Opposite directions, as endpoints of a mesh use them: no two flows are the same.
+    # Opposite directions, as mesh endpoints use them: no two flows are the same.
     inner, outer = lines if rows_first else (lines[1][::-1], lines[0][::-1])
     columns = builder.topology.grid[0] if builder.topology.grid else 0
 

@@ -48,7 +48,7 @@ def synthesized(
         share = chunk_bytes / count
     else:
         shards = [Shard(one) for one in members]
-        if pattern in ROOTED:  # a part for each link of the root
+        if pattern in ROOTED:  # one part for each link of the root
             shards = shards[:1] * len(graph.outgoing[members[0]])
         share = chunk_bytes / len(shards)
     graphs: list[LinkGraph] = []

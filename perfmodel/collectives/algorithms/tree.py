@@ -23,7 +23,7 @@ def binary_tree(count: int) -> list[int | None]:
     for place in range(1, count + 1):
         bit = place & -place
         above, before = (place ^ bit) | (bit << 1), place ^ bit
-        # Where the place above is beyond the end, the one before this block takes its child.
+        # If the parent would be beyond the last place, the place before this block is the parent.
         parent = above if above <= count else before
         parents.append(parent - 1 if parent else None)
     return parents

@@ -166,7 +166,7 @@ def _follow(messages: list[Transfer | RingPass], first: int, last: dict[int, lis
     """
     came: dict[int, list[int]] = {}
     for number, one in enumerate(messages[first:], first):
-        assert isinstance(one, Transfer)  # nothing else without lockstep
+        assert isinstance(one, Transfer)  # only transfers occur without lockstep
         if not one.after or one.after[-1] < first:
             before = {*one.after, *(other for npu in one.sources for other in last.get(npu, ()))}
             messages[number] = replace(one, after=tuple(sorted(before)))

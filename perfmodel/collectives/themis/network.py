@@ -105,7 +105,7 @@ def _along(
     gaps = [b - a for a, b in pairwise([*places, places[0] + dimension.npus])]
     kind = dimension.kind
     if kind == "ring" and 2 * max(gaps) > dimension.npus:
-        kind = "line"  # the shortest route over the widest gap leads back over the others
+        kind = "line"  # the shortest route across the widest gap goes back over the other links
     neighbours = pairwise([*line, line[0]] if kind == "ring" else line)
     step_s = max(topology.latency_s(topology.hops((a,), (b,))) for a, b in neighbours)
     own = replace(dimension, kind=kind)

@@ -182,7 +182,7 @@ class _Tracker:
         self._rates = [one.bytes_per_s / dimensions[0].bytes_per_s for one in dimensions]
         self._loads = [0.0] * len(dimensions)
         self.natural: _Order = tuple(range(len(dimensions)))
-        self._last = [*self.natural]  # ties keep the order in which the last chunk left this list
+        self._last = [*self.natural]  # ties keep the order of the previous chunk
 
     def balancing(self) -> _Order:
         """Return the dimensions in ascending order of load."""
@@ -206,7 +206,7 @@ class _Tracker:
         left = size_bytes * self._unit
         for number in order:
             npus = self._npus[number]
-            # In this order of operations: another rounds differently, and ties depend on it.
+            # Keep this order of operations: another rounds differently, and ties depend on it.
             self._loads[number] += left * ((npus - 1) / npus) / self._rates[number]
             left //= npus
         return order

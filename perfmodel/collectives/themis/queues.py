@@ -89,8 +89,8 @@ class _Queues:
             [] for _ in range(dimensions)
         ]
         self._free = [True] * dimensions
-        # When, in which dimension (negative, for the outermost to be first), a number that tells
-        # events apart, whether the dimension is free then, and the phase of a chunk that is done.
+        # Time, dimension (negated, so that the outermost is first), a number that makes events
+        # unique, whether the dimension becomes free, and the finished phase of a chunk.
         self._events: list[tuple[int, int, int, bool, tuple[int, int] | None]] = []
         self._arrivals = self._pushed = 0
         self.served: list[tuple[int, int, int]] = []

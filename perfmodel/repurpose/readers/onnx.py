@@ -360,7 +360,7 @@ _MAKERS: Mapping[str, Callable[[_Graph, _Node], Operation | None]] = {
     "Attention": _attention,
     "Softmax": _softmax,
     **dict.fromkeys(("Identity", "Dropout"), _Graph.skip),
-    "Constant": lambda _graph, _node: None,  # held before all others
+    "Constant": lambda _graph, _node: None,  # constants are stored before the other nodes are read
 }
 
 READERS.add("onnx", Reader(network=read_onnx), rank=2)

@@ -120,7 +120,7 @@ def with_attention(onnx: Any, nodes: Sequence[Any], constants: Mapping[str, Arra
         if node.op_type == "Softmax" and (found := _attention(onnx, graph, node)) is not None:
             made[found.output[0]] = found
     replaced = [made.get(node.output[0], node) if node.output else node for node in nodes]
-    # What replaced nodes took, and nobody else, is not made any more.
+    # Remove nodes whose outputs only replaced nodes used.
     before, taken = {name for one in nodes for name in one.input}, set[str]()
     kept: list[Any] = []
     for node in reversed(replaced):
