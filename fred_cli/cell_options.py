@@ -34,7 +34,7 @@ class _LibraryFile(NameOrFile):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         from synth.installed import library_path
 
-        if ctx and ctx.resilient_parsing:  # completion of a shell
+        if ctx and ctx.resilient_parsing:  # a shell completes the command line
             return Path(value)
         return library_path(str(value))
 

@@ -138,7 +138,7 @@ def added_flits(one: "Descriptor", flit_bytes: int) -> int:
         return 0
     flits = one.source.size // flit_bytes
     blocks = _blocks(flits, one.ring.members)
-    # In a reduce-scatter rank k begins with block k - 1, and ends with its own.
+    # In a reduce-scatter rank k starts with block k - 1, and ends with block k.
     return flits - blocks[one.ring.rank - 1]
 
 

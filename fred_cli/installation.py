@@ -95,7 +95,7 @@ def _simulators() -> Iterator[Part]:
     for name, simulator in SIMULATORS.items():
         version = (simulator.version() or "") if simulator.find() else None
         package = re.search(r"PyPI package (\S+)", simulator.package)
-        if version == "0" and package:  # the program does not say; one of the system does
+        if version == "0" and package:  # no version in the program itself: use the package's
             version = _version(package[1])
         yield Part(name, "simulator", version, f"fred sim --sim {name}", simulator.package)
 

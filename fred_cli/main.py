@@ -1,6 +1,6 @@
 """Start and end of `fred`: one error line for any failure, and no child process left running."""
 
-# What takes long to import is imported where an interrupt is waited for.
+# Slow imports happen inside the functions, where interrupts are handled.
 import errno
 import gc
 import io
@@ -52,10 +52,10 @@ def main() -> None:
         if not _asked:
             raise
         status = 0
-    if _asked:  # also where what was being left ended in another error
+    if _asked:  # also where the interrupted work ended in another error
         status = 128 + _asked[0]
         _say(_STOPS[signal.Signals(_asked[0])])
-    # What is done is done: nothing may interrupt the end.
+    # The command has ended: ignore signals during the clean-up.
     _handle(signal.SIG_IGN)
     _leave_output()
     sys.stdout, sys.stderr = streams
@@ -65,14 +65,14 @@ def main() -> None:
 def _begin() -> None:
     """Set up signals, standard streams and garbage collection."""
     _asked.clear()
-    # Commands keep what they make, or drop it without cycles: to look for those every 700 objects
-    # takes a quarter of the time of `fred reproduce` and frees nothing.
+    # Commands keep their objects, or drop them without reference cycles: a collection every 700
+    # objects takes a quarter of the time of `fred reproduce` and frees nothing.
     gc.set_threshold(50_000, 20, 50)
     _handle(_stop)
     sys.unraisablehook = _unraisable
-    # Amaranth says so of hardware that an error or an interrupt leaves unfinished.
+    # Amaranth warns so about hardware that an error or an interrupt leaves unfinished.
     warnings.filterwarnings("ignore", message=".* created but never used")
-    # A descriptor that is closed would become that of the next file, which all output went to.
+    # The next file to be opened would get the number of a closed descriptor, and all output.
     for number in range(3):
         try:
             os.fstat(number)
@@ -102,7 +102,7 @@ def _run() -> int:
 
     from .cli import cli
 
-    warnings.filterwarnings("default", category=InputWarning)  # each text once
+    warnings.filterwarnings("default", category=InputWarning)  # show each text once
     warnings.showwarning = _show_warning
     try:
         status = cli.main(prog_name="fred", standalone_mode=False)
@@ -116,7 +116,7 @@ def _run() -> int:
     except click.Abort:
         return 128 + signal.SIGINT
     except Exception as error:
-        if any(text in str(error) for text in _MEMORY):  # of WebAssembly, say
+        if any(text in str(error) for text in _MEMORY):  # such as a lack of memory in WebAssembly
             return _no_memory()
         raise
     return status if isinstance(status, int) else 0
@@ -146,7 +146,7 @@ def _say(line: str) -> int:
         return 2
     try:
         print(line, file=sys.stderr, flush=True)
-    except OSError:  # nobody reads it
+    except OSError:  # nobody reads standard error
         sys.stderr = io.StringIO()
     return 2
 
@@ -177,7 +177,7 @@ def _handle(action: Any) -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _STOPS:
-        # A shell has what it runs in the background ignore an interrupt.
+        # A shell makes its background processes ignore interrupts.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, action)
 
@@ -193,13 +193,13 @@ def _end_children() -> None:
     """Kill all descendants of this process; code that waits for one then continues."""
     import psutil
 
-    # One process of multiprocessing ends by itself when all others have, and complains if it is
-    # ended before it has removed what they shared.
+    # The resource tracker of multiprocessing ends by itself after all other processes. If ended
+    # earlier, it complains that it has not removed shared resources.
     tracker = sys.modules.get("multiprocessing.resource_tracker")
     ends_itself = getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
     found: list[psutil.Process] = []
     known = [psutil.Process(ends_itself)] if ends_itself else []
-    # Each is stopped before its children are looked for, so that none starts another meanwhile.
+    # Stop each process before looking for its children, so that none starts another meanwhile.
     while new := [one for one in psutil.Process().children(recursive=True) if one not in known]:
         found += new
         known += new
@@ -218,7 +218,7 @@ def _send(processes: list[Any], number: int) -> None:
 def _unraisable(what: Any) -> None:
     """Repeat a signal that arrived inside an object's destructor, where it would be lost."""
     if isinstance(what.exc_value, _StopError):
-        # Not here, where it would be forgotten again.
+        # An exception raised here would be lost again.
         main, number = threading.main_thread().ident, what.exc_value.number
         again = threading.Timer(0.01, signal.pthread_kill, (main, number))
         again.daemon = True

@@ -64,7 +64,7 @@ def option_value(name: str) -> Named:
     """Return the parameter type of a request option's values."""
 
     def names(_context: click.Context) -> Iterable[str]:
-        # What follows the colon of a name is a number.
+        # A number follows the colon of a name.
         return [one.partition(":")[0] + ":" * (":" in one) for one in OPTIONS[name].names()]
 
     return Named(names)

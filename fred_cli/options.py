@@ -160,7 +160,7 @@ class OutputPath(click.ParamType):
         from fred_hw.errors import InputError
         from gen.write import check_file, check_folder, check_prefix
 
-        if ctx and ctx.resilient_parsing:  # completion of a shell
+        if ctx and ctx.resilient_parsing:  # a shell completes the command line
             return Path(value)
         name = option_name(param)
         if not str(value):
@@ -169,7 +169,7 @@ class OutputPath(click.ParamType):
         path = Path(value)
         if self._prefix:
             check_prefix(str(value))
-            if not path.is_dir():  # a folder may have the name of a prefix, and no file can
+            if not path.is_dir():  # a folder may share its name with a prefix; a file may not
                 _refuse_twin(path, name, ctx)
         elif self._folder:
             check_folder(path)
@@ -217,7 +217,7 @@ class NameOrFile(Named):
 def _topology_names(*_: object) -> Iterable[str]:
     from perfmodel.topology.parse import topology_names
 
-    return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
+    return [name for name in topology_names() if name.islower()]  # leaves out mesh:COLUMNSxROWS
 
 
 def _simulators(_context: object) -> Iterable[str]:

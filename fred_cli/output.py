@@ -34,7 +34,7 @@ __all__ = [
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "|")
 _NUMBER = re.compile(r"[-+][0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?%?")
 
-_FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
+_FILE_WIDTH = 180  # width in characters of a table in a file or a pipe
 
 
 def plain(value: Any) -> Any:
@@ -105,7 +105,7 @@ def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        value = value.replace("\r", "\\r")  # ends lines in the eyes of some, and is not quoted
+        value = value.replace("\r", "\\r")  # ends a line for some readers; csv does not quote it
     if isinstance(value, str) and value.startswith(_FORMULAS) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
@@ -128,7 +128,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         )
     for row in rows:
         view.add_row(*(Text(visible(str(cell))) for cell in row))
-    file = getattr(sys.stdout, "stream", sys.stdout)  # which lets styles through
+    file = getattr(sys.stdout, "stream", sys.stdout)  # the wrapped stream lets styles through
     console = Console(file=file, highlight=False)
     if not console.is_terminal:
         console = Console(file=file, highlight=False, width=_FILE_WIDTH)
@@ -164,7 +164,7 @@ def option_names(*names: str) -> Iterator[None]:
             option = f"--{name.replace('_', '-')}"
             if name in (error.source, error.field) and "" in (error.source, error.field):
                 raise InputError(option, "", error.message) from None
-            # Checks of single numbers have the name in front of the message.
+            # The message of a check of a single number starts with the number's name.
             if not error.source and not error.field and error.message.startswith(f"{name} must"):
                 message = error.message.removeprefix(f"{name} ")
                 raise InputError(option, "", message) from None

@@ -56,7 +56,7 @@ class _Display:
         now = time.monotonic()
         if (before, count) != (what, done):
             self._moved = now
-        # What was counted before what is within it goes on from where it was.
+        # An outer count continues where it was when an inner one ends.
         name, _, _ = what.partition(",")
         count, begun = self._since.get(name, (0, now))
         if not 0 < done >= count:
@@ -78,12 +78,12 @@ class _Display:
     def line(self) -> str:
         """Return a progress line: unit, count, rate and remaining time."""
         found = self._look() if self._look else None
-        if found and found != self._found:  # else something else may be counted now
+        if found and found != self._found:  # otherwise something else may be counted now
             self._found = found
             self.told(*found, ahead=1)
         what, done, total, begun = self._counted
         now = time.monotonic()
-        # Where all that was counted is done, or may be, and long ago, something else goes on.
+        # A count that ended, or has no known end, and has not moved for long is out of date.
         if not what or (total in (None, done) and now - self._moved > 2 * _LINE_S):
             return ""
         rate = done / max(now - begun, 1e-3)

@@ -97,7 +97,7 @@ class Hardware:
         if self.grid != fabric.grid:
             wanted = "be a mesh of {} x {}".format(*fabric.grid) if fabric.grid else "be no mesh"
             raise InputError("--rtl", "", f"must {wanted}, as {fabric.name}, not {self.name}")
-        # The first link of a mesh joins two NPUs; elsewhere an NPU's planes have a link each.
+        # The first link of a mesh joins two NPUs; elsewhere an NPU has one link to each plane.
         links = fabric.links[:1] if self.grid else [o for o in fabric.links if o.source == 0]
         rate = sum(one.bytes_per_s for one in links)
         if abs(self.planes * self.full_flit_bytes * self.clock_hz / rate - 1) > _SAME:
@@ -118,7 +118,7 @@ class Hardware:
 
     def _check_homes(self, fabric: Any) -> None:
         """Fail if a topology attaches other NPUs to a switch."""
-        # An NPU without a switch is alone.
+        # An NPU without a switch is in a group of its own.
         given = [fabric.switch_of.get(npu, -1 - npu) for npu in range(self.npus)]
         theirs, ours = (
             {tuple(npu for npu, one in enumerate(homes) if one == home) for home in homes}
@@ -252,7 +252,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
                 own, other = f"chiplet_{number}", f"{end.kind}_{end.number}"
                 rate = flit_bytes / plane.flit_cycles(number, port)
                 rates[own, other] = rates.get((own, other), 0) + rate
-                if end.kind != "chiplet":  # links of chiplets are met at both ends
+                if end.kind != "chiplet":  # links of chiplets are seen from both ends
                     rates[other, own] = rate
     graph = digraph([], [(*pair, {"rate": rate}) for pair, rate in rates.items()])
     found: list[tuple[Sequence[int], float]] = []
@@ -302,7 +302,7 @@ def _mesh(source: str) -> Hardware:
         clock_hz=ROUTER_CLOCK_HZ,
         clock_source=ROUTER_CLOCK_SOURCE,
         changes=_FEWER_LANES,
-        # Tasks say who takes part in what, so there is nothing in it but sizes.
+        # The tasks name all participants, so the program holds only sizes.
         algorithms=algorithms,
         program=lambda _, size, algorithm: compile_for_mesh(
             small, Strategy(1, 1, 1), size, algorithm=algorithm

@@ -172,7 +172,7 @@ def _design(spec: SwitchSpec, level: str) -> Any:
 
 def _identity(part: _Part | str) -> str:
     """Return the identity of a part of the inputs; for a file, its contents."""
-    if isinstance(part, _Part):  # the clock that is asked for changes how a design is mapped
+    if isinstance(part, _Part):  # the requested clock changes how a design is mapped
         return f"{part.sha256} {part.spec.clock_ns}"
     path = Path(part)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else part

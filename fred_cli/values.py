@@ -13,9 +13,9 @@ _UNITS = {
     **{f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate(("K", "M", "G", "T"))},
 }
 
-_MOST_BYTES = 1e24  # as of any quantity in a file
+_MOST_BYTES = 1e24  # the limit of any quantity in a file
 
-_MOST_MEMBERS = 1 << 16  # far beyond the NPUs of any wafer
+_MOST_MEMBERS = 1 << 16  # far more than the NPUs of any wafer
 
 _PERIODS_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3}
 _FREQUENCIES_GHZ = {"khz": 1e-6, "mhz": 1e-3, "ghz": 1.0}

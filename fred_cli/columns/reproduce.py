@@ -13,7 +13,7 @@ _FEW = 4
 
 
 def _moved(row: Any) -> str:
-    return "" if row.moved_percent is None else f"{row.moved_percent:+z.2f}"  # z: no -0.00
+    return "" if row.moved_percent is None else f"{row.moved_percent:+z.2f}"  # z avoids -0.00
 
 
 def _ratio(row: Any) -> str:

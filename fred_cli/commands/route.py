@@ -125,7 +125,7 @@ def command(
         _refuse(of_switches, "a switch, not a wafer")
         fabric("wafer", generation=number, collectives=collectives or COLLECTIVES[0])
         return 0
-    spec = read_spec(spec_source, changes)  # what is wrong with the file comes before the options
+    spec = read_spec(spec_source, changes)  # report errors in the file before those in options
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     if generation is not None and not as_json:
@@ -150,7 +150,7 @@ def _route(
     sets = _sets(spec, strategy, flows_file)
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
-    # A strategy of one worker has no phases, so nothing that could clash.
+    # A strategy with one worker has no phases, so nothing can conflict.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
     with checked("--max-conflicts"), progress("routing"):
         results = {

@@ -103,7 +103,7 @@ def command(
             protocol=protocol,
             npu=read_npu(npu_changes),
             memory=memory,
-            # Each strategy has microbatches of its own.
+            # Each strategy gets its own number of microbatches.
             changes={"mode": mode, "samples": samples, "microbatches": samples and 1},
             **options,
         )

@@ -219,7 +219,7 @@ def migrate(store: Path, as_json: bool) -> None:
 
 def _load(file: Path) -> Any:
     """Return the study in a file, of training or of switches."""
-    import_module("fred_cli.switch_study")  # adds its kind of study
+    import_module("fred_cli.switch_study")  # registers its kind of study
     from perfmodel.studies.study.plan import load_study
 
     return load_study(file)

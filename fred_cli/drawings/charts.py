@@ -110,7 +110,7 @@ def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, n
             for fabric, each in found.items()
         ]
         layout = {"barmode": "group", "yaxis": {"title": {"text": unit}, "range": [0, top]}}
-        # The order of the mesh and A to D, also where a bar of the first trace is missing.
+        # Keep the order (the mesh, then A to D), also where the first trace lacks a bar.
         layout["xaxis"] = {"categoryarray": [short(one) for one in found], "type": "category"}
         drawn.append(Panel(_KINDS[kind], data, layout, f"{unit}. {'; '.join(words)}"))
     return chart(name, drawn, _BARS)
@@ -177,7 +177,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
     """
     estimates = [row.estimate for row in rows]
     parts = parts_of(estimates)
-    # What the others are compared with comes first.
+    # The fabric that the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
     unfit = {one.strategy for one in estimates if not one.memory.fits}
     order = sorted(dict.fromkeys(one.strategy for one in estimates), key=unfit.__contains__)

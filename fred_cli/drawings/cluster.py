@@ -28,7 +28,7 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
         bars(name, colour, (getattr(one, f"{name}_s") for one in shown), names, across=True)
         for name, colour in colours.items()
     ]
-    # A stack beyond some times the fastest would hide all others.
+    # A bar much longer than the shortest would make all others unreadable.
     longest = 6 * min(one.total_s for one in shown)
     time = Panel(
         "Iteration",

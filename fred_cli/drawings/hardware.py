@@ -80,7 +80,7 @@ def _iteration(one: Drawn, kinds: Sequence[str], end_us: float) -> Panel:
             "zeroline": False,
             "automargin": False,
         },
-        "margin": {"l": 104, "r": 8, "t": 8, "b": 40},  # alike in all panels: one time axis
+        "margin": {"l": 104, "r": 8, "t": 8, "b": 40},  # the same in all panels: one time axis
     }
     return Panel(one.title, data, layout, one.said, 60 + round(44 * y))
 

@@ -19,7 +19,7 @@ _IDLE = "#c9ced6"
 _ROW = 22.0
 _STAGE = 112.0
 _BOX = (40.0, 26.0)
-_FIRST = 70.0  # of the first stage, from the left
+_FIRST = 70.0  # distance of the first stage from the left edge
 
 Point = tuple[float, float]
 FlowIndex = int | None
@@ -41,7 +41,7 @@ class _Canvas:
             f'<path d="M{x0:.1f},{y0:.1f} C{middle:.1f},{y0:.1f} {middle:.1f},{y1:.1f} '
             f'{x1:.1f},{y1:.1f}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
         )
-        # Idle wires lie below those in use.
+        # Draw unused wires below those in use.
         self.wires.insert(0, text) if flow is None else self.wires.append(text)
 
     def box(self, centre: Point, label: str, flow: FlowIndex, mark: str = "") -> None:

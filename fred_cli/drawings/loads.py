@@ -103,7 +103,7 @@ def _box(topology: Topology, node: int, at: Point) -> str:
     kind, (x, y) = topology.nodes[node].kind, at
     name = topology.nodes[node].name
     label = name.removeprefix("npu_") if kind == "npu" else "" if kind == "io" else name.upper()
-    label = label.replace("SWITCH", "S")  # what boxes have room for
+    label = label.replace("SWITCH", "S")  # short enough for the box
     half, fill = {"npu": (14, "#fff"), "switch": (24, "#fff"), "io": (6, "#5b6472")}[kind]
     return (
         f'<g><title>{escape(name)}</title><rect x="{x - half:.1f}" y="{y - min(half, 14):.1f}" '

@@ -91,7 +91,7 @@ def _panel(
     for service in panel.services:
         x, y = _LEFT + scale * service.begin_s, top + 17 + _LANE * service.phase.dimension
         light = 78 if service.phase.kind == "all_gather" else 48
-        hue = 360 * service.chunk * 0.381966 % 360  # neighbours far apart on the circle
+        hue = 360 * service.chunk * 0.381966 % 360  # consecutive chunks get distant hues
         words = (
             f"chunk {service.chunk + 1} of {chunks}, "
             f"{_KINDS.get(service.phase.kind, 'all-reduce')}, "

@@ -52,7 +52,7 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
     for transfer in schedule.transfers:
         steps.append(1 + max((steps[before] for before in transfer.after), default=-1))
     count = max(steps, default=0) + 1
-    # Few steps fill the picture, many are at most so close that arrows stay apart.
+    # A few steps fill the picture; with many, arrows stay just far enough apart.
     column = max(34.0, min(1100.0, max(450.0, 90.0 * count)) / count)
     width, height = max(_WIDTH, _LEFT + column * count + 24), _TOP + _ROW * len(row) + 16
     arrows = _arrows(schedule, steps, row, column)

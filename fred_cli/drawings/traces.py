@@ -29,7 +29,7 @@ def trace_chart(found: Sequence[TraceEstimate]) -> str:
     panel = Panel(
         f"{found[0].workload}, network model {found[0].network_model}, rank that ends last",
         data,
-        stacked_rows("ms", 1.25 * longest),  # room for the words
+        stacked_rows("ms", 1.25 * longest),  # space for the labels
         "; ".join(f"{name}: {one.total_ns:,} ns" for name, one in zip(names, last, strict=True)),
         110 + 36 * len(found),
     )

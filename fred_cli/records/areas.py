@@ -44,7 +44,7 @@ class AreasMeasurement(SynthesisMeasurement):
             "router": ("router", mesh, "mesh-5x4"),
             "endpoint": ("endpoint", load_spec("l1-12", _LONE), "l1-12"),
         }
-        for name in ("l2-10", "l1-12"):  # 11 ports take a little less than 12
+        for name in ("l2-10", "l1-12"):  # 11 ports take slightly less area than 12
             spec = load_spec(name, _LONE)
             found[f"switch of {spec.ports} ports"] = ("switch", spec, name)
         return found

@@ -112,7 +112,7 @@ def build(
         check_folder(work_folder(spec))
     if find_simulator(_SIMULATORS):
         check_folder(shown_folder(spec))
-    # What is given is refused before anything that takes long.
+    # Check the given results before any long computation.
     given = simulation_results(spec, results) if results else None
     asked = study(question)
     sections: dict[str, _Section] = {
