@@ -46,7 +46,7 @@ class PhasesMeasurement(SpecMeasurement[Spec]):
         """Return a function that simulates the fabric in a folder."""
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        jobs = self.jobs()  # refused before anything is built
+        jobs = self.jobs()  # raises before anything is built
         return measured_rows(jobs, self.runner(), self.seed)
 
     def other_inputs(self, record: Any) -> Iterator[str]:

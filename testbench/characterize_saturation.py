@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 WIDTH, HEIGHT = 8, 8
-LANES = 2  # flits of 32 bits, which the harness has
+LANES = 2  # makes flits of 32 bits, as the harness expects
 
 SIZES = {5: 13, 10: 6, 8: 9}
 """Flits per packet, and packets buffered per virtual channel of a port: 65, 60 and 72 flits.
@@ -142,8 +142,8 @@ def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str
     mesh = one.mesh
     offered = share * capacity(mesh, one.pattern)
     found = run_mesh(program, one.load(offered, seed))
-    # Acks and nacks are lost where eight wait, as docs/explanation/mesh.md says. A flit of data
-    # would be sent again, which ends take as wrong where links have no faults.
+    # Acks and nacks are lost where eight wait, as docs/explanation/mesh.md says. The data would
+    # then be sent again, which endpoints take for an error where links have no faults.
     if found["wrong"] or found["errors"] or found["wedged"]:
         raise SimulatorError(f"{one.pattern}, {one.routing}, {offered:.4f} offered: {found}")
     accepted = found["accepted"] * mesh.routers / senders(mesh, one.pattern)

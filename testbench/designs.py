@@ -61,7 +61,7 @@ class MeasuredDesign:
     def sha256(self) -> str:
         """Canonical hash; the Verilog is only generated if the hash is not cached."""
         sources = source_digest(*_SOURCES)
-        if sources is None:  # changed while this process runs
+        if sources is None:  # sources changed while this process runs
             return canonical_hash(*self.write(*self.models))
         content = [sources, self.write.__name__, *(one.model_dump_json() for one in self.models)]
 

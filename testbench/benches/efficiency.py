@@ -10,7 +10,7 @@ from testbench.benches.agents.switch import SwitchBench, Watch
 __all__ = ["shares"]
 
 HEADER_AND_CRC = HEADER_BITS + CRC_BITS
-PAYLOAD_BITS = 8 * FLIT_BYTES  # of the published flit
+PAYLOAD_BITS = 8 * FLIT_BYTES  # of a flit in the paper
 
 
 def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:

@@ -69,7 +69,7 @@ async def written_values_stay(dut: Any, stall: float, data_first: bool | None) -
     kept = {word.address: at_reset(word) & mask(word, ("rw",)) for word in able}
     for _ in range(60):
         word = bench.rng.choice(able)
-        # Bits of no field, of constants and of pulses must not stay; pulses are left out here.
+        # Unused bits, constants and pulses must not keep a written value; pulses are left out here.
         value = bench.rng.getrandbits(32) & ~mask(word, ("pulse",))
         resp = await bench.write_raw(word.address, value, data_first=data_first)
         assert resp == AxiResp.OKAY
@@ -240,7 +240,7 @@ async def staging_is_locked_while_an_entry_is_written(dut: Any) -> None:
         address = REGISTERS.register(name).address
         assert await bench.write_raw(address, 3) == AxiResp.SLVERR
         bench.errors["configuration"] += 1
-    await bench.access.write("PHASE", 0)  # free for the next command; the core checks number
+    await bench.access.write("PHASE", 0)  # ready for the next command; the core checks the number
     await bench.check_errors()
     assert await bench.access.read("COMMAND_STATUS") == 1
     bench.core.hangs = False

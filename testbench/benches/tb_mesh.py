@@ -92,7 +92,7 @@ async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
         bench.unicast(source, hot, 1, 1, circuit=0)
         await bench.drain()
         begin, end = (crossed(one)[-1] for one in (bench.inputs[source], bench.outputs[hot]))
-        # Each link may have a flit of control before it, too.
+        # Each link may carry a control flit first, too.
         least, longest = routers * (HOP_CYCLES - 1), routers * (HOP_CYCLES + most + 1)
         assert least <= end - begin <= longest, f"{end - begin} cycles, after {wait}"
         assert bench.data(bench.outputs[hot])[-1].cycle > end, f"overtook nothing after {wait}"
@@ -130,7 +130,7 @@ async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: A
     assert bench.cycle - begin < stuck
     await bench.cycles(2 * stuck)
     assert bench.seen["errors"]
-    # Sources give up, and the end takes what is left, which nobody waits for.
+    # Sources give up; the destination discards the remaining flits, which nobody expects.
     for source in range(1, NPUS):
         bench.ports[source].endpoint.forget(PROTOCOL.online)
     bench.ports[deaf].endpoint.keeps_room = False
@@ -149,7 +149,7 @@ async def dead_ends_hold_up_nobody(dut: Any) -> None:
         packets = [(1,) * PROTOCOL.packet_flits] * (2 * PROTOCOL.buffer_packets)
         one.endpoint.send(PROTOCOL.online, 0, packets, dead)
     await bench.cycles(8 * PROTOCOL.buffer_packets * PROTOCOL.packet_flits)
-    # A burst that is given up stands before another one of its circuit.
+    # A cancelled burst is ahead of another one in its virtual channel.
     bench.ports[0].endpoint.forget(PROTOCOL.online)
     bench.unicast(0, 1, PACKETS, circuit=0)
     for source in range(NPUS - 1):

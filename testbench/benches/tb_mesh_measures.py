@@ -103,7 +103,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
         overtaken = len(kinds) - 1 - kinds.index(0)
         assert MOST <= overtaken < 6 * MOST, f"{overtaken} flits came behind it, at {place}"
         found.append(out[-overtaken - 1].cycle - begin - HOP_CYCLES)
-    # The first cycles of its own way pass beside the packet that it waits for.
+    # The first cycles of its own route overlap with the packet that it waits for.
     assert MOST - HOP_CYCLES // 2 < max(found) <= MOST, f"waited {found} cycles"
     record(router_preemption_cycles=max(found), flits=MOST * (6 * MOST + 1))
     bench.check()
@@ -146,7 +146,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     await bench.drain()
     efficiency = shares(bench, bench.outputs[:NPUS])
     record(efficiency=efficiency, flits=NPUS * count * MOST)
-    # A packet behind another that goes the same way misses no cycle but for what ends answer.
+    # Packets in a row on the same route lose no cycles except for the acks of endpoints.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert efficiency["data_flits_per_cycle"] >= most - 0.01, efficiency
     bench.check()

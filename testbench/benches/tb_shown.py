@@ -13,7 +13,7 @@ from testbench.benches.agents.interconnect import InterconnectBench, Monitor, St
 from testbench.stimulus.traffic import routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
-LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # of each cycle, a number per port
+LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # a number per port, in each cycle
 LATENCY = int(os.environ["FRED_LATENCY"])
 
 

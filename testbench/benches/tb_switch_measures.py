@@ -94,7 +94,7 @@ async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any
             cycles.add(bench.data(bench.outputs[target])[-1].cycle - begin)
     (follows,) = found["follows"]
     record(switch_follow_cycles=follows)
-    # A path is found in three cycles at most.
+    # A path is found within three cycles.
     assert LATENCY - 3 <= follows < min(found["alone"]) <= LATENCY, f"counted {found}"
     bench.finish()
 
@@ -115,8 +115,8 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     efficiency = shares(bench, bench.outputs)
     record(efficiency=efficiency)
     data = efficiency["data_flits_per_cycle"]
-    # An ack takes a flit of all that ``ack_interval`` packets would, and no cycle is lost. Acks may
-    # be a flit nearer to each other, where the first and the last of them are.
+    # An ack takes the time of one flit for each ``ack_interval`` packets, and no cycle is lost. At
+    # the first and the last of them, acks may be a flit closer together.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert data >= most - 0.002, efficiency
     assert data + efficiency["control_share"] >= 1 - 1e-9, efficiency

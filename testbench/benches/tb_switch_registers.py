@@ -77,7 +77,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
             pass
         word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
         await bench.access.write_phase(phase.number, word)
-        bench.expect(turns)  # its source has it still, and sends it again
+        bench.expect(turns)  # the source still holds it, and retransmits it
 
     await while_others_run(dut, act, "phase")
 

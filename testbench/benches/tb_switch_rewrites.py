@@ -154,7 +154,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
         begun = bench.cycle
         bench.play(turns_of(rng, phase, few))
         await bench.acknowledged()
-        if not number:  # packets and acks both come that way
+        if not number:  # packets and acks both arrive on this link
             slow = max(0, slow + (PROTOCOL.timeout_cycles - (bench.cycle - begun)) // 2)
         await bench.write(phase)
     bench.play(turns_of(rng, phase, few))

@@ -27,7 +27,7 @@ from .tb_switch import (
 )
 
 MOST = PROTOCOL.packet_flits
-# Others wait until what has not come is given up, never until its source sends it again.
+# Others wait until missing flits time out, never until their source sends them again.
 WAIT = PROTOCOL.patience_cycles + 2 * LATENCY + 4 * MOST
 Said: Any = Enum(
     "Said",
@@ -113,7 +113,7 @@ async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) 
     await others_go_on(bench, runs)
     await bench.drain()
     assert changed.done
-    ends = (MOST - 1) ^ 1  # where it says then that the packet ends
+    ends = (MOST - 1) ^ 1  # index of the flit that is now marked as the last
     fits = said.value != "last" or place <= ends < MOST
     assert (await bench.access.errors()).raised == (() if fits else ("length",))
     bench.finish()

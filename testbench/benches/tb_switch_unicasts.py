@@ -9,8 +9,8 @@ from .tb_switch import PORTS, PROTOCOL, SPEC, scenario, started
 
 MOST = PROTOCOL.packet_flits
 COUNT = max(24, 3 * PROTOCOL.ack_interval)
-# With five ports one of three circuits has two of the four bursts of a port, one behind the other.
-# With two middle subswitches the only path of a unicast may have to wait for that of another.
+# With five ports one of three virtual channels has two of the four bursts of a port, in a row.
+# With two middle subswitches the only path of a unicast may have to wait for another unicast's.
 RING, ALL = (0.96, 0.45 if PORTS == 5 else 0.55) if SPEC.middle > 2 else (0.4, 0.4)
 test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
 
@@ -43,6 +43,6 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
             bench.unicast(source, to, COUNT, MOST, (source + turn) % 3)
     await bench.drain()
     record(all_to_all_rate=rate(bench))
-    # Behind a burst a circuit waits for its acks, and at the end ports wait for others.
+    # After a burst a virtual channel waits for its acks, and at the end ports wait for others.
     assert rate(bench) >= ALL
     bench.finish()

@@ -150,7 +150,7 @@ class Making:
         if circuit := self.circuit_of(pairs):
             for turn in list(range(1, len(members))) * times:
                 before = [len(own) for own in self.jobs]
-                self.received = {}  # what comes in a turn cannot be sent in it
+                self.received = {}  # data received in a step cannot be sent in the same step
                 for rank, npu in enumerate(members):
                     to = members[(rank + turn) % len(members)]
                     self.add("unicast", circuit, (npu,), (to,), flits)

@@ -85,7 +85,7 @@ def random_loads(seed: int) -> Loads:
     for _ in range(rng.randint(12, 20)):
         phases: list[Phase] = []
         for place, circuit in enumerate(circuits):
-            # A phase of any members, or one of a few that come again.
+            # A phase with random members, or one of a few recurring ones.
             flows = rng.choice((WAFER.flows(rng), *usual))
             if rng.random() < often:
                 phases += WAFER.phase(place, circuit, flows)
@@ -172,7 +172,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
         for phase, generation in given.generations[place].items():
             if generation % GENERATIONS == 0:
                 access.erase_phase(phase)
-                steps.append((UNTIL, status, 0, 3))  # neither busy nor refused
+                steps.append((UNTIL, status, 0, 3))  # wait until neither busy nor refused
         steps.append((UNTIL, queued, 0, (1 << _NUMBERS + 1) - 1))
         for phase, generation in given.generations[place].items():
             steps += codes(_of_phase(one.program, phase, generation).switch_steps(number))

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-# Equal units are made for each place, to tell of names and ports, and generated once.
+# Equal units are created for each place, for their names and ports, and generated once.
 """A wafer plane, or a mesh with endpoints, as compiled code.
 
 It does what ``plane.py`` and ``mesh.py`` do in Icarus, for fabrics that are too large for that.

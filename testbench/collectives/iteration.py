@@ -91,7 +91,7 @@ class _Writer:
     def write(self, tasks: Sequence[Task]) -> TaskSteps:
         circuits: list[str] = []
         for place, task in enumerate(tasks):
-            # Collectives of its own NPU's turn are over before what is queued ahead of time.
+            # Collectives of this NPU's own sequence end before those that are queued ahead of time.
             for one in sorted(task.after, reverse=True):
                 self._wait(self._open.get(one, {}))
             self._mark(place, ended=False)

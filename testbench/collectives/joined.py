@@ -113,7 +113,7 @@ def _constants(unit: Unit) -> dict[str, int]:
 def _maker(prefix: str, unit: Unit) -> list[str]:
     """Return the C++ function that creates a unit of a class."""
     lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
-    # A context each: evaluations on different threads share nothing.
+    # A separate context for each, so that evaluations on different threads share nothing.
     lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
     lines += ["    unit.eval = [top] { top->eval(); };"]
     lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]

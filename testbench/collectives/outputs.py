@@ -49,6 +49,6 @@ def memories_of(work: Path, nodes: int) -> list[NDArray[np.uint8]]:
     for k in range(nodes):
         lines = (work / f"result_{k}.hex").read_text().splitlines()
         lines = [one.replace("x", "0") for one in lines if one and not one.startswith("//")]
-        words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" is what nobody has written
+        words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" was never written
         memories.append(np.array([list(word) for word in words], dtype=np.uint8))
     return memories

@@ -208,7 +208,7 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    # What is at controllers changes the top alone, so the units are generated once for both.
+    # I/O controllers change only the top module, so the units are generated once for both.
     usual = wafer.with_changes(controllers=CONTROLLERS[0])
     modules = modules_of(usual)
     assert modules == modules_of(wafer)

@@ -87,7 +87,7 @@ class PlaneJobs(TaskJobs):
         self.program = self._made = program
         self.flits = 2 * program.numbers * program.size // (program.link.data_width // 8)
         self.ready = 300 if program.npus <= _SMALL else 1600
-        if program.endpoints > program.npus:  # more phases
+        if program.endpoints > program.npus:  # needs more phases
             self.ready = STEP_CYCLES * max(map(len, program.unit_steps()))
         self._phases: dict[object, Phase] = {
             (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
@@ -108,7 +108,7 @@ class PlaneJobs(TaskJobs):
                 f"task {task.name} must be a flow of a phase of {self._made.strategy}, not "
                 f"{list(task.inputs)} -> {list(task.outputs)}"
             )
-        (one,) = found  # switches do all else
+        (one,) = found  # switches do everything else
         source, destination = (
             Buffer(buffer.address, min(buffer.size, task.size))
             for buffer in (one.source, one.destination)
@@ -172,7 +172,7 @@ class MeshJobs(TaskJobs):
         )
         if together:
             kind = self._made.algorithm
-            # A pair has one way around.
+            # A pair has only one direction around the ring.
             kind = "ring" if kind == "bidirectional_ring" and len(task.inputs) < 3 else kind
             lanes = collective(place, task.inputs, "all_reduce", kind)
         else:

@@ -35,7 +35,7 @@ def cosimulate_mesh(
     SimulatorError
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
-    endpoint_library()  # refused here rather than inside the simulation
+    endpoint_library()  # raises here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     make = partial(kept, generate, mesh, level="mesh")
     return launch(benches("mesh"), make, mesh.link, work, environment, options)

@@ -134,7 +134,7 @@ class FaultyEmitter(VerilogEmitter):
     def add(self, unit: Unit) -> None:
         super().add(unit)
         for sound, name in self._sound:
-            if sound is unit:  # it had another one while it was emitted inside
+            if sound is unit:  # the unit had another name while it was emitted inside
                 unit.unit_name = name
 
     def _breakable(self, unit: Unit) -> Unit:

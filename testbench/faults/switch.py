@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 
-_PATIENCE = 16  # cycles, more than a largest packet takes
+_PATIENCE = 16  # cycles; longer than a largest packet takes
 
 
 @broken(Scheduler, {"switch": "urgent_packet_overtakes_at_every_flit_position"})
 def never_preempts(m: Module, sound: Any, ports: Any) -> None:
     """A phase is never preempted, however urgent another one is."""
-    # A packet always goes on, as it seems, until none is left.
+    # Every packet seems to continue, until none is left.
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
 
 

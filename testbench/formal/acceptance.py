@@ -250,7 +250,7 @@ def judged(
         wanted += len(following[0].receives)
     if queued >= wanted:
         return "drop"
-    # Flits of a message under way wait for memory alone, so the queue has room for them soon.
+    # Flits of a message in flight wait only for memory, so the queue soon has space for them.
     stored = sum(needs <= sent for needs in job.receives[taken:])
     if rule == "bounded" and queued >= stored + depth:
         return "drop"

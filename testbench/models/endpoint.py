@@ -151,20 +151,20 @@ class _Port(ctypes.Structure):
         ("resent", ctypes.c_uint64),
         ("timeouts", ctypes.c_uint64),
         ("interval", ctypes.c_uint64),
-        ("packet", ctypes.c_uint64),  # number of the one that goes out
+        ("packet", ctypes.c_uint64),  # number of the outgoing packet
         ("came", _Header),
         ("goes", _Header),
-        ("comes", ctypes.c_uint),  # whether there is a flit in ``came``
+        ("comes", ctypes.c_uint),  # whether ``came`` holds a flit
         ("may_send", ctypes.c_uint),
         ("keeps_room", ctypes.c_uint),
-        ("mine", ctypes.c_uint),  # whether what came is to this end
+        ("mine", ctypes.c_uint),  # whether the received flit is for this endpoint
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
-        ("sends", ctypes.c_uint),  # whether there is one in ``goes``
+        ("sends", ctypes.c_uint),  # whether ``goes`` holds a flit
         ("address", ctypes.c_uint),
-        ("greets", ctypes.c_uint),  # whether it says hello, in its incarnation
+        ("greets", ctypes.c_uint),  # whether it is a handshake, with its incarnation
         ("incarnation", ctypes.c_uint),
         ("up", ctypes.c_uint),
-        ("refused", ctypes.c_uint),  # hellos of ends that do not fit
+        ("refused", ctypes.c_uint),  # handshakes of incompatible neighbours
     )
 
 
@@ -229,8 +229,8 @@ class Endpoint:
         self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
         self.codec = FlitCodec(spec)
         self.received: dict[FlowKey, list[tuple[int, ...]]] = {}
-        self._coming: dict[FlowKey, list[int]] = {}  # flits of packets that are not whole yet
-        self._packets: dict[FlowKey, list[tuple[int, ...]]] = {}  # to be sent
+        self._coming: dict[FlowKey, list[int]] = {}  # flits of incomplete packets
+        self._packets: dict[FlowKey, list[tuple[int, ...]]] = {}  # packets to be sent
         self._going: tuple[int, ...] = ()
         self._refused = 0
         self._port = _Port(

@@ -52,7 +52,7 @@ def walk(
 
     if configuration.crossing is not None:
         first, second = inputs
-        if 3 in configuration.crossing:  # nothing else passes beside a reduction
+        if 3 in configuration.crossing:  # a reduction occupies the whole microswitch
             return [both(first, second) if code == 3 else None for code in configuration.crossing]
         choices = (None, first, second)
         return [choices[code] for code in configuration.crossing]

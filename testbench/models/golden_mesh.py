@@ -48,7 +48,7 @@ def carry_out(
     for npu, own in jobs.items():
         for one in own:
             queues[npu, one.circuit].append(one)
-    halves: set[tuple[int, str, bool]] = set()  # of exchanges at the heads: sent, received
+    halves: set[tuple[int, str, bool]] = set()  # ends of exchanges at the heads: sent, received
     while any(queues.values()):
         moved = False
         for (npu, circuit), queue in list(queues.items()):

@@ -33,7 +33,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
     }
 
 
-_ANY = SwitchSpec(ports=2, lanes=1)  # all have the same names
+_ANY = SwitchSpec(ports=2, lanes=1)  # all specs have the same names
 FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
 """Names of the fields and sizes in the header, in order."""
 
@@ -55,7 +55,7 @@ def protocol_header() -> str:
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)
-    # A flit of no circuit is one of the control circuit.
+    # A flit without a virtual channel belongs to the control channel.
     fields = [
         f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
         for name, (low, bits) in HEADER_FIELDS.items()

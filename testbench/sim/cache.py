@@ -108,13 +108,13 @@ def _build(name: str, build: Callable[[Path], None], place: Path) -> None:
         try:
             build(aside)
         except SimulatorError as error:
-            full = os.strerror(errno.ENOSPC)  # as compilers report it
+            full = os.strerror(errno.ENOSPC)  # the text in compiler messages
             if full in str(error):
                 raise refused_folder(root, full) from None
             raise
         (aside / _CONTENTS).write_text(json.dumps(_hashes(aside)), encoding="utf-8")
         aside.rename(place)
-    others = sum(other.cpu_s for other in BUILDS[before:])  # that it needed
+    others = sum(other.cpu_s for other in BUILDS[before:])  # time of other builds within this one
     BUILDS.append(Built(name, cpu_s() - begun - others))
     prune(KEPT_BYTES, KEPT_DAYS)
 

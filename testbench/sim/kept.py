@@ -103,7 +103,7 @@ def kept(
         return made()
 
     kind: type[Some] = get_type_hints(write)["return"]
-    # A design refers to what it is generated from, which is given.
+    # A design refers to its source model, which is given.
     spec = {"spec": model} if "spec" in kind.__dataclass_fields__ else {}
 
     def build(folder: Path) -> None:
@@ -114,7 +114,7 @@ def kept(
         (folder / "design.json").write_bytes(said)
 
     names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
-    # What it is says of what subclasses its parts are, too.
+    # The repr of the model includes the classes of its parts.
     content = [sources, *names, repr(model), model.model_dump_json(), repr(more)]
     try:
         place = built(f"{write.__name__.strip('_')}-verilog", content, build)

@@ -43,7 +43,7 @@ class TestOutcome:
         Time it took [s].
     """
 
-    __test__ = False  # pytest: this is no test class
+    __test__ = False  # tells pytest that this is no test class
 
     name: str
     passed: bool
@@ -229,10 +229,10 @@ def _simulate(
             **environment,
             "PYTHONWARNINGS": "error",
             "COCOTB_ANSI_OUTPUT": "0",
-            # By its name in the folder: the path may have characters that XML cannot hold.
+            # By file name: the path may have characters that XML cannot hold.
             "COCOTB_RESULTS_ATTACHMENTS": _LOG,
             "COCOTB_RESULTS_RELATIVE_TO": str(work),
-            # Threads of NumPy's that benches have nothing for take 0.1 s of a simulation.
+            # NumPy's threads, which benches do not need, would take 0.1 s of each simulation.
             "OPENBLAS_NUM_THREADS": "1",
             "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
         },

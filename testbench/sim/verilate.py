@@ -25,7 +25,7 @@ _RUNTIME = ("verilated", "verilated_threads")
 _VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
 _CPP = (
     *("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint", "-Mdir", ".", "--make", "json"),
-    *("--inline-mult", "50"),  # fewer modules inlined: a fifth less C++, as fast
+    *("--inline-mult", "50"),  # inlines fewer modules: a fifth less C++, equally fast
 )
 _QUESTIONS = tuple(
     f"--param={name}=16"
@@ -188,7 +188,7 @@ def _tools(waves: bool) -> _Tools:
     files, long_runs = os.cpu_count() or 1, "-O2"
     gcc = "Free Software Foundation" in version[-1]
     if gcc:
-        # Time grows faster than files do. -O2 takes three times as long, for models as fast.
+        # Compile time grows faster than file size. -O2 takes three times as long, for equal speed.
         flags, files, long_runs = [*flags, *_QUESTIONS], sys.maxsize, "-O1"
     program = str(folder / "verilator")
     return _Tools(program, include, compiler, flags, files, long_runs, not gcc, version)
@@ -207,7 +207,7 @@ def _compile(
         except SimulatorError:
             if not read:
                 raise
-            run_tool(command, work)  # a header of the system may have changed since it was read
+            run_tool(command, work)  # a system header may be newer than the precompiled one
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for job in [pool.submit(compile_one, *one) for one in sources]:
@@ -226,7 +226,7 @@ def _header(tools: _Tools, level: str) -> Path:
         command = [tools.compiler, *options, "-x", "c++-header", str(header), "-o", "header.pch"]
         run_tool(command, work)
 
-    state = str(header.stat().st_mtime_ns)  # which Clang compares
+    state = str(header.stat().st_mtime_ns)  # Clang compares it
     return built("header", [*options, state, *tools.version], build) / "header.pch"
 
 

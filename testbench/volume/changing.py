@@ -20,9 +20,9 @@ __all__ = ["TURNS", "changing_steps", "phase_operations", "sum_turns"]
 
 TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
 _UNICASTS, _WRITES = 0.3, 0.1  # shares of steps
-_EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows inside of switches
+_EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows within switches
 _FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
-_AHEAD = 24  # steps that may be under way
+_AHEAD = 24  # steps in flight
 
 
 def phase_operations(
@@ -111,7 +111,7 @@ class _Generator:
         self.spec, self.fabric, self.rng = spec, fabric, random.Random(seed)
         self.npus = len(fabric.npus)
         self.table = [_Written() for _ in range(spec.protocol.phases)]
-        # The last burst of each circuit of each link between switches.
+        # The last burst of each virtual channel on each link between switches.
         self.last: dict[tuple[int, int, str], tuple[int, Sequence[int], set[int]]] = {}
         pairs = product(range(self.npus), repeat=2)
         self.circuits = {pair: self.rng.randrange(DATA_COUNT) for pair in pairs}
@@ -135,7 +135,7 @@ class _Generator:
                 yield Unicast(pair[0], pair[1], self.circuits[pair], packets, pace)
                 left -= packets
             else:
-                # Copies of its packets have the numbers that the next ones have, written anew.
+                # Duplicates of its packets have the numbers of the next packets after the rewrite.
                 first = len(self.table[number].steps) == 1
                 short = number if first and packets <= _FEW_PACKETS else None
                 yield Burst(number, packets, self._before(number, place, pace))
@@ -153,7 +153,7 @@ class _Generator:
         before = {phase.steps[0], *pace}
         for link in links.keys() & self.last.keys():
             other, sources, its = self.last[link]
-            # The same sources send them in this order, if it is also that in which they begin.
+            # The same sources keep this order on the link if their bursts start in it, too.
             before |= its if sources == links[link] else {other}
         for link, sources in links.items():
             self.last[link] = place, sources, before

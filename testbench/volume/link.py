@@ -1,6 +1,6 @@
 """Volume test of a link: a Verilated endpoint at each end, and a compiled faulty channel."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 from dataclasses import dataclass

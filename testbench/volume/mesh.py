@@ -53,7 +53,7 @@ class MeshLoad(Conditions):
     warm: int = 2000
     measure: int = 6000
     delay: int = 0
-    idle_limit: int = 5000  # less than routers wait with a packet that is stuck
+    idle_limit: int = 5000  # shorter than a stuck packet waits in a router
 
     def options(self) -> dict[str, float]:
         return super().options() | {"pattern": LOADS.index(self.pattern)}
@@ -131,5 +131,5 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     """
     found = run_program(program, load.options(), load.plusargs)
     wrong = found["wrong"] or found["errors"] or found["wedged"]
-    # Only what a link has damaged is dropped.
+    # Flits are dropped only if a link damaged them.
     return {**found, "right": not (wrong or (found["dropped"] and not load.faults_per_million))}

@@ -1,6 +1,6 @@
 """A Verilated switch with an endpoint at each port, and compiled faulty links."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 import random
@@ -220,7 +220,7 @@ def _scenario(
             yield len(own)
             for flits in own:
                 yield from (len(flits), *flits)
-        # One that has no flow is set to a phase that carries nothing.
+        # An endpoint without a flow is assigned a phase without packets.
         jobs = [(*flow, place, load.packets) for place, flow in enumerate(flows)] * load.rounds
         jobs = jobs or [(spec.protocol.phases - 1, 0, 0, 0)]
         yield len(jobs)

@@ -4,7 +4,7 @@ Python makes the operands and compares the results with the golden arithmetic; t
 run at a million a second or so instead of a thousand.
 """
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 import subprocess
@@ -124,7 +124,7 @@ def special_values(number_format: NumberFormat) -> Words:
         fraction = number_format.fraction_bits
         bias, top = number_format.bias, number_format.largest + 1
         one = bias << fraction
-        # Half a unit in the last place of one: a subnormal, where exponents are few.
+        # Half a unit in the last place of one; with few exponents, a subnormal number.
         exponent = bias - fraction - 1
         half_ulp = exponent << fraction if exponent > 0 else (1 << fraction) >> (1 - exponent)
         magnitudes = [

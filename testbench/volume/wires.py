@@ -1,6 +1,6 @@
 """Units with separate wires for links and payload, which a C++ harness drives."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 from collections.abc import Sequence

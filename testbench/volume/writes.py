@@ -46,7 +46,7 @@ def attempts(
     count, most : int
         Writes; cycles.
     """
-    # What came before may have left the number of another one.
+    # Earlier commands may have left the number of another phase.
     found: list[Attempt | Wait] = [Attempt(switch_map(spec).register("PHASE").address, phase)]
     while len(found) < 2 * count:
         for one in _written(rng, spec, phase, words):
@@ -61,7 +61,7 @@ def _written(
     registers, chance = switch_map(spec), rng.random()
     number, command = (registers.register(name).address for name in ("PHASE", "COMMAND"))
     entry = registers.register("ENTRY")
-    if chance < 0.1:  # that of another one, by way of ENTRY
+    if chance < 0.1:  # the number of another phase, through ENTRY
         yield Attempt(number, rng.randrange(spec.protocol.phases))
         yield Attempt(command, _LOAD)
     elif chance < 0.3:
@@ -135,7 +135,7 @@ def run_writes(
         sent = [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in turns]
         steps.append(Write(phase.number, phase.circuit, 0, phase.flows, sent, first))
     ready = (len(steps) - 1,)
-    # Behind the others, as a phase that is there but has no flows.
+    # After the others, as a phase that exists but has no flows.
     anything = attempts(rng, spec, victim, list(words.values()), writes, 24)
     steps += [
         Burst(phase.number, packets, ready) for _ in range(3) for phase in table if phase.flows

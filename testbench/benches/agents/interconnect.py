@@ -44,7 +44,7 @@ class Source:
         self.word = dut.configuration
         self.valid = [dut[f"i__{port}__valid"] for port in range(spec.ports)]
         self.data = [dut[f"i__{port}__data"] for port in range(spec.ports)]
-        # As long as nothing was written, it is not known what is offered.
+        # Before the first write the offered values are unknown.
         self.shown: list[int] = [1] * spec.ports
         self.configuration: Configuration | None = None
 

@@ -16,7 +16,7 @@ from fred_hw.spec import SwitchSpec
 
 __all__ = ["Registers"]
 
-# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
+# cocotbext-axi 0.1.28 uses what cocotb 2 deprecates; warnings of the bench itself stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 

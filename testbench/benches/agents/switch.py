@@ -32,7 +32,7 @@ from testbench.stimulus.traffic import random_flit
 
 __all__ = ["Beat", "SwitchBench", "Watch"]
 
-# What benches hold lives for long: a twentieth of the time went to looking for garbage in it.
+# Objects of benches live long: garbage collection took a twentieth of the time.
 gc.set_threshold(100_000, 20, 20)
 
 Packets = list[tuple[int, ...]]
@@ -166,7 +166,7 @@ class LinkPort:
         def show_last(_: AxiStreamFrame) -> None:
             self._last.value = int(flit.last)
 
-        # A beat is a whole flit, as the agents have one lane.
+        # A beat is a whole flit, as the agents have one byte lane.
         beat: Any = [flit.data]
         self.source.send_nowait(AxiStreamFrame(beat, tuser=[flit.user], tx_complete=show_last))
 
@@ -217,7 +217,7 @@ class SwitchBench:
         await self._reset()
         self.registers.attach(self.dut)
         streams = self._attach(address_of)
-        # Registers draw even if nothing pauses, so that a seed means the same stimulus as ever.
+        # Draw random numbers for registers even without pauses, so that a seed keeps its stimulus.
         self.pause([*self.registers.channels.values(), *(streams if self.stall else ())])
         await self._run()
         while not all(self.told(watch) for watch in (*self.inputs, *self.outputs)):
@@ -263,7 +263,7 @@ class SwitchBench:
         self.dut.incarnation.value = self.incarnation
         for level in (1, 0):
             self.dut.rst.value = level
-            # Until the next edge what is offered stays; then it is withdrawn.
+            # Offered flits stay until the next edge, and are withdrawn then.
             await self.cycles(1)
             for watch in watches:
                 watch.forget()
@@ -332,7 +332,7 @@ class SwitchBench:
         """
         generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
         self.generations[phase.number] = generation
-        if not generation:  # which comes round, perhaps
+        if not generation:  # the generation may have wrapped
             await self.emptied(phase.number, self.patience if checked else 0)
         await self.access.write_phase(phase.number, self.word(phase))
         if checked:

@@ -36,7 +36,7 @@ class _Icarus(Simulator):
 
         from testbench.sim.cache import built
 
-        # The wave file's path is relative to where the simulation runs, which is not known here.
+        # The wave file is in the folder of the simulation, which is not known here.
         text = verilog + (_WAVES.format(top=top) if waves else "")
         arguments = ["-s", "waves"] if waves else []
 
