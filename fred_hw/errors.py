@@ -18,7 +18,7 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
     Characters that do not print stand as Python writes them in a string; what is too long lacks
     its middle, as what is allowed stands in front and what was given in the end.
     """
-    if len(text) > 20 * limit:  # as a character may become ten, more of it is never shown
+    if len(text) > 20 * limit:  # a character may become ten, so longer text is never shown
         text = f"{text[: 10 * limit]}...{text[-10 * limit :]}"
     text = visible(" ".join(text.split()))
     if len(text) <= limit:

@@ -181,7 +181,7 @@ class FileModel(BaseModel):
         said = self.model_dump(by_alias=True)
         for name, field in type(self).model_fields.items():
             one, key = getattr(self, name), field.alias or name
-            # What is of a subclass stays so.
+            # A value of a subclass remains one of it.
             said |= {key: one} if key in said and isinstance(one, FileModel) else {}
         return self.model_validate({**said, **changes})
 
@@ -210,7 +210,7 @@ def number_range(minimum: float, maximum: float) -> Check:
         number = parse_number(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int | float):
             number = nan
-        # As an integer may be too large for a float, it is compared before it is made one.
+        # Compare before converting, as an integer may be too large for a float.
         if not minimum <= number <= maximum:
             raise refused(f"must be a number from {minimum:g} to {maximum:g}, not {value!r}")
         return float(number)

@@ -29,7 +29,7 @@ __all__ = [
 
 M = TypeVar("M", bound=BaseModel)
 
-_MAX_NAMES = 8  # in the key of a change
+_MAX_NAMES = 8  # in the dotted key of a changed parameter
 
 _FOLDER = Path(str(resources.files("fred_hw") / "presets"))
 

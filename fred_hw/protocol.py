@@ -170,7 +170,7 @@ ADDRESSES = 1 << HEADER_FIELDS["destination"].bits
 
 _MOST_PHASES = 1 << HEADER_FIELDS["phase"].bits
 _MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
-# Numbers must tell as many behind the one that is due as ahead of it.
+# Numbers must distinguish as many packets before the expected one as after it.
 _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 _MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["ticket"].bits - 1) - 1
@@ -225,7 +225,7 @@ def _covers_acks(value: int, info: ValidationInfo) -> int:
     given = info.data
     sizes = {"packet_flits", "round_trip_cycles", "ack_interval"}
     if sizes <= given.keys():
-        # An ack comes when the interval is full; packet and ack cross two links each.
+        # An ack is sent when the interval is full; packet and ack cross two links each.
         interval = _interval(given)
         needed = interval + 2 * _flight(given) + 1
         if value < needed:
@@ -337,7 +337,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         busy = -(-_served_cycles(ports) // self.packet_flits)
         window = self.window_packets - 2 * _flight(dict(self)) - 1
         most = max(_LEAST_AUTO, min(busy, window))
-        # The first of equal ones.
+        # The first of several best values.
         best = max(range(_LEAST_AUTO, most + 1), key=lambda each: self.acked_rate(ports, each))
         return self.model_copy(update={"ack_interval": best})
 

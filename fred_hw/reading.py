@@ -51,7 +51,7 @@ def read_data(path: Path) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    from .yaml_text import parse_yaml  # as long as a tenth of the start of a short command
+    from .yaml_text import parse_yaml  # the import takes a tenth of the start of a short command
 
     return parse_yaml(text)
 
@@ -116,7 +116,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(source, "", "must be an existing file, not a missing one") from None
     except OSError as error:
         raise InputError(source, "", f"must be readable, not {error.strerror}") from None
-    except ValueError:  # a NUL, which no path has
+    except ValueError:  # the path contains a NUL
         raise InputError(source, "", "must be the name of a file") from None
 
 

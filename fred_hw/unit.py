@@ -79,7 +79,7 @@ def check_shape(unit: str, shape: object) -> Shape:
         It is none.
     """
     try:
-        if not isinstance(shape, bool):  # which is an integer to Amaranth
+        if not isinstance(shape, bool):  # a bool is an integer to Amaranth
             return Shape.cast(shape)
     except TypeError:
         pass

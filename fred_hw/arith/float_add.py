@@ -207,7 +207,7 @@ class FloatAdd(LaneUnit):
         extended = Cat(Const(0, 2), ordered.significand)  # guard and round bit
         near = self._near_distance_bits(len(extended))
         far = distance[near:].any() if near < len(distance) else Const(0, 1)
-        # Too far for the shifter: its last stages take together all but the lowest bit.
+        # Distances beyond the shifter: its last stages together shift out all but the lowest bit.
         last, reach = near, 0
         while near < len(distance) and reach < len(extended) - 1:
             last -= 1
@@ -287,7 +287,7 @@ class FloatAdd(LaneUnit):
         shifted = shifted_left(m, "normalized", counted.total[1:], counted.shift[:-1])
         below = len(shifted) - self.number_format.fraction_bits - 1
         field = wire(m, "field", above - counted.shift, width=self._field_bits)
-        # The top field, without a carry of rounding, is only there with a leading one.
+        # The top field value, without a carry of rounding, occurs only with a leading one.
         special = wire(m, "special", encoded.all() | field.all())
         leading = shifted[-1].replicate(len(field))
         magnitude = wire(m, "truncated", Cat(shifted[below:-1], field & leading))

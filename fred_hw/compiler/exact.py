@@ -46,7 +46,7 @@ class Effort:
         """
         while self.left > 0:
             before = _conflicts(solver)
-            # What it has learnt helps the solver to go on.
+            # The solver keeps the clauses that it has learnt.
             solver.conf_budget(min(self.left, _AT_ONCE))
             answer = solver.solve_limited(assumptions=assumptions)
             self.left -= 1 + _conflicts(solver) - before
@@ -170,7 +170,7 @@ def smallest_conflict(solver: PathSolver, middle: int) -> tuple[tuple[int, ...],
     best, left_out = solver.core(), []
     try:
         best = _reduced(solver, best, left_out)
-        # With m flows or fewer each has a subswitch of its own; the caller ruled out m + 1.
+        # With m flows or fewer each has a subswitch of its own; the caller excluded m + 1.
         size = middle + 2
         with _HittingSets(solver.flows, solver.effort, len(best)) as hitting:
             for rest in left_out:

@@ -161,7 +161,7 @@ def _search(flows: tuple[Flow, ...], depth: int, middle: int, max_conflicts: int
 
 
 def _search_connected(flows: Sequence[Flow], depth: int, middle: int, max_conflicts: int) -> Found:
-    # Flows with most ports first: they take paths from most others.
+    # Flows with the most ports first, as they conflict with the most others.
     order = sorted(range(len(flows)), key=lambda n: -len(flows[n].inputs) - len(flows[n].outputs))
     paths, stuck = by_flows(flows, depth, middle, order)
     if paths is not None:
@@ -169,7 +169,7 @@ def _search_connected(flows: Sequence[Flow], depth: int, middle: int, max_confli
     sharing = Sharing(flows, depth)
     clique = sharing.clique(middle + 1, range(len(flows)))
     if clique:
-        # No fewer flows clash: up to m have a subswitch each.
+        # Fewer flows cannot conflict: up to m flows have a subswitch each.
         return "conflict", (), clique, True
     for _ in range(_RETRIES):
         order.remove(stuck)

@@ -138,7 +138,7 @@ class AsyncAccess:
             raise ValueError(f"field of {register} must be one that can be written, not {field!r}")
         most = (1 << found.width(meant, index)) - 1
         check_int(f"{field} of {register}", value, minimum=0, maximum=most)
-        # A zero leaves bits alone that clear or act, but a value that is kept is written again.
+        # Writing 0 leaves bits alone that clear or act on 1; other fields are written back.
         kept = sum(one.mask for one in found.fields if one.access == "rw" and one is not meant)
         others = await self.read(register, index) & kept if kept else 0
         await self.write(register, others | value << meant.low, index)

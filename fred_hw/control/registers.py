@@ -241,7 +241,7 @@ class RegisterMap:
         ]
         twice = sorted({name for name in joined if joined.count(name) > 1})
         if twice:
-            # Generated names would be the same, as those of A_B, field c, and A, field b_c.
+            # Register A_B with field c, and A with field b_c, would get the same generated name.
             raise ValueError(f"names of registers and fields must differ joined, not {twice}")
         for one, other in zip(self.registers, self.registers[1:], strict=False):
             if other.address < one.end:

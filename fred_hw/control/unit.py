@@ -124,7 +124,7 @@ class ControlUnit(Unit):
             registers.command_status_refused.eq(sticky),
             entry.eq(Mux(erases, 0, registers.entry_value)),
             registers.entry_value_next.eq(table.stored.as_value()),
-            # The number changes in the cycle of the lowest bit; the entry is there 2 cycles later.
+            # The number changes in the cycle of the lowest bit; the entry follows 2 cycles later.
             registers.entry_value_load.eq(loads[2]),
         ]
         m.d.sync += loads.eq(loads << 1)
@@ -181,7 +181,7 @@ class ControlUnit(Unit):
             shown = registers.error_first_valid.replicate(len(value))
             m.d.comb += member.eq(value & shown)
         with m.If(~registers.error_first_valid_kept):
-            # The last assignment wins: that of the lowest cause, and of its lowest port.
+            # The last assignment wins, so it is that of the lowest cause and its lowest port.
             for number, cause in reversed(list(enumerate(CAUSES))):
                 with m.If(came[number]):
                     m.d.sync += [first_cause.eq(number), first_port.eq(0)]

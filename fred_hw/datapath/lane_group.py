@@ -87,7 +87,7 @@ class LaneGroup(Lanes):
             reduction_unit(spec.number_format, spec.operation, spec.overflow, spec.adder_registers)
             for _ in range(spec.lanes)
         ]
-        # A gate for these lanes alone, for the wires from outside lead to all groups.
+        # A separate gate for these lanes, as the wires from outside drive all groups.
         together = wire(m, "together", ~self.apart)
         reduce, stages = together.all(), []
         for stage in range(lanes[0].inside):

@@ -59,7 +59,7 @@ class _Reducing(Unit):
             delayed(m, i.valid, depth, f"i{index}_valid", reset=True)
             for index, i in enumerate(self.i)
         )
-        # A reduction waits for both: the sum of a part is never sent on.
+        # A reduction waits for both inputs: no partial sum is forwarded.
         both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
         sources = [
             delayed(m, source, 1, name)

@@ -57,7 +57,7 @@ class Demultiplexer(Unit):
     def build(self, m: Module) -> None:
         spec = self.spec
         depth, behind = spec.adder_registers, spec.stage_registers
-        # Registers before the fork are fewer than behind it.
+        # Registers before the fork cost fewer flip-flops than behind it.
         data = delayed(m, self.i.data, depth + behind, "i_data")
         valid = delayed(m, self.i.valid, depth, "i_valid", reset=True)
         destination = delayed(m, self.configuration, depth, "configuration")

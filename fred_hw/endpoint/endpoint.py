@@ -198,7 +198,7 @@ class Endpoint(Unit):
     def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
-        # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
+        # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
         dropped, incoming = Signal(), Signal(DATA_COUNT)
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [

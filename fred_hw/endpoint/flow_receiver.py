@@ -139,7 +139,7 @@ class FlowReceiver(Unit):
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
         )
-        index = Signal(spec.protocol.fields["index"])  # flits accepted of the expected packet
+        index = Signal(spec.protocol.fields["index"])  # accepted flits of the expected packet
         protocol = spec.protocol
         place_bits = (protocol.packet_flits - 1).bit_length()
         ledger = place(m, "ledger", Ledger(spec=spec, place_bits=place_bits))
@@ -174,7 +174,7 @@ class FlowReceiver(Unit):
             self.o.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.o.ready),
         ]
-        anew = Signal()  # numbers of the flow that is set start at 0
+        anew = Signal()  # restart the configured flow at number 0
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
         restart = anew | ledger.changed
         self._compare(m, (expected, index), flit, restart)
@@ -219,9 +219,9 @@ class FlowReceiver(Unit):
         mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
         expected, index = progress
-        following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
-        due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or one before
-        behind, more = Signal.like(expected), Signal()  # more is to come of the expected packet
+        following, here = Signal.like(index), Signal.like(index)  # index of the received flit
+        due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or an earlier one
+        behind, more = Signal.like(expected), Signal()  # more of the expected packet follows
         m.d.comb += [
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
@@ -276,7 +276,7 @@ class FlowReceiver(Unit):
             m.d.sync += waited.eq(0)
         with m.Elif(~late):
             m.d.sync += waited.eq(waited + 1)
-        # What has just come is said from the next cycle on, when `expected` has moved.
+        # Acknowledge a packet from the next cycle on, when `expected` has advanced.
         with m.If(sent & acks):
             m.d.sync += [due_ack.eq(0), unsaid.eq(flit.ended)]
         with m.Elif(flit.ended & ~full):
@@ -285,7 +285,7 @@ class FlowReceiver(Unit):
             m.d.sync += due_nack.eq(0)
         with m.If(asked & here):
             m.d.sync += due_ack.eq(1)
-        # While packets come, a nack would only have them sent twice.
+        # A nack while packets still arrive would only make the sender send them twice.
         news = self._is_news(m, flit.lost, flit.came, restart) | resumes
         with m.If((asked & here & quiet) | news):
             m.d.sync += due_nack.eq(1)
@@ -326,7 +326,7 @@ class FlowReceiver(Unit):
             Signal(flow_layout(self.spec), name=f"{name}_flow") for name in ("kept", "new", "last")
         )
         due = Signal(2, name="other_due")
-        # Whose they are is looked up a cycle later, as it is known late that nobody expects them.
+        # Look up the flow a cycle later, as it is known late that no receiver expects the packet.
         strayed, ended, wanted = (Signal(name=name) for name in ("strayed", "ended", "wanted"))
         m.d.sync += [
             strayed.eq(stray),
@@ -350,7 +350,7 @@ class FlowReceiver(Unit):
                 kept.eq(ledger.other),
                 due.eq(Cat(ledger.other_known, ledger.other_known & ~strayed)),
             ]
-        # Of a number that is forgotten nothing is said: an ack of 0 may mean 256 packets.
+        # Do not acknowledge a forgotten number: an ack of 0 may mean 256 packets.
         answered = data.View(
             flow_layout(self.spec), Mux(ledger.changed & leaves, last, ledger.other)
         )

@@ -134,7 +134,7 @@ class FlowSender(Unit):
         bits = protocol.fields
         window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
         oldest, following, begun, newest = window
-        busy, current = Signal(), Signal.like(oldest)  # a packet is being sent
+        busy, current = Signal(), Signal.like(oldest)  # packet being sent
         size = replay_packets(spec)
         kept = _Kept(
             Memory(shape=spec.data_width, depth=size * protocol.packet_flits, init=[]),
@@ -149,9 +149,9 @@ class FlowSender(Unit):
             ledger.clear.eq(self.clear),
             ledger.forget.eq(self.forget),
         ]
-        anew = Signal()  # numbers of the flow that is set start at 0
+        anew = Signal()  # restart the configured flow at number 0
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
-        # A packet that is acknowledged while it is sent keeps its place until it has gone.
+        # A packet that is acknowledged while it is sent keeps its slot until it is sent completely.
         held = busy & (self._slot(current) == self._slot(newest))
         full = (newest - oldest)[: len(newest)] >= size
         partial = self._take_in(m, kept, newest, ~full & ~held & ~ledger.changed)
@@ -164,7 +164,7 @@ class FlowSender(Unit):
         with m.If(begins):
             m.d.sync += begun.eq(begun + 1)
         m.d.sync += following.eq(after)
-        known = Signal()  # the packet to begin next is complete, and its length has been read
+        known = Signal()  # the packet to start next is complete, and its length has been read
         m.d.sync += known.eq((after != newest) & ~anew)
         first = Mux(anew, 0, ledger.stored)
         if protocol.ways is None:
@@ -258,7 +258,7 @@ class FlowSender(Unit):
             acknowledged.eq(mine & (message.kind == Kind.ACK) & (ahead != 0)),
             nack.eq(mine & (message.kind == Kind.NACK)),
             late.eq((timer == timeout) & ~acknowledged),
-            # Packets may be acknowledged while they are to be sent again.
+            # Packets may be acknowledged while they wait for retransmission.
             skip.eq(acknowledged & ((following - oldest)[: len(oldest)] < ahead)),
             back.eq(nack & (number != following)),
             self.retransmit.eq(back | late),
@@ -287,7 +287,7 @@ class FlowSender(Unit):
             after.eq(window.following + (o.take & ~busy)),
             read.en.eq(o.take),
             read.addr.eq(self._slot(number) * size + index),
-            # Behind the newest packet there is none, and its length may just be written.
+            # There is no packet after the newest one, and its length may be written in this cycle.
             read_last.en.eq(after != window.newest),
             read_last.addr.eq(self._slot(after)),
             o.data.eq(read.data),

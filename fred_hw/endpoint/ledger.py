@@ -122,7 +122,7 @@ class Ledger(Unit):
             m.d.comb += write.data.way.eq(self.way)
         m.d.sync += [held.eq(key), earlier.eq(flow.generation)]
         own = Signal(name="key_known"), Signal(name="key_seen")
-        # Unicasts have one generation, so only phases can change theirs.
+        # Unicasts always have the same generation, so only phases can change theirs.
         stale, forgotten = Signal(), Signal(self.spec.protocol.phases)
         m.d.comb += [
             stale.eq(self.changed & ((key == held) | ~own[0])),

@@ -86,7 +86,7 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(DATA_COUNT)  # the packet that is being sent
+        busy, circuit = Signal(), Signal(DATA_COUNT)  # packet being sent
         waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
         chosen, held = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
         valid = Signal()

@@ -132,7 +132,7 @@ class WayKeeper(Unit):
 
     def _doubt(self, m: Module) -> None:
         """Track whether duplicates of retransmitted packets may be in flight."""
-        # The first packet that is sent behind all of them.
+        # The first packet sent after all of these.
         behind, past = Signal.like(self.begun), Signal.like(self.begun)
         m.d.comb += past.eq(self.number - behind - 1)
         with m.If(self.again):

@@ -181,8 +181,8 @@ def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Sign
     fewer behind each other; ``behind`` has no bit below one that it does not have.
     """
     width = len(choices)
-    # The bits that come before bit k: if k is in behind, the lower ones in behind; otherwise all
-    # lower ones and the higher ones in behind.
+    # The bits that precede bit k: if k is in `behind`, the lower bits in it; otherwise all lower
+    # bits and the higher bits in it.
     first = [
         Mux(behind[k], behind[:k], Cat(Const((1 << k) - 1, k), Const(0, 1), behind[k + 1 :]))
         for k in range(width)

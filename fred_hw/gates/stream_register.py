@@ -59,6 +59,6 @@ class StreamRegister(Unit):
         ]
         with m.If(self.i.ready):
             m.d.sync += offered.eq(self.i.valid)
-            # A word that is not there does not toggle it.
+            # An invalid word does not toggle the register.
             with m.If(self.i.valid):
                 m.d.sync += word.eq(self.i.payload)

@@ -82,9 +82,9 @@ class CircuitCredits(Unit):
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
-        # The first place at which no largest packet may begin, so that it need not be taken off.
+        # The first position at which no largest packet may start, so its size is not subtracted.
         limit = Signal.like(self.ticket, init=most - largest)
-        # What starts is known late in its cycle, and counts behind it.
+        # The start settles late in its cycle, and is counted in the next one.
         begun, length = Signal(), Signal.like(self.length)
         fits, last, flits = Signal(), Signal(), Signal.like(self.ticket)
         room = Signal(init=1)
@@ -93,11 +93,11 @@ class CircuitCredits(Unit):
             self.ticket.eq(taken + flits),
             self.taken.eq(taken),
             before.eq(limit - taken),
-            # What has started has a flit more than its length: the complement takes both off.
+            # A started packet has a flit more than its length field: the complement subtracts both.
             spare.eq(before + (begun.replicate(len(spare)) & ~(length | Const(0, len(spare))))),
             self.room.eq(room),
             fits.eq(self.lost | (spare <= most - largest)),
-            # Of use if a largest packet fits, so there is no borrow.
+            # Only used if a largest packet fits, so there is no borrow.
             last.eq(~self.lost & self._at_most_length(m, spare)),
         ]
         open_ = wire(m, "open", fits & ~self.closed & ~self.begins)
@@ -106,7 +106,7 @@ class CircuitCredits(Unit):
             length.eq(self.length),
             taken.eq(self.ticket),
             self.owed.eq(spare != most - largest),
-            # Whether a packet starts is known last.
+            # The start of a packet settles last.
             room.eq(choose_late(m, "room_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):

@@ -35,7 +35,7 @@ def crc_masks(width: int) -> tuple[Sequence[int], int]:
         Bits of the word, a multiple of 8.
     """
     masks = [0] * CRC_BITS
-    state = CRC_REFLECTED  # of a word with its last bit set alone
+    state = CRC_REFLECTED  # state of a word in which only the last bit is set
     for bit in reversed(range(width)):
         for place in range(CRC_BITS):
             masks[place] |= (state >> place & 1) << bit

@@ -57,7 +57,7 @@ def crowding_signature() -> wiring.Signature:
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
     """Write the load of outputs to a header."""
-    # Whole fields: tools take parts of them for loops through the CRC.
+    # Assign whole fields: tools take assignments of parts for loops through the CRC.
     fields: dict[str, list[Value]] = {}
     for name, (field, _) in CROWDING_PLACES.items():
         fields.setdefault(field, []).append(crowding[name])

@@ -187,7 +187,7 @@ class Deframer(Unit):
     ) -> Value:
         """Offer flits that start or continue a packet; return whether a flit does neither."""
         protocol = self.spec.protocol
-        # Tickets come round, and a source may say anything: all of the header tells packets apart.
+        # Sequence numbers wrap, and a source may send anything: compare the whole headers.
         way = () if protocol.ways is None else ("kind",)
         told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
@@ -199,7 +199,7 @@ class Deframer(Unit):
         m.d.comb += [
             same.eq(opened & (packet == told)),
             goes_on.eq(same & (header.index == next_index)),
-            # A flit that comes twice changes nothing.
+            # A repeated flit changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
             fits.eq(wanted & (((header.index == 0) & begins) | goes_on)),
             taken.eq(fits & selected(header.circuit, [arrival.ready for arrival in self.o])),
@@ -221,7 +221,7 @@ class Deframer(Unit):
                 patience.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):
-            # Who asks for credits has nothing of a packet left to send.
+            # A source that requests credits has no rest of a packet left to send.
             m.d.sync += opened.eq(0)
         with m.Elif(opened & (patience == protocol.patience_cycles)):
             m.d.sync += opened.eq(0)
@@ -242,9 +242,7 @@ class Deframer(Unit):
         protocol, here = self.spec.protocol, self.credit.here
         news: list[Value] = []
         for number, arrival in enumerate(self.o):
-            ticket = Signal.like(
-                header.ticket, name=f"ticket_{number}"
-            )  # of the flit that comes next
+            ticket = Signal.like(header.ticket, name=f"ticket_{number}")  # of the next flit
             mine = header.circuit == number
             ahead = Signal.like(header.ticket, name=f"ahead_{number}")
             m.d.comb += ahead.eq(header.ticket - ticket)
@@ -255,7 +253,7 @@ class Deframer(Unit):
                 m.d.sync += ticket.eq(header.ticket)
             with m.Elif(self.down):
                 m.d.sync += ticket.eq(0)
-            # The packet that comes in has its room already.
+            # Buffer space for the incoming packet is reserved already.
             kept = Signal.like(left, name=f"kept_{number}")
             room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")
             m.d.comb += [

@@ -99,7 +99,7 @@ class Framer(Unit):
 
     def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()
-        # A flit that is offered stays as it is until it is taken.
+        # An offered flit stays the same until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
         told = Signal()
         news, credit_circuit, limit = self._credits(m, told, kept)
@@ -108,10 +108,10 @@ class Framer(Unit):
         grants, stalled = self._grants(m, choices, kept)
         hello, message, sync_granted, packet, _ = grants
         loses, behind = Signal(), Signal()
-        # Who hears a hello may not be up yet, and would not look at a limit.
+        # The receiver of a handshake may not be up yet, and would ignore credits.
         m.d.comb += [
             loses.eq(self.down & ~stalled),
-            # A neighbour that is dead may never take a hello.
+            # A dead neighbour may never accept a handshake.
             behind.eq(self.down & hello),
             told.eq(gone & ~hello),
         ]
@@ -246,7 +246,7 @@ class Framer(Unit):
         for number in range(DATA_COUNT):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
-        # One that is offered stays, though a packet has started since, which goes behind it.
+        # An offered flit stays the same even if a packet has started since; the packet follows it.
         with m.If(~kept & (self.down | ~self.lacks.any() | sent | (due & ~still))):
             m.d.sync += timer.eq(0)
         with m.Elif(~due):

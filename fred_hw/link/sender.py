@@ -154,7 +154,7 @@ class Sender(Unit):
                 there[number].eq(inside),
                 self.room[number].eq(credits.room),
                 framer.ticket[number].eq(credits.ticket),
-                # A circuit with a packet that is about to start or on its way need not ask.
+                # A virtual channel whose packet is starting or being sent need not request credits.
                 framer.lacks[number].eq(
                     credits.owed & ~inside & ~(self.wanted[number] & credits.room)
                 ),

@@ -183,7 +183,7 @@ class LinkSession(Unit):
             renewed.eq(fits & (~knows | (came.incarnation != heard))),
             self.up.eq(fresh & agreed),
             link.down.eq(~self.up),
-            # What starts in the first cycle is counted in the next.
+            # A start in the first cycle is counted in the next.
             link.closing.eq(knows & ~self.up),
             link.begins.eq(link.closing & (fresh | (drained & link.empty))),
             hello.payload.incarnation.eq(self.incarnation),
@@ -195,7 +195,7 @@ class LinkSession(Unit):
         m.d.sync += [drained.eq(link.closing & ~renewed), timer.eq(timer + 1)]
         with m.If(self.up | due | (timer == timeout)):
             m.d.sync += timer.eq(0)
-        # One that is offered stays as it is.
+        # An offered handshake stays the same.
         with m.If(~hello.valid | hello.ready):
             m.d.sync += [
                 due.eq(0),
@@ -212,7 +212,7 @@ class LinkSession(Unit):
             m.d.sync += [heard.eq(came.incarnation), knows.eq(1), fresh.eq(0)]
         with m.If(fits):
             m.d.sync += agreed.eq(came.knows & (came.heard == self.incarnation))
-            # Who is not up waits for an answer, which says nothing before this end is ready.
+            # A neighbour that is not up waits for an answer, useless before this end is ready.
             with m.If(~came.up & fresh & ~renewed):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):

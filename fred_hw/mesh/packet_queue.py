@@ -107,7 +107,7 @@ class PacketQueue(FlitQueue):
             self.valid.eq(self.waiting | (head.here & under_way & ~head.mark.first)),
             self.stuck.eq(thrown),
         ]
-        # What starts is known late in its cycle: it is not thrown away, and begins to wait anew.
+        # The start settles late: a starting packet is not dropped, and the wait restarts.
         m.d.sync += thrown.eq(self.waiting & old & self.tick & ~self.start)
         with m.If(self.start | ~self.waiting):
             m.d.sync += old.eq(0)

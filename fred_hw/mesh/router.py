@@ -35,7 +35,7 @@ HOP_CYCLES = 8
 MESSAGE_CYCLES = 4
 """Cycles of a control message through the router."""
 
-_CROSSING = 2  # from a flit taken to the output: memory and crossbar
+_CROSSING = 2  # cycles from an accepted flit to the output: memory and crossbar
 
 
 class MeshRouter(Unit):

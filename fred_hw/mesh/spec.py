@@ -180,7 +180,7 @@ class MeshSpec(FabricSpec, MeshShape):
 
     @property
     def _most_ports(self) -> int:
-        return 0  # no router acknowledges
+        return 0  # routers do not acknowledge
 
     @property
     def shape(self) -> MeshShape:

@@ -112,7 +112,7 @@ class Way(Unit):
 
     def build(self, m: Module) -> None:
         end, here = self._end(m), self.here
-        # By numbers of directions: north and so on, then the local port.
+        # In the order of directions: north, east, south, west, then the local port.
         toward = wire(
             m,
             "toward",

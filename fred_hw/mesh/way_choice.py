@@ -79,7 +79,7 @@ class WayChoice(Unit):
 
     def build(self, m: Module) -> None:
         here, end = (self._place(m, name) for name in ("source", "destination"))
-        # By numbers of directions, as in ``Way``.
+        # In the order of directions, as in ``Way``.
         toward = wire(
             m, "toward", Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x)
         )

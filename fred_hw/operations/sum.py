@@ -63,7 +63,7 @@ class Sum(Operation):
 
         if isinstance(number_format, IntFormat):
             kind = int_type(number_format)
-            # In 64 bits nothing overflows; the conversion back keeps the low bits: it wraps.
+            # 64 bits never overflow; the conversion back keeps the low bits, so it wraps.
             total = a.view(kind).astype(np.int64) + b.view(kind).astype(np.int64)
             if overflow == "saturate":
                 limits = np.iinfo(kind)

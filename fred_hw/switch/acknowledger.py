@@ -161,7 +161,7 @@ class Acknowledger(Unit):
         change = self._address(m, case, read)
         m.d.comb += [stored.addr.eq(change.place), stored.en.eq(change.acked_by.any())]
         for k in range(ports):
-            # What was looked up is still there, and the whole word is written.
+            # The looked-up word is still there, and is written back whole.
             m.d.comb += stored.data[k].eq(Mux(change.acked_by[k], change.number, read.data[k]))
         generation, stale = self.flows.entry.generation, Signal()
         m.d.comb += stale.eq(case.told & (case.generation != generation))
@@ -242,7 +242,7 @@ class Acknowledger(Unit):
                 fsm.go("pick")
         with fsm.state("pick"):
             m.d.sync += self.restart.ready.eq(self.restart.valid & ~self.restart.ready)
-            # The entry is written in the cycle behind; a case that is picked then sees it.
+            # The entry is written in the next cycle; a case that is picked then sees it.
             with m.If(self.restart.valid & ~self.restart.ready):
                 start_at_0(self.restart.payload.key, self.restart.payload.generation)
             with m.Elif(~self.restart.valid):
@@ -264,7 +264,7 @@ class Acknowledger(Unit):
         with fsm.state("serve"):
             fsm.go("pick")
             with m.If(case.from_input):
-                # A source with late packets comes to the one that is due by itself.
+                # A source of late packets reaches the expected number by itself.
                 told = Mux(case.nacks, mine & flow.inputs, 0)
                 _say(m, answer, told, Kind.NACK, flow.due)
                 with m.If(case.late):

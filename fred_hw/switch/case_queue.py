@@ -109,7 +109,7 @@ class CaseQueue(Unit):
         )
         chosen, later = next_turn(m, "grant", waiting, behind)
         m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
-        # Who is picked is known late, and leaves its queue in the next cycle.
+        # The picked port settles late, and leaves its queue in the next cycle.
         m.d.sync += taken.eq(chosen & self.pick.replicate(2 * ports))
         with m.If(self.pick):
             m.d.sync += [

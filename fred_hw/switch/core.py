@@ -171,7 +171,7 @@ class SwitchCore(Unit):
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
         """Report waiting packets to the scheduler, and the served phases to the ports."""
-        # Flows look at room in the same cycle; the scheduler, which is large, need not.
+        # Flows use buffer space in the same cycle; the scheduler, which is large, a cycle later.
         rooms = [Signal(self.spec.ports, name=f"room_{name}") for name in DATA_CIRCUITS]
         for circuit, room in enumerate(rooms):
             m.d.sync += room.eq(Cat(out.injection.room[circuit] for out in outs))

@@ -85,13 +85,13 @@ class DestinationChoice(Unit):
         ]
         with m.If(self.begins):
             m.d.sync += self.circuit_to.eq(circuit)
-        # The source that has the path is known earlier than whether it starts.
+        # The source with the path is known earlier than whether it starts.
         behind = wire(m, "behind_path", above(m, "path", self.path))
         last = [Signal(self.sources, name=f"behind_{name}") for name in DATA_CIRCUITS]
         for c, own in enumerate(last):
             with m.If(began & (self.circuit_to == c)):
                 m.d.sync += own.eq(behind)
-        # The turns of all circuits are found in parallel; the most urgent one is taken.
+        # Arbitrate all virtual channels in parallel, and take the result of the most urgent one.
         turns = [chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)]
         m.d.comb += self.chosen.eq(
             any_of(gated(turn, circuit == c) for c, turn in enumerate(turns))

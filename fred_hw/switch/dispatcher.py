@@ -185,7 +185,7 @@ class Dispatcher(Unit):
             for c in range(DATA_COUNT):
                 phase, waits = head.descriptor[c].phase, head.waiting[c]
                 here = waits & head.of_phase[c]
-                # A unicast has the flow of its source alone, and is there only with a path.
+                # A unicast is a flow of its source alone, and present only with a path.
                 lone = waits & (phase == self.spec.protocol.online) & (head.coming[c] & path).any()
                 seen = head.valid[c], head.last[c], head.broken[c], here, lone
                 m.d.comb += [
@@ -203,7 +203,7 @@ class Dispatcher(Unit):
                 descriptor.as_value().eq(
                     selected(of.circuit, [one.as_value() for one in head.descriptor])
                 ),
-                # The length is wanted first, and known before it is said which circuit it is of.
+                # The length is needed first, and known before its virtual channel.
                 *(one.eq(descriptor) for one in (states.descriptors[k], of_unicast)),
                 states.descriptors[k].length.eq(of.of_phase[strobes:]),
                 of_unicast.length.eq(of.of_unicast[strobes:]),

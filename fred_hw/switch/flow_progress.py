@@ -127,7 +127,7 @@ class FlowProgress(Unit):
             m.d.sync += [
                 self.progress.inputs.eq(inputs),
                 self.progress.outputs.eq(outputs),
-                # All inputs of a flow have the same number due, so nobody chooses one of them.
+                # All inputs of a flow expect the same number, so any of them may supply it.
                 self.progress.due.eq(any_of([gated(d, inputs[k]) for k, d in enumerate(self.due)])),
                 known.eq(one_hot_mux(mine, list(self.acked))),
                 own.eq(mine),

@@ -136,9 +136,9 @@ class FlowSequencer(Unit):
             self.closes.eq(stops.any()),
             self.ending.eq(self.fire & self.closes),
             cut.eq((members & of.broken).any()),
-            # All inputs end together, or their packets are of unequal length.
+            # All inputs end together; otherwise their packets have unequal lengths.
             self.bad.eq(self.ending & (cut | (stops != members))),
-            # One that a broken packet of another port has cut is not too long.
+            # A packet is not too long if a broken packet of another port ended the flow early.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.stays.eq(under_way & ~(there & self.closes)),
             self.lasts.eq(self.stays | (self.start & ~self.closes)),

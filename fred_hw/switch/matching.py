@@ -64,7 +64,7 @@ class Matching(Unit):
         shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
             others = granted.any() if in_the_way else 0
-            # Who keeps a path that others want would be before them whenever room comes.
+            # A source that kept a path others want would precede them whenever space frees up.
             used = Signal(name=f"used_{k}")
             with m.If(granted[k]):
                 m.d.sync += used.eq(0)
@@ -72,7 +72,7 @@ class Matching(Unit):
                 m.d.sync += used.eq(1)
             shared = wire(m, f"shared_{k}", used & (path & shared_by[k]).any())
             leaves = wire(m, f"leaves_{k}", others | requests[k].late | shared)
-            # One bit of a path is high, and who takes that destination is known of each.
+            # Each path is one-hot, and the source that takes a destination is known for each.
             ends = wire(m, f"ends_{k}", Mux(granted[k] | leaves, ~Const(0, self.port_count), taken))
             m.d.sync += path.eq(given[k] | Mux(self.holds[k], path, path & ~ends))
             with m.If(granted[k]):
@@ -90,14 +90,14 @@ class Matching(Unit):
     def _ask(self, m: Module) -> list[SourceRequest]:
         """Return, for each source, the virtual channel of its next path."""
         size = self.port_count
-        # A path that stays is the same in the next cycle, so what of it is in use is known before.
+        # A path that stays is the same in the next cycle, so destinations in use are known early.
         stays, busy, ending = Signal(size), Signal(size), Signal(size)
         goes_on = self.holds & ~self.closing
         m.d.sync += [
             stays.eq(goes_on),
             busy.eq(self._ends(goes_on)),
-            # Where a packet ends there may be room in a moment: the next source gets the path
-            # before.
+            # Where a packet ends, buffer space may free up soon: the next source gets the path
+            # beforehand.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
         rooms = [

@@ -71,10 +71,10 @@ class MessageQueue(Unit):
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
         there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
-        # What comes is known late in its cycle, and is put in its place in the next.
+        # An incoming message settles late in its cycle, and is stored in the next one.
         came, said = Signal(), Signal(layout, reset_less=True)
         m.d.sync += [came.eq(self.i.valid), said.eq(self.i.payload)]
-        # The first is offered already, and stays as it is.
+        # The first message is offered already, and stays the same.
         for k, word in enumerate(words[1:], 1):
             same = Cat(word[name] == said[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
@@ -87,7 +87,7 @@ class MessageQueue(Unit):
         ]
         m.d.sync += self.lost.eq(added & full & ~taken)
         after = _moved(there, taken)
-        # The first place that is free behind the others.
+        # The first free position behind the others.
         free = ~after & ((after << 1) | 1)[:QUEUED]
         m.d.sync += there.eq(after | (free & added.replicate(QUEUED)))
         renewed = _moved(alike, taken) & came.replicate(QUEUED)

@@ -82,7 +82,7 @@ class OnlineRouter(Matching):
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
-        # Paths through two subswitches are in the way of others.
+        # With two subswitches, paths block those of others.
         self.match(m, in_the_way=self.middle == 2)
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:

@@ -67,7 +67,7 @@ class PathTracer(Unit):
             reduces = word[:2].all() | word[2:].all()
             for port in range(2):
                 takes = word.word_select(port, 2)
-                # Beside a reduction no input passes alone.
+                # No input passes unreduced beside a reduction.
                 takes = takes & (takes.all() | ~reduces).replicate(2)
                 self._join(m, self.gets[port], self.reached[port], takes, range(2))
             return

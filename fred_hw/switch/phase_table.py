@@ -138,13 +138,13 @@ class PhaseTable(Unit):
         """
         control, layout, phases = self.control, entry_layout(self.spec), self.spec.protocol.phases
         walk, erases, stored = Signal(range(phases)), Signal(init=1), Signal(layout)
-        hidden = Signal(init=1)  # what was read while entries were erased
+        hidden = Signal(init=1)  # whether the entry was read while entries were erased
         m.d.sync += hidden.eq(erases)
         with m.If(erases):
             m.d.sync += [walk.eq(walk + 1), erases.eq(walk != phases - 1)]
         m.d.comb += control.stored.as_value().eq(Mux(hidden, 0, stored.as_value()))
         reads = [(reader.enable, reader.number, reader.entry) for reader in self.reads]
-        # Nothing is read for software in the cycle in which an entry is written.
+        # Software does not read in the cycle in which an entry is written.
         reads.append((~control.write, control.number, stored))
         for k, (enable, number, entry) in enumerate(reads):
             memory = Memory(shape=layout, depth=phases, init=[])
@@ -158,7 +158,7 @@ class PhaseTable(Unit):
                 write.addr.eq(Mux(erases, walk, control.number)),
                 write.data.as_value().eq(Mux(erases, 0, control.entry.as_value())),
             ]
-        # One more than the generation of the last entry, and 0 if there was none since reset.
+        # One more than the generation of the last entry, or 0 if none was written since reset.
         least = Memory(shape=range(GENERATIONS + 1), depth=phases, init=[])
         m.submodules.generations = least
         read, write = least.read_port(), least.write_port()

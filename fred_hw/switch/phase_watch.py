@@ -117,7 +117,7 @@ class PhaseWatch(Unit):
                 self.circuit.eq(update.circuit),
                 self.takes.eq(update.takes),
                 gives.eq(update.gives),
-                # They are of what was before.
+                # They belong to the previous entry.
                 self.complete.eq(0),
                 self.some.eq(0),
             ]

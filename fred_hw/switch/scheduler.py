@@ -157,8 +157,8 @@ class Scheduler(Unit):
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
-        count = phases + DATA_COUNT  # and the default index once for each circuit
-        served, following = Signal(count), Signal(count)  # one-hot: now, and next
+        count = phases + DATA_COUNT  # and one default index for each virtual channel
+        served, following = Signal(count), Signal(count)  # one-hot: served now, and next
         watches = self._watches(m)
         stopped, stops, halted = Signal(phases), Signal(phases), Signal()
         m.d.sync += stopped.eq(stops)
@@ -175,7 +175,7 @@ class Scheduler(Unit):
         service, online = self.service, following[phases:].any()
         keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
-        # It may have to stand still from the next cycle on.
+        # A phase may be halted from the next cycle on.
         free = Cat(~stops, ~Const(0, DATA_COUNT))
         stays, goes = following & free, chosen & free
         now = _Following(valid, circuit, online, unicasts)
@@ -194,7 +194,7 @@ class Scheduler(Unit):
         m.d.sync += halted.eq(Mux(service.load, halts.loaded, halts.then & ~halts.ends))
         self._leave(m, now, then, halts)
         m.d.comb += [
-            # What is served takes the room that the next one waits for, which gets its turn.
+            # The served phase uses buffer space for which the next one waits, so it is replaced.
             keeps.eq(valid & service.leaving & ~hurry),
             self.read.eq(ready.any() & ~keeps),
             self.next_phase.eq(
@@ -203,9 +203,9 @@ class Scheduler(Unit):
         ]
         m.d.sync += [circuit.eq(then.circuit), valid.eq(then.valid & ~service.load)]
         with m.If(service.load):
-            # Unicasts of all circuits are served together.
+            # Unicasts of all virtual channels are served together.
             both = following | Mux(online, (1 << count) - (1 << phases), 0)
-            # What was chosen before what is served was known may be the same.
+            # The choice was made before the served phase was known, and may be the same.
             m.d.sync += [served.eq(both), following.eq(0)]
         with m.Else():
             with m.If(~keeps):
@@ -250,20 +250,20 @@ class Scheduler(Unit):
         done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
         idle, idles, gone = Signal(), Signal(), Signal()
         waited, late = Signal(range(LATE_CYCLES)), Signal()
-        # What starts is known late, and counts a cycle later.
+        # A start settles late, and counts a cycle later.
         m.d.comb += [
             idles.eq(service.rests & (seeks <= 1)),
             gone.eq(service.leaving & ~service.runs),
             service.load.eq(now.valid & (~service.active | idle | gone)),
         ]
         m.d.sync += [under.eq(service.under), idle.eq(idles & ~service.load)]
-        # The circuits on which packets of what is served go, or would.
+        # The virtual channels that packets of the served phase use, or would use.
         wants, wanted = (
             wire(m, name, Mux(service.online, one.unicasts | goes, service.circuit))
             for name, one, goes in (("wants", now, under), ("wanted", then, service.under))
         )
         ran = wire(m, "ran", done | service.ran)
-        # It gives way to what is more urgent, and to what is as urgent once it has run.
+        # It yields to more urgent packets, and to equally urgent ones once it has run.
         urgent = Cat(~wants[: c + 1].any() for c in range(DATA_COUNT))
         gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(DATA_COUNT))
         preempts = service.load & service.leaving & (now.circuit & urgent).any()
@@ -281,7 +281,7 @@ class Scheduler(Unit):
                 late.eq(0),
             ]
         with m.Else():
-            # Unicasts that come meanwhile would let no phase in beside less urgent ones.
+            # Unicasts that leave keep leaving: new ones would otherwise keep every phase out.
             goes_on = service.leaving & service.online
             urges = idles | goes_on | (then.circuit & gives).any()
             leaves = halts.then | (then.valid & urges)

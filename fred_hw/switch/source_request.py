@@ -86,7 +86,7 @@ class SourceRequest(Unit):
         ):
             free = wire(m, f"free_{c}", (coming & vacant).any())
             m.d.comb += self.pick[c].eq(free & may)
-            if c == DATA_COUNT - 1:  # no circuit is less urgent
+            if c == DATA_COUNT - 1:  # no virtual channel is less urgent
                 break
             reaches = wire(m, f"reaches_{c}", (coming & rooms).any())
             passed = Signal(range(PASSES + 1), name=f"passed_{c}")

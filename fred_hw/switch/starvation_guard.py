@@ -214,7 +214,7 @@ class StarvationGuard(Unit):
         outputs = self._outputs(m, circuit, online)
         states = self._states(m, port, circuit)
         fsm, elapsed, enter, leave = states
-        with fsm.state("seek"), m.If(elapsed[0]):  # the head is of this queue
+        with fsm.state("seek"), m.If(elapsed[0]):  # the head is in this queue
             m.d.sync += [
                 phase.eq(head.phase),
                 online.eq(head.phase == self.spec.protocol.online),
@@ -330,7 +330,7 @@ class StarvationGuard(Unit):
         for k, own in enumerate(self.ports):
             seen: list[list[Value]] = []
             for kind, of_kind in (("flow", ~unicasts), ("unicast", unicasts)):
-                # Packets of each circuit since the last change of ages, and since the one before.
+                # Packets of each virtual channel since the last change of ages, and the one before.
                 new, old = (Signal(DATA_COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
                 starts = gated(
                     Cat(own.circuit == c for c in range(DATA_COUNT)), own.starts & of_kind
@@ -364,7 +364,7 @@ class StarvationGuard(Unit):
             wire(m, name, Cat(flow == own for flow in flows))
             for name, flows in (("members", entry.inputs), ("flow_ends", entry.outputs))
         )
-        # One that has changed meanwhile may have none.
+        # An entry that has changed meanwhile may have no flow for it.
         alone = (own == 0) | (members & ~self.there).any()
         return _Flow(looks & (looked == phase), ends, wire(m, "alone_now", alone))
 
@@ -388,7 +388,7 @@ class StarvationGuard(Unit):
             keeps.eq(fsm.ongoing("reserve") | (claims & ~serves)),
         ]
         of_phase = gated((1 << phase)[:phases], ~online)
-        # The circuit and less urgent ones.
+        # The virtual channel and less urgent ones.
         held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(DATA_COUNT)))
         m.d.sync += [
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),

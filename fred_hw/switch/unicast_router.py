@@ -88,12 +88,12 @@ class UnicastRouter(Unit):
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
         """Return the subswitch of each source and of each destination, as a one-hot bit."""
         ends, ports, count = self.destination_of, range(self.ports), min(self.middle, 3)
-        # For each port whether its other end is even, and odd.
+        # For each port whether the other end of its path is even, and odd.
         to, of, inputs, outputs = (
             [Signal(width, name=f"{name}_{k}") for k in ports]
             for name, width in (("to", 2), ("of", 2), ("input", count), ("output", count))
         )
-        # For each odd port whether the even one beside it sends to, and gets from, an even one.
+        # For each odd port whether its even neighbour sends to an even port, and receives from one.
         even_to_even, even_of_even = (
             wire(m, f"even_{name}_even", Cat(own[j - 1][0] for j in ports[1::2]))
             for name, own in (("to", to), ("of", of))
@@ -112,7 +112,7 @@ class UnicastRouter(Unit):
                     outputs[k].eq(Cat(of[k][0], 0, of[k][1])),
                 ]
             else:
-                # Whether an odd-odd one has an even-even neighbour where it comes in, and goes out.
+                # Whether an odd-odd path has an even-even neighbour at its input, and its output.
                 comes = [to[k - 1][0], (at[1::2] & even_to_even).any()]
                 goes = [(ends[k][1::2] & even_of_even).any(), of[k - 1][0]]
                 ways, back = (

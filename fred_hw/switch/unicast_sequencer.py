@@ -104,7 +104,7 @@ class UnicastSequencer(Unit):
             self.lasts.eq(self.stays | (self.start & ~stops)),
         ]
         m.d.sync += under_way.eq(self.lasts)
-        # Whether the next flit is the last is known before it is there.
+        # Whether the next flit is the last is known before it arrives.
         left, single = Signal.like(self.length), Signal()
         m.d.comb += self.closing.eq(
             Mux(self.start, self.length == 1, Mux(there, left == 2, single))

@@ -225,7 +225,7 @@ def _parts(
 ) -> list[Part] | None:
     """Return the parts of a flow for chosen chiplets; None if a link is not free."""
     meeting, homes, ups, downs = _switches(plane, flow)
-    into: dict[int, set[int]] = defaultdict(set)  # ports where it comes in on its way up
+    into: dict[int, set[int]] = defaultdict(set)  # input ports of the way up
     out: dict[int, set[int]] = defaultdict(set)
     for npus, ports in ((flow.inputs, into), (flow.outputs, out)):
         for switch, own in homes.items():

@@ -127,7 +127,7 @@ class Phase:
         if not told:
             return [] if sends is None and receives is None else [Part(sends, receives, True)]
         heard = [(n, flow) for n, _, flows, _ in told for flow in flows if end in flow.outputs]
-        # Who speaks with others hears of them in the same flow.
+        # A sender of a shared flow receives the others in the same flow.
         both = [n for n, flow in heard if end in flow.inputs]
         found: list[Part] = []
         for number in sorted({one for one in (sends, receives) if one is not None}):

@@ -147,7 +147,7 @@ class Plane:
         if own not in chain:
             return self._chosen(self._uplinks(chiplet), address)
         child = chain[chain.index(own) - 1]
-        # All addresses that come here from below have the same rest: it chose among the parts.
+        # All addresses that arrive from below have the same remainder: it selected the part.
         key, parts = address // self.wafer.parts(own), self.wafer.parts(child)
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)

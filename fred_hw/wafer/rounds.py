@@ -141,12 +141,12 @@ def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow]
     One of a flow's members on a switch speaks for all: what it sent is acknowledged by the ends of
     the whole flow.
     """
-    on: dict[int, list[list[_Joined]]] = {}  # by switch, round after round
+    on: dict[int, list[list[_Joined]]] = {}  # rounds of each switch
     flows = [(number, flow) for number, one in enumerate(rounds) for flow in one.flows]
     for place, (number, flow) in enumerate(flows):
         sources = _sources(plane, flow)
         for switch, npus in sources.items() if len(sources) > 1 else ():
-            if plane.wafer.above(switch) >= 0:  # at the top each NPU has a link of its own
+            if plane.wafer.above(switch) >= 0:  # the top switch has a link for each NPU
                 own = on.setdefault(switch, [])
                 if not own or own[-1][0].number != number:
                     own.append([])
@@ -183,7 +183,7 @@ def _turns(
     """
     across: list[Flow] = []
     inside: list[Flow] = []
-    here: dict[int, tuple[list[_Joined], list[_Joined]]] = {}  # before, and in this round
+    here: dict[int, tuple[list[_Joined], list[_Joined]]] = {}  # members before, and in this round
     for switch, own in on.items():
         place = next((k for k, one in enumerate(own) if one[0].number == number), None)
         if place is not None:
@@ -196,7 +196,7 @@ def _turns(
         if len({tuple(one.place for one in before) for before, _ in pairs}) == 1:
             inside += [Flow(_speakers(before), _members(now)) for before, now in pairs if past]
             continue
-        # Who is known to be over by others need not speak, and of a flow one does.
+        # A switch whose end others imply need not send a token, and one sender in a flow suffices.
         spoken, speak = implied, dict[int, list[int]]()
         for switch in switches:
             for one in here[switch][0]:
@@ -205,7 +205,7 @@ def _turns(
                     speak.setdefault(switch, []).append(one.npus[0])
         speakers = [npu for own in speak.values() for npu in own]
         told = [npu for k in switches if k not in speak for npu in _members(here[k][1])]
-        # Several speakers have to know of each other.
+        # Several senders also need each other's tokens.
         across.append(Flow(speakers, [*told, *(speakers if len(speakers) > 1 else ())]))
         inside += [Flow(own, _members(here[switch][1])) for switch, own in speak.items()]
     return across, inside

@@ -38,12 +38,12 @@ class RowsAndColumns(MeshAlgorithm):
         if mesh.endpoint.read_ports == 2:
             return False
         shortest, longest = _lengths(mesh, group)
-        # Of any data: messages are as large as a slot allows, or smaller.
+        # Works for any size: messages are as large as a slot allows, or smaller.
         return shortest > 2 and not _fills(mesh, mesh.endpoint.chunk_flits // longest)
 
     def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
         lines = product(place.mesh.width, group)
-        assert lines is not None  # fits has looked
+        assert lines is not None  # checked in fits
         xs, ys = lines
         rows = [[x + place.mesh.width * y for x in xs] for y in ys]
         columns = [[x + place.mesh.width * y for y in ys] for x in xs]

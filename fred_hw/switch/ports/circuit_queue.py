@@ -158,7 +158,7 @@ class CircuitQueue(FlitQueue):
         here, mark, under_way = head.here, head.mark, Signal()
         self._compare_phase(m, head)
         first, goes, outside = here & mark.first & ~under_way, Signal(), Signal()
-        # Whether the next cycle is between packets.
+        # Whether no packet is being sent in the next cycle.
         m.d.comb += outside.eq(self.finish | (~under_way & ~self.start))
         known = self.answered | (self.foretold & head.moves & head.direct & outside)
         self._judge(m, head, first, known, outside)
@@ -198,7 +198,7 @@ class CircuitQueue(FlitQueue):
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
-            # It has started, and the number that is due is the one behind it.
+            # It has started, so the following number is expected.
             follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
             ends.eq(patience == stuck - 1),
             gives_up.eq(due & ~self.start & ~anew & ends),
@@ -212,8 +212,8 @@ class CircuitQueue(FlitQueue):
                 if name != "stuck"
             ),
         ]
-        # A verdict that is asked for again goes on with the wait of the one before. That another
-        # packet is at the head is known late, and counts a cycle later.
+        # A repeated request for a verdict continues the wait of the previous one. That another
+        # packet is at the head settles late, and counts a cycle later.
         m.d.sync += anew.eq(self.start | (head.moves & head.following.first))
         with m.If(anew):
             m.d.sync += patience.eq(due)
@@ -228,7 +228,7 @@ class CircuitQueue(FlitQueue):
         with m.Elif(asked):
             m.d.sync += judged.eq(1)
         stays = ~self.start & Mux(asked, verdict["due"], due & ~gives_up)
-        # What moves is known last.
+        # The head moves late in the cycle.
         kept = choose_late(m, "due_then", head.moves & head.following.first, follows, stays)
         m.d.sync += due.eq(kept & ~spoilt)
 

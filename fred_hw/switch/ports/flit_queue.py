@@ -99,8 +99,8 @@ class FlitQueue(Unit):
             m.d.sync += inside.eq(0)
         with m.Elif(self.start):
             m.d.sync += inside.eq(1)
-        # Between packets, a flit that begins none is left over from one that has finished or was
-        # thrown away, also what comes later.
+        # Between packets, a flit that starts none remains of a packet that has finished or was
+        # dropped, even if it arrives later.
         left_over = head.here & ~inside & ~head.mark.first
         m.d.comb += [
             self.descriptor.eq(head.mark.descriptor),
@@ -117,7 +117,7 @@ class FlitQueue(Unit):
         depth = self.spec.protocol.buffer_flits
         came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()
         m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
-        # What goes is known late in its cycle.
+        # The removal settles late in its cycle.
         m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
         before, behind = Signal.like(self.place), Signal.like(self.place)
         m.d.comb += self.place.eq(Mux(gone, behind, before))

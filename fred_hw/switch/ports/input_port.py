@@ -174,7 +174,7 @@ class InputPort(Arrivals):
         """Connect the link layer; return received flits."""
         deframer, more = join_queues(m, self, queues, self._route(m))
         for queue, may in zip(queues, more, strict=True):
-            # That nothing more comes ends a packet, which is a long way: it counts a cycle later.
+            # The end of the input ends a packet; as this path is long, it counts a cycle later.
             incoming = Signal.like(queue.incoming)
             m.d.sync += incoming.eq(may)
             m.d.comb += queue.incoming.eq(incoming)
@@ -219,7 +219,7 @@ class InputPort(Arrivals):
             read.en.eq(1),
             read.addr.eq(comes.phase[:bits]),
             starting.eq(selected(circuit, phases)),
-            # A packet that starts makes the one behind it due; it is of its flow's generation.
+            # A packet that starts makes the next number the expected one, in its flow's generation.
             write.en.eq(numbered | due.write),
             write.addr.eq(starting[:bits]),
             write.data.number.eq(selected(circuit, [q.descriptor.sequence for q in queues]) + 1),
@@ -249,7 +249,7 @@ class InputPort(Arrivals):
         occupancy = place(m, "occupancy", Occupancy(spec=self.spec))
         m.d.comb += [
             occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
-            # One packet comes at a time, and all queues see which.
+            # One packet arrives at a time, and all queues see its phase.
             occupancy.comes.eq(queues[0].mark.descriptor.phase),
             occupancy.leaves.eq(Cat(queue.leaves for queue in queues)),
             occupancy.goes.eq(Cat(queue.descriptor.phase for queue in queues)),
@@ -269,8 +269,8 @@ class InputPort(Arrivals):
             )
             for name in ("late", "early")
         )
-        # Each circuit has a pause of its own: were it one, sources that send again at the same
-        # times would have one and the same of them told each time, and the other one never.
+        # Each virtual channel has its own pause: with a common one, of two sources that retransmit
+        # at the same times, one would always be answered and the other never.
         wanting = Mux(late.any(), late, early)
         chosen, later = next_turn(m, "event_of", wanting, behind)
         with m.If(~event.late & ~event.early & wanting.any()):
@@ -286,6 +286,6 @@ class InputPort(Arrivals):
         with m.If(event.taken):
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
         with m.If(self.due.write):
-            # The source is told at the same time; what is on its way is late or early all the same.
+            # The source is told at the same time; packets in flight are late or early regardless.
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
             m.d.sync += [pause.eq(patience) for pause in pauses]

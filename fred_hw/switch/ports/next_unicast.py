@@ -69,14 +69,14 @@ class NextUnicast(Unit):
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
         here, held = Signal(), Signal()
-        # What comes is known late in its cycle.
+        # Arrivals settle late in their cycle.
         came, given = Signal(), Signal(packet)
         m.d.sync += [came.eq(self.enters), given.online.eq(self.online), given.exit.eq(self.exit)]
         second, source = Signal(packet), Signal(packet)
         ports = Cat(source.exit == port for port in range(self.spec.ports))
         m.d.comb += [
-            # Behind the first there is a place for one, so that the queue need not know what
-            # leaves, which is late in its cycle.
+            # One place behind the first, so that the queue need not know in this cycle what leaves,
+            # which settles late.
             waiting.i.valid.eq(came & (held | waiting.o.valid)),
             waiting.i.payload.eq(given),
             waiting.o.ready.eq(~held),
@@ -87,9 +87,9 @@ class NextUnicast(Unit):
         with m.Elif(waiting.o.valid):
             m.d.comb += source.eq(waiting.o.payload)
         there = wire(m, "there", held | waiting.o.valid | came)
-        # One that leaves before it is seen here was alone.
+        # A packet that leaves before it is seen here was the only one.
         behind = wire(m, "behind", held | waiting.o.valid | (came & here))
-        # What leaves is late in its cycle, and chooses.
+        # Departures settle late in their cycle, and select.
         stays = Cat(here | there, Mux(here, self.destination, gated(ports, there & source.online)))
         goes = Cat(behind, gated(ports, behind & source.online))
         after = choose_late(m, "after", self.leaves, goes, stays)

@@ -67,7 +67,7 @@ class Occupancy(Unit):
 
     def build(self, m: Module) -> None:
         most = DATA_COUNT * self.spec.protocol.buffer_flits
-        # What comes and goes is known late in its cycle.
+        # Arrivals and departures settle late in their cycle.
         enters, comes = Signal.like(self.enters), Signal.like(self.comes)
         leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
         m.d.sync += [

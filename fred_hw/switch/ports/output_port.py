@@ -126,13 +126,13 @@ class OutputPort(Unit):
         return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
     def build(self, m: Module) -> None:
-        # What goes in is known late in its cycle, and is looked at in the next.
+        # Injected flits settle late in their cycle, and are examined in the next one.
         enters = injection_signature(self.spec).create()
         names = ("start", "fire", "last", "bad", "circuit")
         m.d.sync += [getattr(enters, name).eq(getattr(self.injection, name)) for name in names]
         known = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.sync += known.eq(self.injection.descriptor)
-        index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
+        index = Signal(range(self.spec.protocol.packet_flits))  # of the injected flit
         room, rooms = self._promise(m, enters, index)
         if self.guarded:
             m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
@@ -164,7 +164,7 @@ class OutputPort(Unit):
         spare = Signal(range(largest))
         room = Signal(init=1)
         counted = promised + Mux(enters.start, largest, 0) - spare
-        # Another packet, and one behind it.
+        # One more packet, and two more.
         fits, more = (counted <= self.depth - count * largest for count in (1, 2))
         m.d.sync += [
             promised.eq(counted - self.given),
@@ -174,7 +174,7 @@ class OutputPort(Unit):
             m.d.sync += index.eq(index + 1)
             with m.If(enters.last):
                 m.d.sync += index.eq(0)
-                # A short packet gives back the room that it did not take.
+                # A short packet returns the buffer space that it did not use.
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
             return room, room.replicate(DATA_COUNT)
@@ -219,7 +219,7 @@ class OutputPort(Unit):
             sender.i.valid.eq(expected),
             sender.i.data.eq(self.i.data),
             sender.i.frame.eq(known),
-            # What was promised but did not come would never leave: it is sent as broken.
+            # Flits that never arrived would block the packet forever: send it marked as bad.
             sender.i.frame.bad.eq(known.bad | ~self.i.valid),
         ]
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
