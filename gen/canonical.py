@@ -157,7 +157,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
             driving = _in_order(drivers.get(name, ()), numbers)
             for item in driving:
                 add(item)
-            if len(driving) > 1:  # some may have been reached before, from another net
+            if len(driving) > 1:  # some may have been reached earlier from another net
                 lines.append(" ".join(str(done[id(one)]) for one in driving if one.ordered))
             first += 1
         return first
@@ -166,7 +166,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
         _ = numbers[name]
     lines.append(f"{len(module.ports)} {len(module.parameters)}")
     walked = walk(0)
-    # What is left drives nothing that the ports depend on.
+    # The remaining items drive nothing on which the ports depend.
     for item in _in_order([one for one in items if id(one) not in done], numbers):
         add(item)
         walked = walk(walked)

@@ -18,18 +18,18 @@ from .yosys import run_yosys
 
 __all__ = ["VerilogEmitter"]
 
-# Attributes that tell how the text came about; without them it depends on the hardware alone.
+# Attributes that record the generation; without them the text depends only on the hardware.
 _ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", "init")
 
-# The contents of a memory for which none were given; an SRAM has none before it is written.
+# The contents of a memory without given contents; an SRAM has none before it is written.
 _NO_CONTENTS = re.compile(
     r"^  cell \$meminit_v2 (?:(?!^  end$).)*?connect \\DATA \d+'0+\n.*?^  end\n",
     re.MULTILINE | re.DOTALL,
 )
 
-# What each part of the work takes, in bits that are assigned to, as measured of switches of 4 to 12
-# ports: Amaranth's conversion of a statement beside that of its bits, and what Yosys does up to
-# each of its passes, per bit of the whole design.
+# Work of each step, in assigned bits, measured on switches of 4 to 12 ports: the conversion of a
+# statement in Amaranth relative to that of its bits, and the work of Yosys up to each of its
+# passes, per bit of the whole design.
 _STATEMENT_BITS = 50
 _YOSYS_BITS = {"": 0.16, "OPT_CLEAN": 0.25}
 
@@ -118,7 +118,7 @@ class VerilogEmitter:
         """Return how often each module occurs in the hierarchy below ``top``."""
         totals = dict.fromkeys(self._elaborated, 0)
         totals[top] = 1
-        for name in reversed(self._elaborated):  # parents stand behind their children
+        for name in reversed(self._elaborated):  # parents come after their children
             for child, number in self.instances[name].items():
                 totals[child] += totals[name] * number
         return totals

@@ -47,7 +47,7 @@ def made_in_halves(
     finally:
         if child:
             os.close(reader)
-            os.kill(child, signal.SIGKILL)  # it has written all, or nobody wants it any more
+            os.kill(child, signal.SIGKILL)  # it has written everything, or its result is not needed
             os.waitpid(child, 0)
     for name in theirs:
         told(sizes[name])
@@ -71,13 +71,13 @@ def _copy(names: list[str], make: Callable[[str], str]) -> tuple[int, int]:
     """Let a forked process make texts; return its output file and its process number."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns where there are threads; the copy takes no lock that one may hold.
+        # Python 3.12 warns about threads; the copy takes no lock that a thread may hold.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child:
         os.close(writer)
         return reader, child
-    # Nothing of the process that was copied may end here: no handler, no output that it holds.
+    # The copy must not run clean-up of the original process: no handlers, no buffered output.
     status = 1
     try:
         os.close(reader)

@@ -68,7 +68,7 @@ def _follow(statement: str, goes_into: dict[str, str]) -> None:
                 goes_into.setdefault(net, f"{instance[1]}_{pin}")
     elif target := _TARGET.search(statement):
         into, *_ = [*_NAME.findall(target[1]), *_NAMELESS.findall(target[1]), "net"]
-        # What is left of a sum beyond its target, and conditions, belong to it too.
+        # The upper bits of a sum that its target drops, and conditions, belong to it too.
         for net in _NAMELESS.findall(statement):
             if net != into:
                 goes_into.setdefault(net, into)

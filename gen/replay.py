@@ -60,7 +60,7 @@ def longest_in_plane(wafer: WaferSpec) -> LongestWay:
     switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
     chains = [plane.chain(switch) for switch in switches]
     top = next(one for one in chains[0] if all(one in chain for chain in chains))
-    ways = [chain[: chain.index(top)] for chain in chains]  # without that switch
+    ways = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch
     up, down = (_longest(wafer, part) for part in (ways[: wafer.endpoints], ways))
     cycles = sum(_cycles(wafer.chiplet(one)) for one in (*up, top, *down))
     return LongestWay(len(up) + len(down) + 2, len(up) + len(down) + 1, cycles)

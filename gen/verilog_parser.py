@@ -126,7 +126,7 @@ def read_modules(text: str) -> Iterator[tuple[str, Tokens]]:
     """Yield name and tokens of each module, from its name to ``endmodule``."""
     tokens = [found for found in map(_plain, _TOKEN.findall(text)) if found]
     for token in set(tokens):
-        if token.startswith(("`", "$readmem")):  # the text does not say all
+        if token.startswith(("`", "$readmem")):  # the text is incomplete without other files
             raise VerilogError(f"text must be without {token}")
     begin = 0
     while begin < len(tokens):
@@ -165,7 +165,7 @@ def parse_module(name: str, tokens: Tokens) -> Module:
             end = _closing(tokens, at)
             _read_header(module, tokens[at + 1 : end])
             at = end + 1
-        at += 1  # the semicolon
+        at += 1  # skip the semicolon
         while at < len(tokens):
             end = _end_of_item(tokens, at)
             _read_item(module, tokens[at:end])

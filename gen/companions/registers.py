@@ -13,7 +13,7 @@ __all__ = ["registers_of"]
 def registers_of(design: AnyDesign) -> RegisterMap:
     """Return the registers of a design; None if its level has none."""
     registers = LEVELS[design.level].registers
-    assert registers is not None  # Companion.serves has looked
+    assert registers is not None  # checked by Companion.serves
     return registers(design.spec)
 
 

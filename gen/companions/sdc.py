@@ -31,7 +31,7 @@ set_output_delay [expr 0.2 * $period] -clock clk [all_outputs]
 
 
 def _of_design(design: AnyDesign) -> str:
-    # Meshes and wafers have no clock of their own.
+    # Meshes and wafers have no clock period in their spec.
     return timing_constraints(design.name, getattr(design.spec, "clock_ns", None))
 
 

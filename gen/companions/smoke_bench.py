@@ -70,7 +70,7 @@ def _flows(design: AnyDesign) -> list[str]:
     width, lanes = spec.data_width, spec.lanes
     word = sum(
         (k % 7 + 1) << (k * width // lanes) for k in range(lanes)
-    )  # small, so sums are exact
+    )  # small, so that sums are exact
     others = 0 if spec.operation == "sum" else word
     lines = [
         "  task check(input valid, input [8*12-1:0] what);",

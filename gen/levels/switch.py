@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-# Units are made to tell of their names and ports, and generated once.
+# Units are created for their names and ports, and generated once.
 """Level: a whole switch."""
 
 from typing import Any
