@@ -94,7 +94,7 @@ def _best(
             for slot, (_, edge, _, _) in enumerate(sorted(kinds.cells[kind].arcs))
         ]
     ).T
-    # What matters least for its load goes behind the buffer first.
+    # The sinks that matter least for their load go behind the buffer first.
     order = np.argsort(its.weight.sum(1) / np.maximum(its.load.sum(1), 1e-9), kind="stable")
     weight, slew, load = (np.cumsum(x[order], axis=0) for x in (its.weight, its.slew, its.load))
     found = kinds.look_up(

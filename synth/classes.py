@@ -40,7 +40,7 @@ class Kinds:
 
 
 ROOMS = {
-    # What passes a lane waits in its registers, and where they are too few in others.
+    # Data that bypasses a lane waits in its registers, and in others where these are too few.
     "arith": Kinds("adders", "pipeline", {"(^|_)own(_q\\d+)?$": "bypass"}),
     "datapath": Kinds(
         "multiplexers",

@@ -58,7 +58,7 @@ class Definition:
     """
 
     def __init__(self, module: MappedModule) -> None:
-        self.version = 0  # counts changes
+        self.version = 0  # incremented by each change
         self.module = module
         first = INSTANCE.search(module.text)
         body = module.text if first is None else module.text[: first.start()]

@@ -253,7 +253,7 @@ def _function(cell: Cell, group: _Group) -> tuple[object, ...]:
     if not cell.register:
         tables = tuple(truth_table(cell.outputs[pin], inputs) for pin in outputs)
         if None in tables or any("three_state" in pin.values for pin in group.of("pin")):
-            return (*_shape(cell), cell.name)  # like no other
+            return (*_shape(cell), cell.name)  # equal to no other cell
         return (*_shape(cell), tables)
     states = [
         (one.kind, one.name.replace(" ", "").replace('"', ""), *sorted(_without_blanks(one.values)))
@@ -327,7 +327,7 @@ def _table(group: _Group, templates: Mapping[str, _Group]) -> Table:
     slews, values = _two(axes.get("slew", np.zeros(1)), values)
     loads, turned = _two(axes.get(second, np.zeros(1)), values.T)
     table = Table(slews, loads, np.ascontiguousarray(turned.T))
-    if second == "clock":  # whose edges are ideal
+    if second == "clock":  # clock edges are ideal
         column = _at(table, table.slews, np.zeros(1))
         return Table(slews, np.array([0.0, 1.0]), np.repeat(column, 2, axis=1))
     return table

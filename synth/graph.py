@@ -57,7 +57,7 @@ class TimingGraph:
 
     def __init__(self, flat: Flat, kinds: Kinds, kind: Ints) -> None:
         self.flat, self.kinds, self.kind = flat, kinds, kind
-        self.nodes = 2 * flat.nets + 1  # the last one launches
+        self.nodes = 2 * flat.nets + 1  # the last node is the start of all paths
         self._arcs()
         self._order()
 

@@ -28,7 +28,7 @@ EDGES = ("rise", "fall")
 NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
 """Names of cells that have a function but are not meant for logic, such as delays and probes."""
 
-# Each begins at the edge of a word and stops at the next bracket, lest long text take squared time.
+# Patterns start at a word boundary and stop at the next bracket, so that time stays linear.
 _TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^()]*\)\s*;?")
 COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(
@@ -317,7 +317,7 @@ def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> 
 
 
 def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
-    # Names get into commands of tools.
+    # Names become part of tool commands.
     if not _NAME.fullmatch(name):
         raise ValueError(f"cell: must have a name of letters, digits, _, $, . and -, not {name!r}")
     if name in others:

@@ -198,7 +198,7 @@ def map_design(
             raise InputError(libraries.label, "", error.message) from None
         raise
     parts = [(work / f"{module}.v").read_text(encoding="utf-8") for module in sorted(sizes)]
-    if not all(part.endswith("endmodule\n") for part in parts):  # Yosys does not look
+    if not all(part.endswith("endmodule\n") for part in parts):  # Yosys does not report a full disk
         raise OSError(ENOSPC, os.strerror(ENOSPC))
     return Mapped(
         top=top,
@@ -238,7 +238,7 @@ def map_again(
     if carries and _HAS_CARRIES.search(text):
         ways.append((QUICKER[0], CARRIES))
     folders = [work / f"way-{number}" for number in range(len(ways))]
-    for folder in folders:  # of its own, as names of files in it are those of modules
+    for folder in folders:  # separate folders, as their files are named after modules
         folder.mkdir(exist_ok=True)
         shutil.copy(work / f"{module}.il", folder)
 
@@ -247,7 +247,7 @@ def map_again(
         commands = _commands(libraries, script, folders[number])
         result = worker.do("map", module=module, carries=found_by, **commands)
         text = (folders[number] / f"{module}.v").read_text(encoding="utf-8")
-        if not text.endswith("endmodule\n"):  # Yosys does not look
+        if not text.endswith("endmodule\n"):  # Yosys does not report a full disk
             raise OSError(ENOSPC, os.strerror(ENOSPC))
         found[number] = text, (result["delay_ps"], result["levels"])
 
@@ -316,7 +316,7 @@ def _side_by_side(
     def do_one(number: int) -> None:
         with running(logs[number], label) as worker:
             alive.add(worker)
-            if ended.is_set():  # while it was started, so nobody else ends it
+            if ended.is_set():  # it has started just now, so nobody else stops it
                 return
             do(worker, number)
             alive.discard(worker)
@@ -353,7 +353,7 @@ def _commands(libraries: Libraries, script: str, work: Path) -> dict[str, Any]:
         (work / file).write_text(_NO_WIRES.sub("", library.text), encoding="utf-8")
         files.append(f"-liberty {file}")
         gates_in.append(sum(cell.is_gate for cell in library.cells.values()))
-    # ABC merges libraries into the first, which must have gates.
+    # ABC merges libraries into the first one, which must have gates.
     order = sorted(range(len(files)), key=lambda number: -gates_in[number])
     with_gates = [files[number] for number in order if gates_in[number]]
     unusable = [f"-dont_use {name}" for name in libraries.unusable]

@@ -77,9 +77,9 @@ class Worker:
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "TMPDIR": ".",  # ABC takes no path with spaces
+                "TMPDIR": ".",  # ABC accepts no path with spaces
             },
-            cwd=log.parent,  # names of files, which get into names of cells, are then the same
+            cwd=log.parent,  # keeps file names, which become part of cell names, the same
             start_new_session=True,
         )
 

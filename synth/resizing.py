@@ -153,7 +153,7 @@ def _cost(
     cells, items = near.cells, near.cell_item
     value = np.zeros(len(cells))
     for pin in range(kinds.most_pins):
-        # What an output drives beyond its limit is in no table.
+        # No table covers a load beyond the limit of an output.
         net = flat.pins[cells, pin]
         drives = np.maximum(_at_pin(graph.node_load, net, 0), _at_pin(graph.node_load, net, 1))
         value[drives > kinds.most[other[items], pin]] = np.inf

@@ -120,7 +120,7 @@ def size_design(
         design = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
         _size(design, _LATER_BLURS, price, progress)
         gain = 1 - design.graph.worst / best.design.graph.worst
-        # What gains nothing alone may do so with what is longest then.
+        # A change without a gain of its own may gain together with the new longest path.
         if gain >= _STRUCTURE_PRICE * (design.area_um2() / best.design.area_um2() - 1):
             best = _Best(design, mapped, restructured)
     sized = best.design.mapped()

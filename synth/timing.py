@@ -19,7 +19,7 @@ __all__ = ["PATHS", "TimedPath", "Timing", "estimate", "find_opensta", "time_des
 PATHS = 5
 """Number of reported paths."""
 
-# OpenSTA goes on after an error unless it is told, and cells without a library may take all memory.
+# By default OpenSTA continues after errors, and cells without a library may take all memory.
 _SCRIPT = """\
 set sta_continue_on_error 0
 {libraries}
@@ -203,7 +203,7 @@ def _run(work: Path) -> str:
     said = (work / "timing.log").read_text(encoding="utf-8", errors="replace")
     errors = _ERROR.findall(said)
     if errors or "\nfred end\n" not in f"\n{said}":
-        # It ends with status 0 after errors, too.
+        # OpenSTA ends with status 0 after errors, too.
         reason = errors[0] if errors else (said.strip().splitlines() or ["no word"])[-1]
         raise InputError("OpenSTA", "", f"must take the mapped design, not end with: {reason}")
     return said
@@ -241,7 +241,7 @@ def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> Tim
     """Return a path reported by OpenSTA, with a period in library units."""
     slack, edges = _SLACK.search(text), [float(time) for time in _EDGE.findall(text)]
     assert slack
-    # Between edges of both kinds a path has but half of the period.
+    # Between a rising and a falling edge a path has only half of the period.
     share = (round(2 * (edges[-1] - edges[0]) / period) or 2) / 2 if len(edges) > 1 else 1.0
     needed = period - float(slack[1]) / share
     launch, _, _ = text.partition("data arrival time")
@@ -249,7 +249,7 @@ def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> Tim
     logic = [
         pin for pin, cell in pins if cell in libraries.cells and not libraries.cells[cell].register
     ]
-    # The first pin of a register is that of its clock.
+    # The first pin of a register is its clock pin.
     start = pins[1] if len(pins) > 2 and logic[:1] != [pins[1][0]] else pins[0]
     through = [pin.rpartition("/")[0].rpartition("/")[0].replace("/", ".") for pin in logic]
     return TimedPath(

@@ -21,7 +21,7 @@ from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIss
 __all__ = ["main"]
 
 _COARSE = (
-    "tribuf",  # else what drives a bus at times drives it always
+    "tribuf",  # otherwise a tri-state driver of a bus would always drive
     "opt_expr",
     "opt_clean",
     "opt -nodffe -nosdff",
@@ -192,7 +192,7 @@ class _Session:
         fine = (*_FINE, f"techmap{maps}", "opt -fast")
         self._run(*(f"{command} {module}" for command in fine))
         self._name_registers(module)
-        # Cells of a library power up as they like.
+        # Library cells have no defined power-up state.
         self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}")
         self._invert(module, inverting or {})
         self._run(f"opt {module}")
@@ -245,9 +245,9 @@ class _Session:
                 for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
             }
             if not sizes["WR_PORTS"]:
-                continue  # a table of constants is logic
+                continue  # a table of constants becomes logic
             enables = yosys.SigSpec()
-            for bit in dict.fromkeys(_bits(cell, "WR_EN")):  # one per group of bits, not per bit
+            for bit in dict.fromkeys(_bits(cell, "WR_EN")):  # one enable for each group of bits
                 enables.append(bit)
             pins = {
                 "CLK": ("input", cell.getPort(_id("WR_CLK")).extract(0, 1)),
