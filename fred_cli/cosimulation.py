@@ -35,7 +35,7 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
     Raises
     ------
     InputError
-        It is not installed.
+        The package is not installed.
     """
     with needed("cocotb", "co-simulation", "fred-hw[sim]"):
         from testbench.cosimulation import interconnect as cosimulation

@@ -94,7 +94,7 @@ class NameChoice(Named):
     Raises
     ------
     InputError
-        The value is none of the names.
+        The value is not one of the names.
     """
 
     def __init__(

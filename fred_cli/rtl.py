@@ -108,7 +108,7 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     Raises
     ------
     InputError
-        The hardware is not that of the topology, or does not do what the iteration asks for.
+        The hardware does not match the topology, or cannot do what the iteration needs.
     """
     iteration, request = found.iteration, found.request
     hardware = load_hardware(source)
@@ -147,7 +147,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
     Raises
     ------
     InputError
-        The hardware does not do what the iteration asks for.
+        The hardware cannot do what the iteration needs.
     """
     from perfmodel.chakra.iteration import iteration_traces
 

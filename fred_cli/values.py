@@ -65,7 +65,7 @@ def parse_group(text: str | None, option: str = "--group") -> list[int] | None:
     Raises
     ------
     InputError
-        It is not of that form.
+        The text does not have that form.
     """
     if text is None:
         return None

@@ -16,7 +16,7 @@ def check_int(name: str, value: object, *, minimum: int, maximum: int | None = N
     Raises
     ------
     TypeError
-        ``value`` is no integer; a ``bool`` is none.
+        ``value`` is not an integer; a ``bool`` does not count as one.
     ValueError
         ``value`` is out of range.
     """
@@ -34,7 +34,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     Raises
     ------
     ValueError
-        ``value`` is none of them.
+        ``value`` is not one of ``choices``.
     """
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} {not_one_of(value, choices)}")
@@ -47,7 +47,7 @@ def check_kind(name: str, value: object, kind: type[Some]) -> Some:
     Raises
     ------
     TypeError
-        It is of no such class.
+        ``value`` is not an instance of the class.
     """
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"

@@ -333,7 +333,7 @@ def check_file_kind(wanted: str, data: object, source: str) -> None:
     Raises
     ------
     InputError
-        It does; names both kinds.
+        The file looks like another kind; the error names both kinds.
     """
     given = file_kind(data)
     if wanted and given not in (None, wanted):

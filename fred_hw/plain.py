@@ -28,7 +28,7 @@ def refuse_halves(text: str, line: int | None = None) -> None:
     Raises
     ------
     BadTextError
-        It has such a half.
+        The text contains an unpaired surrogate.
     """
     if found := re.search("[\ud800-\udfff]", text):
         half = f"\\u{ord(found[0]):04x}"
@@ -48,7 +48,7 @@ def finite(text: str, line: int | None = None) -> float:
     Raises
     ------
     BadTextError
-        It is beyond the range of floats.
+        The number is beyond the range of floats.
     """
     number = float(text)
     if number in (float("inf"), float("-inf")):

@@ -43,7 +43,7 @@ class Unit(wiring.Component):
         Raises
         ------
         NotImplementedError
-            The subclass has none.
+            The subclass does not define ``build``.
         """
         raise NotImplementedError
 
@@ -76,7 +76,7 @@ def check_shape(unit: str, shape: object) -> Shape:
     Raises
     ------
     TypeError
-        It is none.
+        ``shape`` is not an Amaranth shape.
     """
     try:
         if not isinstance(shape, bool):  # a bool is an integer to Amaranth

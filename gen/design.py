@@ -51,7 +51,7 @@ def generate(
     Raises
     ------
     ValueError, TypeError
-        There is no such level, or it is of another specification.
+        There is no such level, or the specification belongs to another level.
     """
     what, emitter = LEVELS[check_choice("level", level, tuple(LEVELS))], emitter or VerilogEmitter()
     if not isinstance(spec, what.model):

@@ -99,7 +99,7 @@ class Level(ABC, Generic[S]):
         Raises
         ------
         InputError
-            There is none; names ``source`` and field.
+            The level cannot be generated; names ``source`` and field.
         """
 
 

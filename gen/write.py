@@ -132,7 +132,7 @@ def place_of(path: Path) -> Path:
     Raises
     ------
     InputError
-        It is a folder or a socket, or there is no way to it.
+        The path is a folder or a socket, or cannot be reached.
     """
     return _find(path).place
 
@@ -211,7 +211,7 @@ def _find(path: Path) -> _Target:
     Raises
     ------
     InputError
-        It is a folder or a socket, or there is no way to it.
+        The path is a folder or a socket, or cannot be reached.
     """
     place = path
     try:

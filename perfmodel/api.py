@@ -224,7 +224,7 @@ class Study:
         Raises
         ------
         InputError
-            The file or one that it names is bad, there are too many points, or none can run.
+            The file, or one that it names, is invalid; there are too many points; or none can run.
         """
         rows = run_sweep(load_sweep(Path(path)))
         return cls(tuple(row.estimate for row in rows if row.estimate), rows)

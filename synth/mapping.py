@@ -123,7 +123,7 @@ def find_yosys() -> str:
     Raises
     ------
     InputError
-        It is not installed.
+        Yosys is not installed.
     """
     try:
         return version("pyosys")

@@ -149,7 +149,7 @@ class AsyncAccess:
         Raises
         ------
         AccessError
-            It is no switch of this kind, or of another major version.
+            The device is not a switch of this kind, or has another major version.
         """
         if (found := await self.read("ID")) != ID:
             raise AccessError(f"ID must be {ID:#x}, not {found:#x}")

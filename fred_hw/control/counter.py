@@ -39,7 +39,7 @@ class SaturatingCounter(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     events: Signal

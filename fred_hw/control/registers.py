@@ -51,7 +51,7 @@ class Field:
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Register:
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these, fields overlap, or two have one name.
+        A parameter has a wrong type or is out of range, fields overlap, or two have one name.
     """
 
     name: str
@@ -189,7 +189,7 @@ class Register:
         Raises
         ------
         ValueError
-            There is none.
+            The register has no such field.
         """
         for field in self.fields:
             if field.name == name:
@@ -265,7 +265,7 @@ class RegisterMap:
         Raises
         ------
         ValueError
-            There is none.
+            The map has no such register.
         """
         if name not in self._by_name:
             known = ", ".join(self._by_name)

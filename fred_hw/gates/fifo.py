@@ -42,7 +42,7 @@ class Fifo(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: stream.Interface

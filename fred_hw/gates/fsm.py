@@ -20,7 +20,7 @@ class Fsm:
     Raises
     ------
     ValueError
-        There is no name, or two are equal.
+        There are no names, or two are equal.
     """
 
     def __init__(self, m: Module, *names: str) -> None:

@@ -39,7 +39,7 @@ class LateChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False

@@ -35,7 +35,7 @@ class StreamRegister(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: stream.Interface

@@ -51,7 +51,7 @@ class Allocator(Matching):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     def __init__(self, *, ports: int) -> None:

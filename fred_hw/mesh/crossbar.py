@@ -41,7 +41,7 @@ class Crossbar(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: list[Flit]

@@ -78,7 +78,7 @@ class MeshRouter(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     position: data.View

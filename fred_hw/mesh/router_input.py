@@ -114,7 +114,7 @@ class RouterInput(Arrivals):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     position: data.View

@@ -29,7 +29,7 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     TypeError, ValueError
-        They are no sequence; they are others.
+        The ports are not a sequence, or not ports of a router.
     """
     several = isinstance(directions, Sequence) and not isinstance(directions, str)
     given = tuple(directions) if several else ()
@@ -82,7 +82,7 @@ class Way(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False

@@ -47,7 +47,7 @@ class CircuitChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False

@@ -47,7 +47,7 @@ class MessageQueue(Unit):
     Raises
     ------
     TypeError
-        ``layout`` is none of a struct.
+        ``layout`` is not a struct layout.
     ValueError
         ``layout`` has no ``sequence``.
     """

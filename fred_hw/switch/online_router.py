@@ -64,7 +64,7 @@ class OnlineRouter(Matching):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     configuration: Signal

@@ -45,7 +45,7 @@ class PathClaims(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     wants: list[Signal]

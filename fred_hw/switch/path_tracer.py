@@ -40,7 +40,7 @@ class PathTracer(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False

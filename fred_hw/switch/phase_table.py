@@ -93,7 +93,7 @@ class PhaseTable(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     control: EntryPort

@@ -95,7 +95,7 @@ class Phase:
         Raises
         ------
         ValueError
-            It is another one.
+            The phase needs endpoints or more rounds.
         """
         if len(self.rounds) != 1:
             raise ValueError(f"phase {self.name} must have one round, not {len(self.rounds)}")

@@ -60,7 +60,7 @@ def check_tasks(npus: Sequence[Sequence[Task]]) -> None:
     Raises
     ------
     ValueError
-        They do not.
+        The tasks are not consistent.
     """
     sizes: dict[object, dict[int, list[int]]] = {}
     for npu, tasks in enumerate(npus):

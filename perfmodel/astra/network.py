@@ -85,7 +85,7 @@ class Shape:
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     fabrics: "Sequence[Topology]" = ()
@@ -140,7 +140,7 @@ class Network(Shape):
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
@@ -158,7 +158,7 @@ class Network(Shape):
         Raises
         ------
         ValueError
-            They are the same.
+            Both are the same NPU.
         """
         for number, _, places in self.crossings(source, target):
             return self.dimensions[number], self.dimensions[number].hops(*places)

@@ -54,7 +54,7 @@ def convert(
     Raises
     ------
     InputError
-        ``source`` is none of ``ENDINGS`` or bad; also as the pieces are taken.
+        ``source`` is invalid or of an unknown kind; also raised while the pieces are read.
     """
     name = source.name.lower().removesuffix(".gz")
     ending = Path(name).suffix

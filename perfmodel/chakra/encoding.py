@@ -130,7 +130,7 @@ def metadata_from_message(message: Any) -> Metadata:
     Raises
     ------
     BadMessageError
-        It has more than ``MAX_ATTRS`` attributes.
+        The message has more than ``MAX_ATTRS`` attributes.
     """
     return Metadata(message.version, _attrs(message), _left(message))
 

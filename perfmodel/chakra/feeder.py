@@ -106,7 +106,7 @@ class Feeder(Generic[N]):
         Raises
         ------
         ValueError
-            It is not under way.
+            The node is not being executed.
         """
         self._take(number)
         heapq.heappush(self._ready, number)
@@ -117,7 +117,7 @@ class Feeder(Generic[N]):
         Raises
         ------
         ValueError
-            It is not under way.
+            The node is not being executed.
         """
         self._take(number)
         self._ended.add(number)
@@ -141,7 +141,7 @@ class Feeder(Generic[N]):
         Raises
         ------
         KeyError
-            It has not come or has ended.
+            The node has not been read or has ended.
         """
         return self._held[number]
 

@@ -102,7 +102,7 @@ class Kineto:
     Raises
     ------
     InputError
-        It is no Kineto trace, or an event has no time.
+        The file is not a Kineto trace, or an event has no time.
     """
 
     def __init__(self, said: Mapping[str, Any], source: str) -> None:

@@ -99,7 +99,7 @@ class Partners:
         Raises
         ------
         InputError
-            One is incomplete; names the file of the rank that lacks it or has another one.
+            A message or collective is incomplete; names the file of the rank at fault.
         """
         self._check_messages(files)
         for (group, kind, size), parts in self._collectives.items():

@@ -37,7 +37,7 @@ def read_schedule(workload: str, *, control: bool = True) -> Goal:
     Raises
     ------
     InputError
-        A file is bad, or holds what is no send, receive or compute.
+        A file is invalid, or contains something other than sends, receives and computation.
     """
     if workload.lower().endswith(".goal"):
         return read_goal(workload)
@@ -70,7 +70,7 @@ def from_nodes(
     Raises
     ------
     InputError
-        A node is of another kind, or says what is not so; or a dependency is not there.
+        A node is of another kind or has a wrong value, or a dependency is missing.
     """
     places: dict[int, int] = {}
     for place, node in enumerate(nodes):

@@ -109,7 +109,7 @@ def from_bytes(name: str, data: bytes) -> Any:
     Raises
     ------
     BadMessageError
-        It encodes none of that name.
+        ``data`` does not encode a message of that name.
     """
     try:
         return _CLASSES[name].FromString(data)
@@ -123,7 +123,7 @@ def attribute(data: bytes) -> Any:
     Raises
     ------
     BadMessageError
-        It encodes none.
+        ``data`` does not encode an attribute.
     """
     return from_bytes("AttributeProto", data)
 
@@ -134,7 +134,7 @@ def merge(message: Any, data: bytes) -> None:
     Raises
     ------
     BadMessageError
-        It encodes none.
+        ``data`` does not encode fields of the message.
     """
     if data:
         try:
@@ -149,7 +149,7 @@ def from_json(name: str, data: dict[str, Any]) -> Any:
     Raises
     ------
     BadMessageError
-        It is none.
+        ``data`` is not such a message.
     """
     try:
         return json_format.ParseDict(data, _CLASSES[name]())

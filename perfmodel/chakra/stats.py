@@ -66,7 +66,7 @@ def measure(nodes: Iterable[Node], source: str = "", *, control: bool = True) ->
     Raises
     ------
     InputError
-        As for ``Feeder``, or a number in it is none.
+        As for ``Feeder``, or a number in the trace is invalid.
     """
     stats, feeder = Stats(), Feeder(nodes, source, control=control)
     ends: dict[int, tuple[int, int]] = {}
@@ -114,7 +114,7 @@ def check_node(node: Node, source: str = "") -> None:
     Raises
     ------
     InputError
-        Its type is none, or it communicates without saying what, how much or with whom.
+        The type is unknown, or a communication lacks its kind, size or partners.
     """
 
     def refuse(name: str, message: str) -> InputError:

@@ -116,7 +116,7 @@ def number(text: str, what: str, source: str, line: int) -> int:
     Raises
     ------
     InputError
-        It is none from 0 to the largest of 64 bits.
+        The word is not an integer from 0 to the largest one of 64 bits.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MOST):
         message = f"{what} must be an integer from 0 to {_MOST}, not {text!r:.60}"

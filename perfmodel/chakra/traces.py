@@ -37,7 +37,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
     Raises
     ------
     InputError
-        There is no file of that name, or one of a rank is missing below the highest one.
+        No file has that name, or the file of a rank below the highest is missing.
     """
     folder, name = Path(prefix).parent, Path(prefix).name
     try:

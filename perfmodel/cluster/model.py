@@ -161,7 +161,7 @@ def load_transformer(name_or_path: str) -> Transformer:
     Raises
     ------
     InputError
-        There is no such workload, it is of another kind, or a field of it is bad.
+        There is no such workload, or it is of another kind or invalid.
     """
     file, source = load_file(name_or_path)
     if not isinstance(file, TransformerFile):

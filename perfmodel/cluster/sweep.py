@@ -150,7 +150,7 @@ def sweep(
     Raises
     ------
     ValueError
-        There is no strategy.
+        There is no possible strategy.
     """
     found = [
         _point(model, strategy, cluster, training)

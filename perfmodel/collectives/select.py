@@ -227,7 +227,7 @@ def check_groups(topology: Topology, pattern: str, groups: Sequence[Sequence[int
     Raises
     ------
     InputError
-        They are not.
+        The pattern is unknown, or a group is invalid.
     """
     if pattern not in PATTERNS:
         raise InputError("pattern", "", not_one_of(pattern, PATTERNS))

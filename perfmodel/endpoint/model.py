@@ -94,7 +94,7 @@ def endpoint_model(name: str) -> EndpointModel | None:
     Raises
     ------
     InputError
-        There is none, or the file is bad.
+        There is no such model, or the file is invalid.
     """
     if name == IDEAL:
         return None

@@ -98,7 +98,7 @@ class Problem:
         Raises
         ------
         InputError
-            There are none; names the least set of constraints that conflict.
+            The constraints conflict; names a minimal conflicting set.
         """
         if (found := self._widest(range(len(self.rows)))) is not None:
             return found

@@ -155,7 +155,7 @@ def load_tier(path: Path, npus: int) -> MemoryFile:
     Raises
     ------
     InputError
-        As for :func:`load_memory`, or there is none, or too few nodes for the NPUs.
+        As for :func:`load_memory`, or the file has no remote memory or too few nodes.
     """
     found = load_memory(path)
     check_tier(found, npus, str(path))

@@ -74,7 +74,7 @@ def tensor(value: Any, source: str, name: str) -> Array:
     Raises
     ------
     InputError
-        It has no numbers, or a number that is not finite.
+        The tensor does not contain numbers, or one is not finite.
     """
     if value.dtype.kind not in "fiub":
         raise InputError(source, name, f"must be a tensor of numbers, not of {value.dtype}")

@@ -86,7 +86,7 @@ class AreaRecord(FileModel):
         Raises
         ------
         KeyError
-            It is not in the record.
+            The record does not contain the unit.
         """
         for one in self.units:
             if one.unit == name:
@@ -99,7 +99,7 @@ class AreaRecord(FileModel):
         Raises
         ------
         KeyError
-            There is none.
+            The record contains no switch of that size or larger.
         """
         found = {int(one.unit.split()[2]): one for one in self.units if "ports" in one.unit}
         enough = [one for one in found if one >= ports]

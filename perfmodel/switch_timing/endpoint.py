@@ -364,7 +364,7 @@ def load_endpoint_record(
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, SHIPPED_ENDPOINTS, source, field)
     return EndpointTiming(load_model(EndpointRecord, path), name_or_path, memory_s)

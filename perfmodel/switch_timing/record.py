@@ -204,7 +204,7 @@ def load_record(
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, SHIPPED, source, field)
     return SwitchTiming(load_model(TimingRecord, path), name_or_path, protocol)
@@ -223,7 +223,7 @@ def record_path(
     Raises
     ------
     InputError
-        It is no name of these and no path.
+        The text is neither the name of a record nor a path.
     """
     # A path contains no NUL.
     if name_or_path.endswith(".json") and "\0" not in name_or_path:

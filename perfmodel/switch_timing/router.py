@@ -182,7 +182,7 @@ def load_link_record(
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, (*SHIPPED_ROUTERS, *SHIPPED), source, field)
     data = read_data(path)

@@ -51,7 +51,7 @@ def endpoint_of(file: HasEndpoint, name: str, base: Path | None) -> EndpointTimi
     Raises
     ------
     InputError
-        There is no such record, it is no valid one, or a latency of memory is given alone.
+        The record is missing or invalid, or only one latency of memory is given.
     """
     if file.endpoint_record is None:
         if file.memory_latency_s is not None:

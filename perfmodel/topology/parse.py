@@ -44,7 +44,7 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     Raises
     ------
     InputError
-        It is none of these, the file is bad, or there is no such protocol.
+        There is no such topology or protocol, or the file is invalid.
     """
     if protocol not in (None, *PROTOCOL_MODELS):
         raise InputError("protocol", "", not_one_of(protocol, PROTOCOL_MODELS))

@@ -79,7 +79,7 @@ def compute_model(name: str) -> ComputeModel:
     Raises
     ------
     InputError
-        There is none, or what is behind the colon of the name is not allowed.
+        There is no such model, or the text after the colon is not allowed.
     """
     kind, colon, text = name.partition(":")
     for known, model in COMPUTE_MODELS.items():
@@ -97,7 +97,7 @@ def parse_factor(name: str, text: str) -> float:
     Raises
     ------
     InputError
-        The text is no number, or none from 1e-6 to 1e6.
+        The text is not a number from 1e-6 to 1e6.
     """
     factor = parse_number(text)
     if factor is None or not 1 / _LARGEST <= factor <= _LARGEST:

@@ -116,7 +116,7 @@ class Plan:
     Raises
     ------
     InputError
-        The strategy has more stages than the network layers, or splits what does not split.
+        The strategy has more stages than the network has layers, or splits what cannot be split.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Plan:
         Raises
         ------
         InputError
-            They are too many.
+            There are too many microbatches.
         """
         workload = self._workload
         try:
@@ -311,7 +311,7 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
     Raises
     ------
     InputError
-        It has more stages than the network layers, or splits or shares out what it cannot.
+        It has more stages than the network has layers, or splits what cannot be split.
     """
     network = workload.network
     if strategy.pp > len(network.layers):

@@ -48,7 +48,7 @@ class Request(Options):
     Raises
     ------
     InputError
-        An option has a value that is not allowed, or the memory is not one for these NPUs.
+        An option has a value that is not allowed, or the memory does not suit these NPUs.
     """
 
     topology: Topology

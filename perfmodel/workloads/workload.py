@@ -93,7 +93,7 @@ def load_workload(name_or_path: str) -> Workload:
     Raises
     ------
     InputError
-        There is no such workload, or a field of the file is bad.
+        There is no such workload, or a field of the file is invalid.
     """
     name = find_choice(name_or_path, WORKLOADS) or name_or_path
     file, source = load_file(name)
@@ -180,7 +180,7 @@ def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
     Raises
     ------
     InputError
-        As :func:`load_workload`, but for what binds keys to each other.
+        As for :func:`load_workload`, except for rules between keys.
     """
     if name := find_choice(name_or_path, WORKLOADS):
         path = workload_path(name)

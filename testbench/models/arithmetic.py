@@ -28,7 +28,7 @@ def combine(
     Raises
     ------
     ValueError
-        ``operation`` or ``overflow`` is none of these.
+        ``operation`` or ``overflow`` has another value.
     """
     check_choice("operation", operation, OPERATIONS)
     check_choice("overflow", overflow, OVERFLOWS)

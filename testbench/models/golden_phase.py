@@ -91,7 +91,7 @@ def golden_results(
     Raises
     ------
     TypeError
-        There is no golden model of such a fabric.
+        No golden model exists for the fabric.
     """
     source, destination = program.buffers(phase)
     if isinstance(program, WaferProgram) and isinstance(phase, Phase):

@@ -20,7 +20,7 @@ def find_compiler(user: str) -> str:
     Raises
     ------
     SimulatorError
-        It is not installed; ``user`` is who needs it.
+        The compiler is not installed; ``user`` names the part that needs it.
     """
     compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:

@@ -189,7 +189,7 @@ def find_simulator(name: str) -> tuple[str, Path]:
     Raises
     ------
     SimulatorError
-        It is not installed.
+        The simulator is not installed.
     """
     check_choice("simulator", name, SIMULATORS)
     simulator = SIMULATORS[name]
@@ -258,7 +258,7 @@ def _read_results(path: Path) -> tuple[TestOutcome, ...]:
     Raises
     ------
     SimulatorError
-        It is no XML, say as the simulator was ended while it wrote.
+        The file is not XML, for example as the simulator was stopped while writing it.
     """
     outcomes = []
     try:

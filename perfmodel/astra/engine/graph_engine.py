@@ -149,7 +149,7 @@ class GraphEngine:
         Raises
         ------
         InputError
-            A node names what does not exist, or NPUs wait for each other for ever.
+            A node refers to something that does not exist, or NPUs deadlock.
         """
         for rank in self._ranks:
             self._clock.at(0, rank.go_on, 0)

@@ -143,7 +143,7 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
     Raises
     ------
     InputError
-        Its node does not say, or what is not so; names the attribute alone.
+        The node lacks a rank, or has a wrong one; names only the attribute.
     """
     sends = operation.what.type == NodeType.COMM_SEND_NODE
     ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")

@@ -91,7 +91,7 @@ class Watch:
         Raises
         ------
         NeverAgainError
-            It is too late for any period to be left out.
+            It is too late to leave out any period.
         """
         if not self._due or self.again:
             return

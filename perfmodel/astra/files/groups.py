@@ -90,7 +90,7 @@ def check_names(groups: Groups, source: str) -> None:
     Raises
     ------
     InputError
-        One is no number above 0.
+        A name is not a number above 0.
     """
     for name in groups:
         if not re.fullmatch(GROUP_NAME, name):
@@ -104,7 +104,7 @@ def check_members(groups: Groups, npus: int, source: str) -> None:
     Raises
     ------
     InputError
-        One is not.
+        A member is not a rank of the traces.
     """
     for name, members in groups.items():
         if max(members) >= npus:

@@ -263,7 +263,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Raises
         ------
         InputError
-            There is none, there are more or fewer than dimensions, or one does not fit.
+            No algorithm is given, their number is not that of dimensions, or one does not fit.
         """
         if collective in ("broadcast", "reduce"):
             return ["chain"] * len(sizes)

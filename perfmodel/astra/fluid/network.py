@@ -26,7 +26,7 @@ class FluidNetwork(Shape):
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     def __init__(self, lines: Sequence[Line]) -> None:

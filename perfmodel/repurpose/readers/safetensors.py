@@ -38,7 +38,7 @@ def read_safetensors(path: Path) -> Mapping[str, Array]:
     Raises
     ------
     InputError
-        The package is not installed, or the file is none of its format.
+        The package is not installed, or the file has another format.
     """
     library: Any = extra_module("safetensors", "safetensors")
     source = str(path)
