@@ -24,7 +24,7 @@ class AdderDelays(FileModel):
     schema : str
         ``fred-adders/3``; the field is called ``schema_name`` in Python.
     ports, lanes : int
-        Of the interconnects that were mapped.
+        Size of the interconnects that were mapped.
     library : str
         Name of the cell library.
     libraries, tools : dict of str to str
@@ -58,7 +58,7 @@ class AdderDelays(FileModel):
     def clocks_ns(self, operation: str, format: str) -> list[float]:
         """Return the shortest clock period with 0, 1, 2 and more registers [ns].
 
-        The list is empty if nobody has measured it.
+        The list is empty if there is no measurement.
         """
         return self.delays_ns.get(operation, {}).get(format, [])
 

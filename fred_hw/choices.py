@@ -49,11 +49,11 @@ def not_one_of(
     Parameters
     ----------
     value : object
-        What was given.
+        The given value.
     choices : iterable of str
-        What is allowed.
+        The allowed values.
     otherwise : str
-        What else is allowed, from "or" on.
+        Other allowed values, from "or" on.
     listed_by : str or None
         The command that lists the choices; named in place of a list that is too long for a line.
         With None the whole list is written.

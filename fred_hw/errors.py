@@ -39,7 +39,7 @@ class FieldError(ValueError):
     field : str
         Field, as a dotted path.
     message : str
-        What is allowed and what it has, from "must" on.
+        The rule and the value, from "must" on.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -55,9 +55,9 @@ class InputError(Exception):
     source : str
         File, option or argument that the input came from.
     field : str
-        Field in it, as a dotted path; empty if the whole of it is bad.
+        Field in the source, as a dotted path; empty if the whole source is invalid.
     message : str
-        What is allowed and what was given. The line has all three, as ``one_line`` shortens them.
+        The rule and the given value. The line has all three parts, as ``one_line`` shortens them.
     """
 
     def __init__(self, source: str, field: str, message: str) -> None:

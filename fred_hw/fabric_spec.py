@@ -34,7 +34,7 @@ class FabricSpec(FileModel):
     Raises
     ------
     pydantic.ValidationError
-        As of a switch.
+        As for a switch.
     """
 
     format: FormatName = "fp16"

@@ -140,8 +140,8 @@ def _each_once(entries: list[Any]) -> list[Any]:
 class FileModel(BaseModel):
     """Base of all file models: frozen, strict, unknown keys refused.
 
-    What the docstring of a subclass says of its Parameters stands in the JSON Schema too. A key
-    that is no name in Python, such as ``peak-perf``, is the alias of its field.
+    Parameters in the docstring of a subclass also appear in the JSON Schema. A key that is not a
+    Python name, such as ``peak-perf``, is the alias of its field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -315,7 +315,7 @@ def validate(model: type[M], data: object, source: str) -> M:
     ------
     InputError
         A key is unknown, missing, of the wrong type or out of range; names ``source`` and field.
-        Of a file of another kind it names both kinds.
+        For a file of another kind, names both kinds.
     """
     if not isinstance(data, Mapping):
         raise InputError(source, "", f"must be a mapping of keys to values, not {data!r:.60}")
@@ -360,18 +360,18 @@ def read_kind(data: object, kinds: Collection[str], source: str, wanted: str) ->
     Parameters
     ----------
     data : object
-        What the file holds.
+        Contents of the file.
     kinds : collection of str
         Allowed values.
     source : str
         The file, for error lines.
     wanted : str
-        What the file has to be, one of ``file_kinds``.
+        Expected kind of the file, one of ``file_kinds``.
 
     Raises
     ------
     InputError
-        It names none, or none of ``kinds``; or the file is one of another kind.
+        ``kind`` is missing or not one of ``kinds``, or the file is of another kind.
     """
     check_file_kind(wanted, data, source)
 

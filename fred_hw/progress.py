@@ -25,10 +25,10 @@ class _Loop:
     Parameters
     ----------
     first : str
-        What is worked on until one is done; empty if that is all there is.
+        Work on the first iteration until one is done; empty if there is no inner work.
     done : int
-        How many are done. What is counted within is told while there is none: so the rate of the
-        first is known before that of all.
+        Number of finished iterations. Inner loops are reported while it is 0, so that the rate of
+        the first iteration is known before that of all.
     """
 
     first: str
@@ -62,14 +62,14 @@ def _told_as(what: str) -> str | None:
 def track(items: Sequence[T], what: str) -> Iterable[T]:
     """Yield ``items``, and report to a listener how many are done.
 
-    What is tracked within another loop is told until the first of that is done.
+    Loops within this one are reported until its first item is done.
 
     Parameters
     ----------
     items : sequence
-        What is worked through.
+        Items to work through.
     what : str
-        What they are, in the plural.
+        Name of the items, in the plural.
     """
     name = _told_as(what)
     if name is None:
@@ -81,7 +81,7 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
 def count(what: str, done: int, total: int | None = None) -> None:
     """Report how many are done, and the total if known.
 
-    What follows a comma in ``what`` is a remark, which may change as the work goes on.
+    Text after a comma in ``what`` is a remark, which may change during the work.
     """
     if name := _told_as(what):
         _listeners[-1](name, done, total, 0)
@@ -94,9 +94,9 @@ def parts(what: str, total: int) -> Iterator[Callable[..., None]]:
     Parameters
     ----------
     what : str
-        What the size of a part is counted in, in the plural.
+        Unit of the size of a part, in the plural.
     total : int
-        Sum of the sizes. The function takes the size of the part that begins and, if it has one,
+        Sum of the sizes. The function takes the size of the part that starts and, if it has one,
         its name; the parts before it are then done.
     """
     name, loop = _told_as(what), _Loop("")

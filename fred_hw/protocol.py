@@ -72,7 +72,7 @@ GENERATIONS = 1 << GENERATION_BITS
 FULL_GENERATION_BITS = 16
 """Bits of a phase's generation in software and in endpoint descriptors, which never wraps.
 
-Packets and entries carry the lowest ``GENERATION_BITS`` of it.
+Packets and entries carry its lowest ``GENERATION_BITS``.
 """
 
 FULL_GENERATIONS = 1 << FULL_GENERATION_BITS
@@ -315,12 +315,14 @@ class ProtocolSpec(FileModel, validate_default=True):
     def replay_for(self, cycles: int) -> int:
         """Return the packets that a source must keep for full rate, given an ack's round trip.
 
-        Those of an ack, those that leave meanwhile, and one that has begun.
+        These are the packets of an ack interval, those that leave meanwhile, and one that has
+        started.
 
         Parameters
         ----------
         cycles : int
-            From a packet that leaves to its ack, both under way, 0 or more [cycles].
+            Cycles from the departure of a packet to its ack, including the flight of both; 0 or
+            more.
         """
         return _interval(dict(self)) - (-cycles // self.packet_flits) + 1
 
@@ -344,9 +346,9 @@ class ProtocolSpec(FileModel, validate_default=True):
     def acked_rate(self, ports: int, interval: int) -> float:
         """Return the approximate flits per port and cycle of an all-reduce over all ports.
 
-        What bounds it is the acknowledger, which has the acks of all ports to serve between two,
-        and the window: packet ``n + window_packets`` waits for the ack of packet ``n``, and as
-        many acks are under way as whole intervals fit into the window.
+        It is limited by the acknowledger, which serves the acks of all ports in each interval, and
+        by the window: packet ``n + window_packets`` waits for the ack of packet ``n``, and as many
+        acks are in flight as whole intervals fit into the window.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ class Registry(Mapping[str, Entry]):
     package : str
         Full name of the package whose modules add entries.
     kind : str
-        What an entry is, for error messages.
+        Name of an entry, for error messages.
     """
 
     def __init__(self, package: str, kind: str) -> None:
@@ -39,16 +39,16 @@ class Registry(Mapping[str, Entry]):
         Parameters
         ----------
         name : str
-            What users call it.
+            Name for users.
         entry : Entry
-            The thing.
+            The entry.
         rank : float
-            Its place in lists: those of lower rank come first, those of equal rank by name.
+            Rank in lists: lower ranks come first, equal ranks are sorted by name.
 
         Raises
         ------
         ValueError
-            The name is taken.
+            The name exists already.
         """
         if name in self._entries:
             raise ValueError(f"name of the {self.kind} must be new, not {name!r}")

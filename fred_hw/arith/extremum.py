@@ -80,11 +80,11 @@ class FloatExtremum(_Extremum):
     i0, i1 : In(width)
         Bits of the operands.
     together, reduce : In(2), In(inside)
-        Whether they are compared, as of ``LaneUnit``.
+        Whether the operands are compared; see ``LaneUnit``.
     o : Out(width)
-        Bits of one of them, of ``i0`` if they are not compared.
+        The chosen operand, or ``i0`` if they are not compared.
     second : Out(width)
-        ``i1`` if they are not.
+        ``i1`` if the operands are not compared.
 
     Timing
     ------
@@ -136,11 +136,11 @@ class IntExtremum(_Extremum):
     i0, i1 : In(width)
         Bits of the operands.
     together, reduce : In(2), In(inside)
-        Whether they are compared, as of ``LaneUnit``.
+        Whether the operands are compared; see ``LaneUnit``.
     o : Out(width)
-        Bits of one of them, of ``i0`` if they are not compared.
+        The chosen operand, or ``i0`` if they are not compared.
     second : Out(width)
-        ``i1`` if they are not.
+        ``i1`` if the operands are not compared.
 
     Timing
     ------

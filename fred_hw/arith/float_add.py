@@ -40,8 +40,8 @@ class Ordered:
 class Aligned:
     """The larger operand, with the aligned significand to add.
 
-    The addend has the same exponent, goes on with guard, round and sticky bit, and is inverted, but
-    for the sticky bit, where it is subtracted.
+    The addend has the same exponent, is extended by guard, round and sticky bit, and is inverted,
+    except for the sticky bit, if it is subtracted.
     """
 
     larger: Value

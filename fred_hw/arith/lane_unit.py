@@ -30,15 +30,16 @@ class LaneUnit(Unit):
     behind them if there are n in all; with more registers than the table has rows, the last row
     holds and what is left goes behind the output, where synthesis can retime it.
 
-    What passes waits in the same registers. A step may leave it in its signals when there is
-    nothing to reduce, and then says so by ``carried``: that costs less than to choose.
+    Operands that pass unreduced wait in the same registers. A step may leave them in its own
+    signals when there is nothing to reduce, and then declares so by ``carried``, which costs less
+    than a multiplexer.
 
     Parameters
     ----------
     number_format : NumberFormat
         Format of operands and result.
     operation : str
-        What the unit does, as its name says it.
+        The operation of the unit, as its name says.
     registers : int
         Pipeline registers from operands to result, 0 to 8.
 
@@ -47,13 +48,14 @@ class LaneUnit(Unit):
     i0, i1 : In(width)
         Bits of the operands.
     together : In(2)
-        Both high if they are reduced; two, so that a gate of the lane drives what depends on it.
+        Both high if the operands are reduced; two bits, so that a gate of the lane drives its own
+        logic.
     reduce : In(inside)
-        The same of those before: bit n of the operands of n + 1 cycles ago.
+        The same for earlier operands: bit n belongs to the operands of n + 1 cycles ago.
     o : Out(width)
-        Bits of the result of operands that are reduced, else ``i0``.
+        Bits of the result if the operands are reduced, else ``i0``.
     second : Out(width)
-        ``i1`` of operands that are not reduced.
+        ``i1`` if the operands are not reduced.
 
     Attributes
     ----------

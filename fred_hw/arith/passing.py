@@ -38,14 +38,14 @@ def held(
     m : Module
         Where the registers are.
     name : str
-        Of the step, and of the registers.
+        Name of the step, and of the registers.
     signals : dataclass or Value
-        Of the step.
+        Signals of the step.
     places : dict of str to sequence of int or None
-        Which bits of what passes the step leaves in its signals by itself.
+        Bits of the passing operands that the step leaves unchanged in its signals.
     passing : Passing
-        What passes. Bits that the step leaves nowhere are chosen in front of registers that have
-        no use while they pass, and those that find no room there get registers of their own.
+        The passing operands. Their other bits share registers that are unused while they pass,
+        through multiplexers; bits for which these do not suffice get registers of their own.
     """
     leaves = list(_leaves(signals))
     free = {path: [None] * len(value) for path, value in leaves}

@@ -19,7 +19,7 @@ class Configuration:
     """Configuration of one FRED_m(P) in one phase; frozen and hashable.
 
     A code is 0 for idle, or c + 1 for middle subswitch c. Two inputs of a micro-switch with one
-    destination are reduced; two outputs with one source get copies of it.
+    destination are reduced; two outputs with one source both receive its data.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class Configuration:
     middle : int
         Middle subswitches m, at least 2.
     inputs : tuple of (int, int)
-        Per input micro-switch the destination codes of its inputs; P // 2 of them, none if P is 2.
+        Destination codes of the inputs of each input micro-switch; P // 2 pairs, none if P is 2.
     demux : int or None
         Destination code of the last input if P is odd.
     subswitches : tuple of Configuration
         The m middle subswitches, none if P is 2.
     outputs : tuple of (int, int)
-        Per output micro-switch the source codes of its outputs, as many as ``inputs``.
+        Source codes of the outputs of each output micro-switch, as many as ``inputs``.
     mux : int or None
         Source code of the last output if P is odd.
     crossing : (int, int) or None

@@ -42,7 +42,7 @@ class Effort:
         Raises
         ------
         EffortError
-            There was too little left to tell.
+            The remaining effort did not suffice to decide.
         """
         while self.left > 0:
             before = _conflicts(solver)
@@ -109,7 +109,7 @@ class PathSolver:
         Raises
         ------
         EffortError
-            It took too much to tell.
+            The effort did not suffice to decide.
         """
         return self.effort.ask(self._solver, [self._selectors[flow] for flow in flows])
 

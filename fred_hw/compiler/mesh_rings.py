@@ -1,8 +1,8 @@
 """Order of NPUs in a logical ring on a mesh, between neighbours where possible.
 
-Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring that only
-goes between those puts one message on a link and nothing on its other direction, which leaves room
-for a second ring the other way round.
+Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring only
+between neighbours uses each link for one message and leaves its opposite direction idle, which
+suffices for a second ring in the reverse direction.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _STEPS = 2000
 def product(columns: int, members: Sequence[int]) -> tuple[list[int], list[int]] | None:
     """Return the columns and rows of a group that contains all of their crossings.
 
-    None if the group is none of that kind. The mesh has so many ``columns``.
+    None if the group has other members. The mesh has ``columns`` columns.
     """
     xs = sorted({npu % columns for npu in members})
     ys = sorted({npu // columns for npu in members})

@@ -124,7 +124,7 @@ def mp_groups(strategy: Strategy) -> Groups:
 def dp_groups(strategy: Strategy) -> Groups:
     """Return the ports of each group with the same weights, ordered by PP, then MP.
 
-    These are the replicas, and in each of them all that share out its sequences.
+    A group contains the replicas, and all workers in them that share their sequences.
     """
     mp, dp, pp, cp = strategy._ranges
     return tuple(tuple(strategy.port(k, d, p, c) for d in dp for c in cp) for p in pp for k in mp)
@@ -177,9 +177,9 @@ def phases(strategy: Strategy, *, ports: int | None = None) -> dict[str, tuple[F
     Parameters
     ----------
     strategy : Strategy
-        What is placed.
+        The strategy to place.
     ports : int, optional
-        Ports of the switch that must have room for all workers, 2 or more.
+        Ports of the switch, which must suffice for all workers; 2 or more.
 
     Raises
     ------

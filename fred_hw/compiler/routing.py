@@ -118,8 +118,8 @@ def route_in_rounds(
 ) -> list[RoutingResult]:
     """Split flows into rounds that can each be routed, and route every round.
 
-    Of each conflict the last flow, in the order of the flows, waits for a later round; so does the
-    last of all if the search reaches ``max_conflicts``. Parameters and errors are those of
+    The last flow of each conflict, in the order of the flows, waits for a later round; so does the
+    last of all flows if the search reaches ``max_conflicts``. Parameters and errors are those of
     :func:`route`.
     """
     waiting, rounds = check_flows(flows, ports), []

@@ -83,7 +83,7 @@ class Field:
 def layout(ports: int, middle: int) -> tuple[Field, ...]:
     """Return the fields of the configuration word from bit 0 up, without gaps.
 
-    FRED_8(64) has 54,592 of them.
+    FRED_8(64) has 54,592 such fields.
     """
     check_int("ports", ports, minimum=2)
     check_int("middle", middle, minimum=2)

@@ -78,17 +78,17 @@ class AsyncAccess:
     Parameters
     ----------
     registers : RegisterMap
-        Of ``switch_map``.
+        The map from ``switch_map``.
     read, write : Callable
         Read, and write, the word at an address [bytes].
     polls : int
-        Reads of COMMAND_STATUS before a command is taken to hang, 1 or more.
+        Reads of COMMAND_STATUS after which a command counts as hanging, 1 or more.
 
     Raises
     ------
     TypeError, ValueError
-        ``polls`` is none of these. All methods: a name is unknown, an index or value out of range,
-        or what is to be written is read-only.
+        ``polls`` is invalid. All methods: a name is unknown, an index or value is out of range, or
+        the register to be written is read-only.
     """
 
     def __init__(
@@ -309,11 +309,11 @@ class Access:
     Parameters
     ----------
     registers : RegisterMap
-        Of ``switch_map``.
+        The map from ``switch_map``.
     read, write : Callable
         Read, and write, the word at an address [bytes].
     polls : int
-        Reads of COMMAND_STATUS before a command is taken to hang, 1 or more.
+        Reads of COMMAND_STATUS after which a command counts as hanging, 1 or more.
     """
 
     def __init__(

@@ -60,10 +60,10 @@ def pass_axi_lite(m: Module, outer: Unit, inner: Unit) -> None:
 class AxiLiteRegisters(Unit):
     """Answer reads and writes of the registers of a map.
 
-    Write address and write data may come in either order. A read of no register, or of an address
-    that is no multiple of 4, reads 0. A write there, to a register that is read-only, to one that
-    is locked, or of less than all four bytes changes nothing. All these are answered by SLVERR,
-    all others by OKAY.
+    Write address and write data may arrive in either order. A read outside of all registers, or at
+    an address that is not a multiple of 4, returns 0. A write to such an address, to a read-only or
+    locked register, or of fewer than all four bytes changes nothing. All these are answered by
+    SLVERR, all others by OKAY.
 
     Parameters
     ----------
@@ -77,18 +77,18 @@ class AxiLiteRegisters(Unit):
     lock : In(1)
         Refuse writes to the registers that are ``lockable``.
     bad_address, bad_strobe, bad_lock : Out(1)
-        High for a cycle for an access that is refused for its address, its write strobe, the lock;
-        several at once if several are wrong.
+        High for a cycle for an access that is refused because of its address, its write strobe or
+        the lock; several at once if several are wrong.
     <register>_<field> : In(bits) if access == "ro" else Out(bits)
-        By access: ``constant`` has none; ``ro`` what is read; ``rw`` what was written; ``w1c`` the
-        bits; ``pulse`` what is written in a cycle, else 0. Names are in lower case. That of an
-        array holds all words, the first lowest.
+        By access: none for ``constant``; the value read for ``ro``; the value written for ``rw``;
+        the bits for ``w1c``; for ``pulse`` the value written in a cycle, else 0. Names are in lower
+        case. The member of an array holds all words, the first lowest.
     <register>_<field>_set, <register>_<field>_clear : In(bits), In(1)
-        Bits of ``w1c`` to set, and whether to clear all; one that is set and cleared is set.
+        Bits of ``w1c`` to set, and whether to clear all; a bit that is set and cleared is set.
     <register>_<field>_kept : Out(bits)
         Bits of ``w1c`` that are 1 and not cleared in this cycle.
     <register>_<field>_load, <register>_<field>_next : In(1), In(bits)
-        Load ``next`` into an ``rw`` that ``loads``; that wins against a write.
+        Load ``next`` into an ``rw`` field that ``loads``; this takes precedence over a write.
 
     Timing
     ------

@@ -77,9 +77,9 @@ def cause_registers(address: int, causes: Mapping[str, str]) -> tuple[Register, 
     Parameters
     ----------
     address : int
-        Of ERROR [bytes].
+        Address of ERROR [bytes].
     causes : Mapping of str to str
-        What each bit tells, from bit 0 on.
+        Meaning of each bit, from bit 0 on.
     """
     return (
         Register(

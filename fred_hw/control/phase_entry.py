@@ -17,9 +17,9 @@ __all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:
     """Return the width of each field of a phase's entry, the lowest field first.
 
-    ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
-    ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
-    ``generation`` tells its packets from those of the entry before.
+    ``inputs`` and ``outputs`` hold the number of each port's flow, from 1, or 0 for none;
+    ``circuit`` is the virtual channel of the phase's packets, and ``used`` whether the phase
+    exists. ``generation`` distinguishes its packets from those of the previous entry.
     """
     flow = spec.ports.bit_length()
     return {
@@ -57,19 +57,20 @@ def entry_word(
     spec : SwitchSpec
         The switch.
     configuration : Configuration
-        Routes exactly those flows.
+        Configuration that routes exactly these flows.
     flows : sequence of Flow
         Flows with disjoint inputs and disjoint outputs.
     circuit : int
         0 MP, 1 PP, 2 DP.
     generation : int
-        One more than that of the entry before, 0 to 65,535. The entry has its lowest bits.
+        One more than that of the previous entry, 0 to 65,535. The entry holds its lowest bits.
 
     Raises
     ------
     ValueError
-        The circuit or the generation does not exist, two flows share a port, or the configuration
-        does not bring each output exactly the inputs of its flow, as when it joins two of them.
+        The virtual channel or the generation does not exist, two flows share a port, or the
+        configuration does not route exactly the inputs of its flow to each output, for example if
+        it joins two flows.
     """
     if not 0 <= circuit < DATA_COUNT:
         raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")

@@ -32,17 +32,17 @@ class Field:
     Parameters
     ----------
     name : str
-        In lower case.
+        Name in lower case.
     low : int
-        Place of the lowest bit, 0 to 31.
+        Position of the lowest bit, 0 to 31.
     width : int
-        Bits; none is beyond bit 31.
+        Number of bits; none may be beyond bit 31.
     access : str
         One of ``ACCESSES``.
     description : str
         One sentence without its full stop.
     value : int
-        What a constant reads, and what ``rw`` reads after reset; 0 for all others.
+        Value of a constant, or of an ``rw`` field after reset; 0 for all others.
     loads : bool
         Whether the hardware can load the field, which must be ``rw``.
     names : tuple of str
@@ -100,17 +100,17 @@ class Register:
     Parameters
     ----------
     name : str
-        In upper case.
+        Name in upper case.
     address : int
-        Of the first word [bytes], a multiple of 4.
+        Address of the first word [bytes], a multiple of 4.
     description : str
         One sentence or more.
     fields : tuple of Field
-        The lowest first; bits of none read 0 and ignore writes.
+        Fields, the lowest first; other bits read 0 and ignore writes.
     count : int, optional
-        Words of an array, 1 or more; a register without it is no array.
+        Words of an array, 1 or more; without it the register is no array.
     total_bits : int, optional
-        Bits of all words of an array of one field of 32 bits together; the last word has the rest.
+        Total bits of an array with one field of 32 bits; the last word holds the remaining bits.
     lockable : bool
         Whether writes are refused while the hardware is busy.
 

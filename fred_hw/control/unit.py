@@ -35,21 +35,21 @@ class ControlUnit(Unit):
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave, see ``axi_lite_members``.
     irq : Out(1)
-        High while a bit of ERROR is set that IRQ_ENABLE has too.
+        High while a bit is set in both ERROR and IRQ_ENABLE.
     table : Out(entry_port_signature(spec))
-        To the configuration memory.
+        Connection to the configuration memory.
     errors : In(error_signature(spec))
         Errors of ports.
     active, active_phase : In(1), In(phases.bit_length())
         Whether a phase is active, and which; the number of phases stands for online routing.
     counts : In(count_signature(spec))
-        What the performance counters count.
+        Events for the performance counters.
     queued, unicasts : In(phases), In(P)
-        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
+        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
     links : In(P)
         Ports whose link is up.
     routes : Out(routes_layout(spec))
-        By what port unicasts leave.
+        Port by which unicasts leave, for each address.
 
     Timing
     ------

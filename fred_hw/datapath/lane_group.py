@@ -50,8 +50,9 @@ class Lanes(Unit):
 class LaneGroup(Lanes):
     """Reduce some lanes of two flits, or let them pass.
 
-    Whether lanes reduce drives many gates in each. Here it is passed on, and kept for cycles to
-    come, for a few of them: mapped module by module, nothing puts buffers in front of lanes.
+    The choice whether lanes reduce drives many gates in each lane. Here it is buffered, and
+    registered for later cycles, for a few lanes: synthesis maps modules one by one, and so inserts
+    no buffers in front of lanes.
 
     Parameters
     ----------
@@ -63,11 +64,11 @@ class LaneGroup(Lanes):
     i0, i1 : In(data_width)
         Operands, lane 0 in the low bits.
     apart : In(2)
-        Both low if they are reduced, else they pass.
+        Both low if the operands are reduced, else they pass.
     o : Out(data_width)
-        Lane-wise results of operands that are reduced, else ``i0``.
+        Lane-wise results if the operands are reduced, else ``i0``.
     second : Out(data_width)
-        ``i1`` of operands that are not reduced.
+        ``i1`` if the operands are not reduced.
 
     Timing
     ------

@@ -30,8 +30,8 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
 class _Reducing(Unit):
     """Common base of R and RD: a reducer that can also pass its inputs, and a crossing.
 
-    The first registers of the crossing stand in front of it, where an R micro-switch needs two of
-    a flit instead of one for each output.
+    The first registers of the crossing are in front of it, where an R micro-switch needs two of
+    them for a flit instead of one for each output.
     """
 
     i: list[Flit]
@@ -183,8 +183,8 @@ class DMicroswitch(Unit):
     o : Out(flit_signature(data_width)).array(2)
         Flits; ``data`` is 0 where no input is selected.
     configuration : In(2 * code_width(m))
-        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 is none,
-        c + 1 is input c.
+        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 for none,
+        or c + 1 for input c.
 
     Timing
     ------

@@ -82,7 +82,7 @@ class Multiplexer(Unit):
     o : Out(flit_signature(data_width))
         Flits to the last output port; ``data`` is 0 where no input is selected.
     configuration : In(code_width(m))
-        Source for the flit of the same cycle: 0 is none, c + 1 is input c.
+        Source for the flit of the same cycle: 0 for none, or c + 1 for input c.
 
     Timing
     ------

@@ -14,9 +14,9 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
     Fields
     ------
     generation : generation
-        That of the phase's entry, 0 at the default index.
+        Generation of the phase's entry, 0 at the default index.
     peer : address
-        At the default index the other end, destination or source; else of no meaning.
+        At the default index the other endpoint, destination or source; otherwise meaningless.
     phase : phase
         The phase, or the default index.
     """

@@ -24,7 +24,7 @@ __all__ = ["FlowReceiver"]
 class _Judged(NamedTuple):
     """Classification of a received flit.
 
-    Of the flow, accepted, the end of a packet, behind one that is lost, dropped by ``enough``.
+    Of the flow, accepted, the end of a packet, after a lost packet, dropped by ``enough``.
     """
 
     mine: Signal
@@ -37,16 +37,16 @@ class _Judged(NamedTuple):
 class FlowReceiver(Unit):
     """Receive the packets of a flow; see docs/reference/protocol.md.
 
-    Flits are handed on as they come, and each is accepted or dropped by itself. When a packet is
-    sent again, the flits of it that were accepted before are dropped. Packets that are sent again
-    count for acks as others do, as the ack before may be lost; those of a flow that was set before
-    are answered by an ack, and asks for it like others. What is of another generation is thrown
-    away, and not answered.
+    Flits are handed on as they arrive, and each is accepted or dropped by itself. When a packet is
+    retransmitted, its flits that were accepted before are dropped. Retransmitted packets count for
+    acks like others, as the previous ack may be lost; packets of a flow that was configured before
+    are answered by an ack, and so are requests for one. Packets of another generation are dropped
+    without an answer.
 
     While the queue is full the link has no credits. It has credits for a packet again after
-    ``ack_cycles`` at the latest, whatever is in the queue: so ``enough`` must be high while
-    ``buffer_flits`` flits in the queue may wait for something else than memory. Then the packet is
-    dropped, and its source gets an answer before it would send the packet again by itself.
+    ``ack_cycles`` at the latest, whatever the queue holds: so ``enough`` must be high while
+    ``buffer_flits`` flits in the queue may wait for something other than memory. Then the packet is
+    dropped, and its source gets an answer before its own timeout.
 
     Parameters
     ----------
@@ -56,33 +56,33 @@ class FlowReceiver(Unit):
     Members
     -------
     address : In(address)
-        That of this end; unicasts to others are thrown away.
+        Address of this endpoint; unicasts to others are dropped.
     flow : In(flow_layout(spec))
-        The flow, for unicasts with their source. Each flow goes on with the flit it had come to,
-        also within a packet, and in another generation with the first flit of packet 0.
+        The flow, with its source for unicasts. Each flow resumes with its next flit, also within a
+        packet, and in a new generation with the first flit of packet 0.
     clear : In(1)
-        Start the flow's numbers at 0; not in the cycle in which the flow changes.
+        Restart the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
-        Phases whose numbers start at 0 again; that of the flow which is set only between packets.
+        Phases whose numbers restart at 0; that of the configured flow only between packets.
     enough : In(1)
-        No flit is accepted. Flits that would be accepted otherwise are dropped without a nack; when
-        ``enough`` falls, a nack asks for the packet of the first of them.
+        Accept no flit. Flits that would otherwise be accepted are dropped without a nack; when
+        ``enough`` falls, a nack requests the packet of the first of them.
     came : Out(1)
-        High for a cycle per flit of the flow that is taken.
+        High for a cycle for each accepted flit of the flow.
     i : In(arrival_signature(spec))
-        Flits of the flow's circuit.
+        Flits of the flow's virtual channel.
     busy : In(1)
-        Less than a quarter of ``idle_cycles`` ago a flit came, of whatever circuit.
+        A flit of any channel arrived less than a quarter of ``idle_cycles`` ago.
     broken : In(1)
-        High for a cycle when a flit has come that does not go on the packet of the last one.
+        High for a cycle for a flit that does not continue the packet of the previous one.
     ask : In(message_signature(spec))
-        From the link; all but asks for flows that are or were set are ignored.
+        From the link; everything is ignored except requests for flows that are or were configured.
     o : Out(payload_signature(spec))
         Packets, in order.
     message, message_ready : Out(message_signature(spec)), In(1)
-        Acks and nacks; what is offered may change until it is taken.
+        Acks and nacks; an offered message may change until it is taken.
     unknown : Out(1)
-        High for a cycle per flit of a flow that was not set yet, which is dropped.
+        High for a cycle for each flit that is dropped because its flow was never configured.
 
     Timing
     ------
@@ -189,8 +189,8 @@ class FlowReceiver(Unit):
     def _hold(self, m: Module, queue: Fifo) -> None:
         """Hold the link for up to ``ack_cycles`` while the queue has no space for a packet.
 
-        Then the link is lent room for a packet, which the queue has behind ``buffer_flits``. The
-        next flits that leave the queue pay the room back, so that no credit is ever taken away.
+        Then the link is lent space for a packet, which the queue has beyond ``buffer_flits``. The
+        next flits that leave the queue return it, so that no credit is ever revoked.
         """
         protocol = self.spec.protocol
         size = protocol.packet_flits

@@ -70,26 +70,26 @@ class FlowSender(Unit):
     i : In(payload_signature(spec))
         Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
     address : In(address)
-        That of this end, the source of its unicasts.
+        Address of this endpoint, the source of its unicasts.
     flow : In(flow_layout(spec))
-        The flow, for unicasts with their destination; constant while ``idle`` is low. Each flow
-        goes on with the number it had come to, in another generation with 0.
+        The flow, with its destination for unicasts; constant while ``idle`` is low. Each flow
+        continues with its own numbers, and in a new generation with 0.
     clear : In(1)
-        Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
+        Restart the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
     forget : In(phases)
-        Phases whose numbers start at 0 again; that of the flow which is set only while ``idle`` is
-        high and no flit is offered.
+        Phases whose numbers restart at 0; that of the configured flow only while ``idle`` is high
+        and no flit is offered.
     idle : Out(1)
-        All packets that were taken are acknowledged.
+        All accepted packets are acknowledged.
     message : In(message_signature(spec))
         From the link; acks and nacks of other flows and generations are ignored.
     crowding : In(crowding_layout())
-        Where sources choose ways: what the router told last.
+        If sources choose routes: the latest load report of the router.
     o : Out(departure_signature(spec))
         To the ``Transmitter``.
     retransmit : Out(1)
-        High for a cycle when packets will be sent again.
+        High for a cycle when packets will be retransmitted.
 
     Timing
     ------

@@ -25,8 +25,8 @@ DEPTH = 8
 class Transmitter(Unit):
     """Send packets of the virtual channels, and control messages, on a link.
 
-    A packet begins when the neighbour has room for it, that of the most urgent circuit first, and
-    goes on to its end. Control messages go between its flits.
+    A packet starts when the neighbour has space for it, on the most urgent virtual channel first,
+    and is sent to its end. Control messages are sent between its flits.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Transmitter(Unit):
     Members
     -------
     i : In(departure_signature(spec)).array(3)
-        From the ``FlowSender`` of each circuit.
+        Flits from the ``FlowSender`` of each channel.
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
     message : In(message_stream(spec))
         Control messages to send.
     link : In(sending_signature())
-        What the link may carry.
+        What the session allows on the link.
     o : Out(framed_signature(spec))
         The link.
 

@@ -19,7 +19,7 @@ class Fifo(Unit):
     Parameters
     ----------
     shape : ShapeLike
-        Of a word, 1 bit or more.
+        Shape of a word, 1 bit or more.
     depth : int
         Words that fit, 2 or more.
 
@@ -28,7 +28,7 @@ class Fifo(Unit):
     i : In(stream.Signature(shape))
         Words.
     o : Out(stream.Signature(shape))
-        The same, in order.
+        The same words, in order.
     used : Out(range(depth + 1))
         Words inside.
 

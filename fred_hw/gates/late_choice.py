@@ -12,8 +12,8 @@ __all__ = ["LateChoice", "choose_late"]
 class LateChoice(Unit):
     """Select one of two values by a late signal, in the last gate before they are used.
 
-    Both are found out beforehand. Synthesis maps modules one by one, so it cannot choose what they
-    are made of first and find out behind it.
+    Both values are computed beforehand. Synthesis maps modules one by one, so it cannot move the
+    selection before their logic.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class LateChoice(Unit):
     Members
     -------
     late : In(1)
-        Which one.
+        Selects the value.
     high, low : In(width), In(width)
-        What is taken if ``late`` is high, and low.
+        Value if ``late`` is high, and if it is low.
     o : Out(width)
-        That.
+        The selected value.
 
     Timing
     ------

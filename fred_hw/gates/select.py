@@ -101,7 +101,7 @@ def first_of(m: Module, name: str, choices: Value) -> Value:
 def largest(m: Module, name: str, values: Sequence[Value]) -> Value:
     """Return the largest of some numbers of one width, by a tree of comparisons.
 
-    Of up to four at a time each is compared with each other at once.
+    Each of up to four numbers at a time is compared with every other in parallel.
     """
     level = 0
     while len(values) > 1:
@@ -177,8 +177,8 @@ def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
 def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Signal:
     """Return the result of :func:`next_turn`, computed from each pair of bits.
 
-    Who of two comes first is known from ``behind``, before ``choices``. It takes more gates, and
-    fewer behind each other; ``behind`` has no bit below one that it does not have.
+    The order of any two bits is known from ``behind``, before ``choices`` arrive. This takes more
+    gates, but fewer in series; ``behind`` has no gaps below its lowest bit.
     """
     width = len(choices)
     # The bits that precede bit k: if k is in `behind`, the lower bits in it; otherwise all lower
@@ -195,7 +195,7 @@ def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Sign
 def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
     """Return only the first set bit of ``choices`` after that of ``recent``, wrapping around.
 
-    ``recent`` is what was granted last, or 0; the caller keeps it. With no choice there is none.
-    Where the clock is short, keep those behind it instead (:func:`next_turn`).
+    ``recent`` is the previous result, or 0, and is stored by the caller. Without a choice the
+    result is 0. Where the clock is short, store the bits after it instead (:func:`next_turn`).
     """
     return next_turn(m, name, choices, ~((recent - 1) | recent)[: len(choices)]).chosen

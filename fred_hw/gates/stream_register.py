@@ -16,14 +16,14 @@ class StreamRegister(Unit):
     Parameters
     ----------
     shape : ShapeLike
-        Of a word, 1 bit or more.
+        Shape of a word, 1 bit or more.
 
     Members
     -------
     i : In(stream.Signature(shape))
         Words.
     o : Out(stream.Signature(shape))
-        The same, in order.
+        The same words, in order.
 
     Timing
     ------

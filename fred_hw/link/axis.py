@@ -38,7 +38,7 @@ AXIS_FORTH = tuple(wire for wire in AXIS_WIRES if wire != AXIS_BACK)
 def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
     """Return the members of a link: ``s<number>_axis_t...`` and ``m<number>_axis_t...``.
 
-    Who has one link has no number.
+    The number is left out if there is only one link.
     """
     return {
         _name(letter, number, wire): (back if wire == AXIS_BACK else forth)(bits)

@@ -24,22 +24,22 @@ class CircuitCredits(Unit):
     Members
     -------
     grant, limit : In(1), In(ticket)
-        The neighbour tells its limit.
+        The neighbour reports its credit limit.
     closed, lost : In(1)
-        No packet may start; else, if it would be lost, any may.
+        No packet may start; any may start, and is lost.
     begins : In(1)
-        Tickets start at 0, and there is no room until the neighbour tells of some; not with
-        ``start``.
+        Sequence numbers restart at 0, and there is no space until the neighbour reports some; not
+        with ``start``.
     start : In(1)
-        A packet takes its ticket; only while ``room``.
+        A packet takes its sequence number; only while ``room``.
     length : In(last)
-        Place of the last flit of that packet.
+        Index of the last flit of that packet.
     room : Out(1)
-        Whether the neighbour has room for a largest packet.
+        Whether the neighbour has space for a largest packet.
     owed : Out(1)
-        Whether some of its room is not granted; a cycle old.
+        Whether some of its space is not granted; a cycle late.
     ticket, taken : Out(ticket), Out(ticket)
-        Of the next packet; of the one that started in the cycle before.
+        Sequence number of the next packet; of the one that started in the previous cycle.
 
     Timing
     ------
@@ -47,7 +47,7 @@ class CircuitCredits(Unit):
         1 from ``closed`` and ``lost`` to ``room``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
-    Reset : all room is granted, and the next ticket is 0.
+    Reset : all space is granted, and the next sequence number is 0.
     """
 
     grant: Signal

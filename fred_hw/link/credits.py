@@ -51,9 +51,9 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     limit : Out(ArrayLayout(ticket_bits(spec), 3))
-        That of each data circuit.
+        Credit limit of each virtual channel.
     synced : Out(3)
-        High for a cycle when the neighbour wants to know that of a circuit, changed or not.
+        High for a cycle when the neighbour requests the limit of a channel, changed or not.
     """
     limits = data.ArrayLayout(ticket_bits(spec), DATA_COUNT)
     return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
@@ -65,7 +65,7 @@ def grant_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     valid, circuit, limit : Out(1), Out(2), Out(ticket_bits(spec))
-        High for a cycle when the neighbour tells its limit of a circuit, and these.
+        High for a cycle when the neighbour reports a limit, with its channel.
     """
     circuit, limit = CONTROL.bit_length(), ticket_bits(spec)
     return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
@@ -77,9 +77,9 @@ def credit_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     grant : Out(grant_signature(spec))
-        What the neighbour grants.
+        Credits granted by the neighbour.
     here : Out(limit_signature(spec))
-        Limits to tell the neighbour.
+        Credit limits to report to the neighbour.
     """
     members = {"grant": Out(grant_signature(spec)), "here": Out(limit_signature(spec))}
     return wiring.Signature(members)

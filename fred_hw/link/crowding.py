@@ -26,7 +26,7 @@ CROWDING_PLACES = {
 }
 """By direction, the header field and first bit of the output's load, without gaps.
 
-Acks, nacks and credits have no use for these fields. Asks for credits have one for the ticket.
+Acks, nacks and credits do not use these fields. Credit requests need one for a sequence number.
 """
 
 
@@ -48,9 +48,9 @@ def crowding_signature() -> wiring.Signature:
     Members
     -------
     valid : Out(1)
-        High for one cycle when it was told.
+        High for one cycle with each report.
     payload : Out(crowding_layout())
-        How crowded they are.
+        The reported load.
     """
     return wiring.Signature({"valid": Out(1), "payload": Out(crowding_layout())})
 

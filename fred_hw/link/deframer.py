@@ -30,9 +30,9 @@ addresses."""
 class Deframer(Unit):
     """Check received flits, and pass them to queues or as control messages.
 
-    Flits of a packet go on in order; if one is missing, so are all behind it. A packet of which
-    nothing comes for ``patience_cycles`` is over, and so is one whose neighbour asks for credits of
-    its circuit: what still comes of it goes on no packet.
+    Flits of a packet are handed on in order; if one is missing, all after it are dropped. A packet
+    ends if no flit of it arrives for ``patience_cycles``, or if the neighbour requests credits on
+    its channel: later flits of it do not continue a packet.
 
     Parameters
     ----------
@@ -44,23 +44,23 @@ class Deframer(Unit):
     i : In(link_flit_signature(spec))
         The link.
     o : Out(arrival_signature(spec)).array(3)
-        Flits of each data circuit; one whose queue is not ready is lost.
+        Flits of each virtual channel; a flit whose queue is not ready is lost.
     hello : Out(hello_signature())
-        Hellos that come.
+        Received handshakes.
     down : In(1)
-        All but hellos is ignored, tickets start at 0, and no more comes of a packet.
+        Ignore everything but handshakes, restart sequence numbers at 0, and end all packets.
     message : Out(message_signature(spec))
-        Ack, nack or ask.
+        Ack, nack or request.
     credit : Out(credit_signature(spec))
-        What the neighbour grants, and what to tell it.
+        Credits granted by the neighbour, and limits to report to it.
     crowding : Out(crowding_signature())
-        Where sources choose ways: what the neighbour tells of its own.
+        If sources choose routes: load that the neighbour reports.
     dropped, came : Out(1)
-        High for a cycle per flit with a wrong CRC, or that does not go on its packet; per other
-        data flit.
+        High for a cycle for each flit that has a wrong CRC or does not continue its packet, and for
+        each other data flit.
     kind_error, length_error, overflow : Out(1)
-        High for a cycle per flit dropped as its kind does not exist, its packet is too long, or
-        there is no room for it.
+        High for a cycle for each flit that is dropped because its kind does not exist, its packet
+        is too long, or the buffer is full.
 
     Timing
     ------
@@ -68,7 +68,7 @@ class Deframer(Unit):
         ``credit.here.limit``, which follows ``o.used`` after 1.
     Throughput : one flit per cycle.
     Paths : ``o.ready`` to ``came`` and ``overflow``.
-    Reset : forgets the packet that comes in and all tickets.
+    Reset : forgets the packet being received and all sequence numbers.
     """
 
     i: LinkFlit

@@ -33,7 +33,7 @@ def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
     data : Out(data_width)
         Payload; 0 in control flits.
     crc : Out(32)
-        Of header, then payload.
+        CRC of the header followed by the payload.
     """
     return wiring.Signature({"valid": Out(1), **{k: Out(v) for k, v in _parts(spec).items()}})
 

@@ -29,10 +29,10 @@ __all__ = ["Framer"]
 class Framer(Unit):
     """Put data flits and control messages on a link, and report credits with them.
 
-    Hellos go first, then control messages, then what asks for missing credits, then data, then
-    credits that nothing took along. Limits that changed are told one at a time, round robin over
-    the circuits, each as it is in the cycle in which its flit is taken: what is offered may change
-    until then.
+    The order is handshakes, control messages, requests for missing credits, data, and credits that
+    no other flit carried. Changed limits are reported one at a time, round-robin over the virtual
+    channels, each with its value in the cycle in which its flit is taken: an offered flit may
+    change until then.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ class Framer(Unit):
     message : In(message_stream(spec))
         Control messages.
     hello : In(stream.Signature(hello_layout()))
-        Hellos, which go before all others.
+        Handshakes, which precede all other flits.
     down, begins : In(1)
-        All but hellos is lost, also behind one that nobody takes, but for another flit that was
-        offered before; all limits must be told.
+        All flits but handshakes are lost, also behind a handshake that is not taken, except for a
+        flit that was offered before; all limits must be reported again.
     here : In(limit_signature(spec))
-        Limits to tell.
+        Limits to report.
     lacks, ticket : In(3), In(ArrayLayout(ticket_bits(spec), 3))
-        For each circuit whether credits are missing that must be asked for, if that lasts for
-        ``timeout_cycles``, and its next ticket.
+        For each channel whether credits are missing, which must be requested if this lasts for
+        ``timeout_cycles``; and its next sequence number.
     crowding : In(crowding_layout())
-        Where sources choose ways: what to tell with control messages and credits.
+        If sources choose routes: load to send with control messages and credits.
     o : Out(framed_signature(spec))
         The link.
 
@@ -66,7 +66,7 @@ class Framer(Unit):
     Throughput : one flit per cycle.
     Paths : ``i``, ``here`` and ``message`` to ``o``, ``o.ready`` to ``i.ready`` and
         ``message.ready``.
-    Reset : forgets what was told.
+    Reset : forgets the reported limits.
     """
 
     i: stream.Interface
@@ -211,7 +211,7 @@ class Framer(Unit):
     def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
         """Return whether a limit is to be reported, its virtual channel, and the limit.
 
-        The circuit is chosen a cycle before, its limit is that of now.
+        The channel is chosen a cycle ahead; the limit is the current one.
         """
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit = Signal(2, init=CONTROL)

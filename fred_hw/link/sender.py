@@ -28,8 +28,9 @@ __all__ = ["Sender"]
 class Sender(Unit):
     """Send flits of packets that have credits, control messages and credit reports.
 
-    A packet takes its ticket when it starts; its flits may come later, packet after packet in the
-    order of their starts. There are never more than ``depth`` flits inside: who sends counts them.
+    A packet takes its sequence number when it starts; its flits may arrive later, packet after
+    packet in the order of their starts. The sending unit counts flits, so that never more than
+    ``depth`` are inside.
 
     Parameters
     ----------
@@ -43,30 +44,30 @@ class Sender(Unit):
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
     room : Out(3)
-        For each circuit whether the neighbour has room for a largest packet.
+        For each channel whether the neighbour has space for a largest packet.
     start : In(3)
-        A packet of the circuit starts; one at most, only while there is ``room``.
+        A packet starts on the channel; at most one, and only while there is ``room``.
     length : In(last)
-        Place of its last flit.
+        Index of its last flit.
     ticket : Out(ticket_bits(spec))
-        Of the packet that started last, from the cycle behind its start on.
+        Sequence number of the last started packet, from the cycle after its start on.
     wanted : In(3)
-        Circuits that a packet waits to start on: while there is room, missing credits of theirs
-        need not be asked for.
+        Channels on which a packet waits to start: while there is space, their missing credits need
+        not be requested.
     hello : In(stream.Signature(hello_layout()))
-        Hellos to send, see ``sending_signature``.
+        Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
-        See ``sending_signature``. While ``down``, all but hellos is lost.
+        See ``sending_signature``. While ``down``, all flits but handshakes are lost.
     swallows : In(1)
         Packets may start while ``down``, and are lost, until ``closing``.
     i : In(frame_signature(spec))
         Flits.
     gone : Out(1)
-        High for a cycle per flit of these that leaves, or is the next one to.
+        High for a cycle for each of these flits that leaves, or is the next to leave.
     message : In(message_stream(spec))
         Control messages.
     crowding : In(crowding_layout())
-        Where sources choose ways: what a router tells of its own.
+        If sources choose routes: load that a router reports.
     o : Out(framed_signature(spec))
         The link, from registers.
 
@@ -76,7 +77,7 @@ class Sender(Unit):
         ``start`` to ``room``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
     Paths : ``message``, ``wanted`` and ``o.ready`` to ``message.ready`` and ``gone``.
-    Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
+    Reset : forgets flits inside, sequence numbers and limits; reset the neighbour with it.
     """
 
     credit: Credits
@@ -185,7 +186,7 @@ class Sender(Unit):
     def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
         """Return whether started packets of a virtual channel have not been sent completely.
 
-        What starts is known late in its cycle, and is counted in the next.
+        A start settles late in its cycle, and is counted in the next.
         """
         inside = Signal(range(self.depth + 1), name=f"inside_{name}")
         m.d.sync += inside.eq(inside + begun - end)

@@ -52,7 +52,7 @@ def hello_signature() -> wiring.Signature:
     Members
     -------
     valid, payload : Out(1), Out(hello_layout())
-        High for a cycle with each, and the hello.
+        High for a cycle with each handshake; its contents.
     """
     return wiring.Signature({"valid": Out(1), "payload": Out(hello_layout())})
 
@@ -63,15 +63,15 @@ def sending_signature() -> wiring.Signature:
     Members
     -------
     hello : Out(stream.Signature(hello_layout()))
-        To send; goes before all others.
+        Handshake to send, before all other flits.
     down : Out(1)
-        Nothing but hellos counts or goes out; what else there is to send is lost.
+        Only handshakes are sent and accepted; other flits are lost.
     closing : Out(1)
         No packet may start from the next cycle on.
     begins : Out(1)
-        Tickets start at 0, and nothing is known of limits; the other end is told those of here.
+        Sequence numbers restart at 0, and no limits are known; those of this end are reported.
     empty : In(1)
-        No packet has started that has not left.
+        All started packets have left.
     """
     members = {
         "hello": Out(stream.Signature(hello_layout())),
@@ -89,9 +89,9 @@ def session_signature() -> wiring.Signature:
     Members
     -------
     came : In(hello_signature())
-        Hellos that come.
+        Received handshakes.
     refused : Out(1)
-        High for a cycle for each hello of an end that does not fit.
+        High for a cycle for each handshake of an incompatible neighbour.
     <the others>
         See :func:`sending_signature`.
     """
@@ -105,11 +105,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
     Parameters
     ----------
     m : Module
-        Where they are.
+        Module of both units.
     link : Session
         The session.
     receiver, sender : units
-        What has ``hello`` and ``down`` as in ``Deframer``, and what has the members of
+        Units with ``hello`` and ``down`` as in ``Deframer``, and with the members of
         :func:`sending_signature`.
     """
     wiring.connect(m, receiver.hello, link.came)
@@ -124,10 +124,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
 class LinkSession(Unit):
     """Link handshake: start a session with the neighbour after a reset of either side.
 
-    Each end has an incarnation, another one after each reset. A link is up when each end has heard
-    that of the other and said so. An end that hears of another incarnation ends the packets
-    under way, starts tickets and limits anew, and says what it has heard; nothing but hellos passes
-    until it is up again. An end that speaks otherwise, or has other sizes, never gets up.
+    Each end has an incarnation, which changes with each reset. A link is up when each end has
+    received the incarnation of the other and acknowledged it. An end that receives a new
+    incarnation ends the packets in flight, restarts sequence numbers and limits, and acknowledges
+    the incarnation; only handshakes pass until the link is up again. With an end of another
+    protocol or other sizes it never gets up.
 
     Parameters
     ----------
@@ -137,9 +138,9 @@ class LinkSession(Unit):
     Members
     -------
     incarnation : In(8)
-        Of this end; constant between resets, and another one behind each.
+        Incarnation of this end; constant between resets, and changed by each.
     link : Out(session_signature())
-        The end.
+        Connection to the units of the link.
     up : Out(1)
         The link is up.
 
@@ -150,7 +151,7 @@ class LinkSession(Unit):
         after one that was taken at once, until it is up.
     Throughput : one hello per cycle.
     Paths : ``link.empty`` to ``link.begins``.
-    Reset : down, and nothing is known of the other end.
+    Reset : down, and the incarnation of the other end is unknown.
     """
 
     incarnation: Signal

@@ -28,10 +28,10 @@ class Place:
     mesh : MeshSpec
         The mesh.
     source, destination : Buffer
-        What is sent, and where results go, of the same size. An all-gather is in place in
-        ``destination``, and has each one's own block there.
+        Data to be sent, and its destination, of the same size. An all-gather works in place in
+        ``destination``, which holds each member's own block.
     circuits : tuple of str
-        Circuit, and the one that carries the second half of what has two.
+        Virtual channel, and the one for the second half of collectives with two halves.
     """
 
     mesh: MeshSpec

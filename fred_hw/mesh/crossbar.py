@@ -26,10 +26,9 @@ class Crossbar(Unit):
     i : In(flit_signature(width)).array(P)
         Flits.
     paths : In(P).array(P)
-        Per output, a cycle before its flit, the input that it comes from, as the only bit that is
-        high.
+        Input of each output's next flit, one-hot, a cycle before the flit.
     o : Out(flit_signature(width)).array(P)
-        The same flits.
+        The same flits, at their outputs.
 
     Timing
     ------

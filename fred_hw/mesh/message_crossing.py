@@ -23,9 +23,9 @@ SAID = ("kind", *FLOW[2:], "sequence")
 class MessageCrossing(Unit):
     """Forward control messages, each to the output in its ``exit``.
 
-    Nothing can hold back what comes. Each input and each output has a queue in which what is newer
-    takes the place of what it says anew, and what does not fit is lost: its end says it again. An
-    output takes a message per cycle, from inputs round robin.
+    Arriving messages cannot be held back. Each input and each output has a queue, in which a newer
+    message replaces one about the same flow, and a message that does not fit is lost; its source
+    repeats it. An output sends a message per cycle, round-robin over the inputs.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class MessageCrossing(Unit):
     i : In(message_signature(spec)).array(P)
         Messages about unicasts.
     exits : In(port_bits(spec)).array(P)
-        Outputs that they leave by.
+        Outputs by which they leave.
     o : Out(message_stream(spec)).array(P)
-        The same.
+        The same messages, at their outputs.
     lost : Out(P)
-        High for a cycle per message that an input, or an output of that number, has lost; two in
-        the same cycle count once.
+        High for a cycle for each message that is lost at an input, or at an output of that number;
+        two in the same cycle count once.
 
     Timing
     ------

@@ -34,8 +34,8 @@ def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
 class PacketQueue(FlitQueue):
     """Queue packets without payload, and offer the one at the head.
 
-    A packet that waits at the head between two ``tick`` is thrown away, as the next router or NPU
-    has had no room for it for so long.
+    A packet that waits at the head between two ``tick`` is dropped: for all that time the next
+    router or NPU has had no space for it.
 
     Parameters
     ----------
@@ -45,26 +45,26 @@ class PacketQueue(FlitQueue):
     Members
     -------
     arrives, mark, incoming : In(1), In(stamp_layout(spec)), In(1)
-        A flit comes, and what it is; whether more may come of the packet of the last one.
+        A flit arrives, with its mark; whether more of the previous flit's packet may arrive.
     ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is room for a flit, else it is lost; flits inside, one that goes counted for a
-        cycle more.
+        Whether there is space for a flit, which is lost otherwise; flits inside, where a departing
+        flit counts for one cycle more.
     tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
-        Where the payload of a flit that comes belongs, and where that of the head is.
+        Positions of the payload of an arriving flit, and of the head.
     tick : In(1)
-        High for a cycle from time to time.
+        Periodic pulse of one cycle.
     waiting, descriptor : Out(1), Out(packet_layout(spec))
-        A packet may start, and what is known of it.
+        A packet may start, and its descriptor.
     start, take, finish : In(1)
-        Start it, with ``take``; take a flit; the packet ends.
+        Start it, together with ``take``; take a flit; end the packet.
     valid, last : Out(1), Out(1)
-        A flit is there; it ends the packet.
+        A flit is present; it ends the packet.
     broken : Out(1)
-        The rest of the packet is not there and will not come.
+        The rest of the packet is missing and will not arrive.
     stuck : Out(1)
-        High for a cycle when a packet is thrown away.
+        High for a cycle when a packet is dropped.
     enters, leaves : Out(1)
-        Likewise, when the first flit of a packet comes, and when it goes.
+        Likewise, when the first flit of a packet arrives, and when it leaves.
 
     Timing
     ------

@@ -43,18 +43,18 @@ class MeshPhase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` has it, those of many steps as one; and the
-        virtual circuit of its packets, or of their first half.
+        Name as in ``fred_hw.compiler.placement.phases``, with one phase for many steps; and the
+        virtual channel of its packets, or of their first half.
     number : int
-        Its place among the phases.
+        Index among the phases.
     pattern : str
         One of ``PATTERNS``, or "multicast".
     groups : tuple of tuple of int
-        NPUs of each group; of a multicast the source first.
+        NPUs of each group; the source first for a multicast.
     algorithms : tuple of str
-        Of each group: one of ``ALGORITHMS``, or "unicasts".
+        Algorithm of each group: one of ``ALGORITHMS``, or "unicasts".
     lanes : tuple of Lane
-        What the NPUs do, a circuit for each.
+        Operations of the NPUs, on one virtual channel each.
     """
 
     name: str
@@ -76,15 +76,15 @@ class MeshPhase:
 class MeshProgram(EndpointProgram):
     """Software writes to the endpoints of a mesh for the phases of a strategy.
 
-    NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
-    and receives at (2 k + 1) x size. An all-gather is in place in the second.
+    NPU n is worker n. Its memory has two buffers for each phase: phase k sends from 2 k x size and
+    receives at (2 k + 1) x size. An all-gather works in place in the second.
 
     Parameters
     ----------
     mesh : MeshSpec
         The mesh.
     strategy : Strategy
-        What its NPUs do.
+        Strategy of the training iteration.
     algorithm : str
         One of ``ALGORITHMS``, or "auto".
     phases : tuple of MeshPhase

@@ -48,16 +48,16 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     coming : Out(ArrayLayout(P, 3))
-        For each circuit the output of the next packet; see ``NextUnicast``.
+        Output of the next packet on each channel; see ``NextUnicast``.
     here : Out(3)
-        For each circuit whether that packet may start.
+        Whether that packet may start, for each channel.
     valid, last, broken : Out(3)
-        For each circuit: a flit is at its head; it ends the packet; the rest of the packet is not
-        there and will not come.
+        For each channel: a flit is at its head; it ends the packet; the rest of the packet is
+        missing and will not arrive.
     descriptor : Out(packet_layout(spec))
-        What is known of the packet of the ``circuit``.
+        Descriptor of the packet on the channel ``circuit``.
     circuit : In(2)
-        Circuit that has a path.
+        Channel that has a path.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``PacketQueue``.
     """
@@ -86,22 +86,22 @@ class RouterInput(Arrivals):
     i : In(link_flit_signature(spec))
         Flits from outside.
     position : In(position_layout(mesh))
-        Where the router is.
+        Position of the router.
     tick : In(1)
-        High for a cycle from time to time; see ``PacketQueue``.
+        Periodic pulse of one cycle; see ``PacketQueue``.
     head : Out(heads_signature(spec))
-        Packets that may start, and what becomes of one.
+        Packets that may start, and the control of one.
     flit : Out(flit_signature(data_width))
         The flits that are taken.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``; likewise, of unicasts alone.
+        See ``Deframer``; messages about unicasts only.
     hello, down : Out(hello_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
-        Port that a ``message`` leaves by.
+        Port by which a ``message`` leaves.
     came, dropped, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle per flit taken and dropped, and for errors; ``route`` for each packet and
-        message that has no way, as all those of phases.
+        High for a cycle for each accepted and dropped flit, and for errors; ``route`` for each
+        packet and message without a route, which includes all those of phases.
 
     Timing
     ------

@@ -155,7 +155,8 @@ class MeshSpec(FabricSpec, MeshShape):
     Parameters
     ----------
     operation : str
-        What NPUs reduce by, one of ``OPERATIONS``; routers do not, but all ends must be alike.
+        Operation of the NPUs, one of ``OPERATIONS``; routers do not reduce, but all endpoints must
+        match.
     protocol : ProtocolSpec
         Link layer and buffers.
     endpoint : EndpointSpec

@@ -23,18 +23,18 @@ class WayChoice(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes, of a mesh whose sources choose ways.
+        Sizes, of a mesh whose sources choose routes.
 
     Members
     -------
     source, destination : In(7), In(7)
-        Addresses of the ends.
+        Addresses of source and destination.
     crowding : In(crowding_layout())
-        What the router tells of its ways.
+        Load that the router reports for its outputs.
     forks : Out(1)
-        There are two.
+        There are two outputs.
     named, other : Out(4), Out(4)
-        Packets that wait there for the one that addresses name, and for the other one.
+        Packets that wait for the output given by the addresses, and for the other one.
 
     Timing
     ------
@@ -46,7 +46,7 @@ class WayChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        ``spec`` is no specification; its sources do not choose.
+        ``spec`` is not a specification, or its sources do not choose routes.
     """
 
     clocked = resettable = False

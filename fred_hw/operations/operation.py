@@ -35,7 +35,7 @@ class Operation(ABC):
     Attributes
     ----------
     description : str
-        What it does, for readers of the documentation.
+        The operation, for readers of the documentation.
     overflows : bool
         Whether results of integers can pass the range, so that ``overflow`` matters.
     """

@@ -22,9 +22,9 @@ __all__ = ["CaseQueue", "case_layout"]
 def case_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of a message or event of a port, with its flow.
 
-    ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
-    for; ``nacks``: the number that is due is asked for; ``told``: a neighbour says it of
-    ``generation``; ``passes``: it is about a unicast, and leaves by the port ``exit`` as it is.
+    ``from_input``: from an input of the flow, otherwise from an output; ``late``: requests the
+    smallest ack; ``nacks``: requests the expected number; ``told``: reported by a neighbour, for
+    ``generation``; ``passes``: about a unicast, and forwarded unchanged by the port ``exit``.
     """
     fields, port = spec.protocol.fields, port_bits(spec)
     layout = {
@@ -55,15 +55,15 @@ class CaseQueue(Unit):
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours, each port with a ``MessageQueue``.
     exits : In(ArrayLayout(port_bits(spec), P))
-        Ports that they leave by, if they are about unicasts.
+        Ports by which messages about unicasts leave.
     event : In(event_signature(spec)).array(P)
-        Events of the input ports, which come behind the messages in each round.
+        Events of the input ports, which follow the messages in each round.
     found, pick : Out(1), In(1)
-        There is one; take it. Neither counts in the cycle behind ``pick``, in which it leaves.
+        There is one; take it. Neither counts in the cycle after ``pick``, in which it leaves.
     served : Out(case_layout(spec))
-        What was taken, from the next cycle on.
+        The message or event that was taken, from the next cycle on.
     lost : Out(P)
-        High for a cycle per port that loses a message.
+        High for a cycle for each port that loses a message.
 
     Timing
     ------

@@ -35,12 +35,13 @@ READ_CYCLES = 2
 class SwitchCore(Unit):
     """Carry packets of flows between ports, phase by phase.
 
-    A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
-    all of its inputs have it at the head of the phase's circuit and all of its outputs have room
-    for all of it; then a flit goes in whenever all inputs have one. All inputs must have the packet
-    of the number that is due, so a reduction only ever adds flits of equal place of packets of
-    equal number. Which phase is served is the scheduler's choice. Packets of the default index are
-    unicast, on paths that are found as they come, to the port that is the route of their address.
+    A phase is a set of flows that the interconnect carries at once. A flow starts a packet when all
+    of its inputs have it at the head of the phase's virtual channel and all of its outputs have
+    space for all of it; then a flit is sent whenever all inputs have one. All inputs must have the
+    packet with the expected number, so a reduction only adds flits with the same index, of packets
+    with the same number. The scheduler chooses the phase to be served. Packets of the default index
+    are unicast, on paths that are found as they arrive, to the port that is the route of their
+    address.
 
     Parameters
     ----------
@@ -54,18 +55,18 @@ class SwitchCore(Unit):
     o : Out(framed_signature(spec)).array(P)
         Packets to the ports.
     links : In(session_signature()).array(P)
-        What the links may carry.
+        Sessions of the links.
     table : In(entry_port_signature(spec))
-        Writes the entry of a phase, which only then exists. Numbers of its packets start at 0
-        then, and those of another generation are thrown away. All other phases go on.
+        Writes the entry of a phase, which exists from then on. Its packet numbers restart at 0, and
+        packets of another generation are dropped. All other phases continue.
     routes : In(routes_layout(spec))
-        By what port unicasts leave, which software writes.
+        Port by which unicasts leave, for each address; written by software.
     active, phase : Out(1), Out(phase)
-        Whether a phase is served, and which.
+        Whether a phase is served, and which one.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
-        What happens.
+        Events for counters, and errors.
     queued, unicasts : Out(phases), Out(P)
-        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
+        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
 
     Timing
     ------

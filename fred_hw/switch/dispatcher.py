@@ -35,7 +35,7 @@ class Dispatcher(Unit):
     Members
     -------
     service : In(service_signature(spec))
-        What is served.
+        The served phase, or unicasts.
     entry : In(entry_layout(spec))
         Entry of the phase that is served from the next cycle on, with ``service.load``.
     hold : In(1)
@@ -43,20 +43,20 @@ class Dispatcher(Unit):
     heads : In(head_signature(spec)).array(P)
         Packets at the input ports.
     injections : Out(injection_signature(spec)).array(P)
-        What goes into the interconnect for each output port.
+        Flits for the interconnect, by output port.
     configuration : Out(configuration_width(P, m))
-        Of the interconnect, for the flits that were taken in the cycle before.
+        Configuration of the interconnect for the flits taken in the previous cycle.
     moving : Out(1)
-        High in each cycle in which a flit goes in.
+        High in each cycle in which a flit is sent.
     longer : Out(P)
-        High for a cycle when the packet of an input is longer than others of its flow.
+        High for a cycle when the packet of an input is longer than the others of its flow.
 
     Timing
     ------
     Latency : none from a flit at a head to what becomes of it; 1 cycle from ``coming`` to a path.
     Throughput : a flit per port and cycle, and packet behind packet without a gap.
     Paths : all inputs but ``entry`` and ``service.load`` to the outputs but ``configuration``.
-    Reset : forgets the packets that are under way, and all online paths.
+    Reset : forgets the packets being sent, and all unicast paths.
 
     Raises
     ------

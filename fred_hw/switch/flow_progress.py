@@ -32,13 +32,13 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     inputs, outputs : Out(P), Out(P)
-        Its ports.
+        Ports of the flow.
     due : Out(sequence)
-        The number that is due of it.
+        The expected number of the flow.
     lag : Out(ArrayLayout(sequence, P))
-        By how much the ack of each output is behind that.
+        Distance of each output's ack from that number.
     before, after : Out(sequence), Out(sequence)
-        The largest of them without the ack that came, and with it.
+        Distance of the ack farthest behind, without the received ack, and with it.
     moved : Out(1)
         An output of the flow has moved.
     """
@@ -57,7 +57,7 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
 class FlowProgress(Unit):
     """Find inputs and outputs of a flow, and compare its acks with the expected number.
 
-    An ack that is ahead of what is due came before a retransmission, and is not behind.
+    An ack above the expected number is from before a retransmission, and does not count as behind.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ class FlowProgress(Unit):
     acked : In(ArrayLayout(sequence, P))
         Last ack of each port; stays like ``served``.
     gather : In(1)
-        They are there.
+        The inputs are available.
     progress : Out(progress_signature(spec))
-        What follows.
+        The results.
 
     Timing
     ------

@@ -32,11 +32,11 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
     may : Out(1)
         Whether packets may start.
     here, room : Out(P)
-        Inputs with a packet that is due, outputs with room for one.
+        Inputs with an expected packet, outputs with space for one.
     valid, broken, last : Out(P)
         Inputs with a flit, without the rest of their packet, with its last flit.
     descriptors : Out(ArrayLayout(descriptor_layout(spec), P))
-        What is known of the packets.
+        Descriptors of the packets.
     """
     ports = spec.ports
     members = {

@@ -54,9 +54,9 @@ class Matching(Unit):
         Parameters
         ----------
         m : Module
-            Of the unit.
+            Module of the unit.
         in_the_way : bool
-            Whether any path may be in the way of any other.
+            Whether any path may block any other.
         """
         requests = self._ask(m)
         choices = self._answer(m, requests)
@@ -153,8 +153,8 @@ class Matching(Unit):
     ) -> tuple[Value, list[Value], Value]:
         """Return the sources that get a path, their paths, and the taken destinations.
 
-        What is held is known late: who is matched is found out without it. A destination that is
-        held is nobody's but its holder's, whether it is taken or not.
+        The held paths settle late, so the match is computed without them. A held destination
+        belongs to its holder only, whether it is requested or not.
         """
         matched = [
             wire(m, f"matched_{k}", Cat(choice.chosen[k] for choice in choices))
@@ -175,7 +175,7 @@ class Matching(Unit):
         Parameters
         ----------
         m : Module
-            Of the unit.
+            Module of the unit.
         matched : sequence of Signal
             For each source the destination that it gets if neither is held.
         """

@@ -19,23 +19,23 @@ previously set flow."""
 class MessageQueue(Unit):
     """First-in, first-out queue of control messages.
 
-    A message that says the same of the same flow as one that waits, but for its number, takes the
-    place of that one: acks and nacks count from the start, so the newest says all. So a neighbour
-    that says something of few flows loses nothing, however fast it speaks.
+    A message that differs from a waiting one only in its number replaces it: acks and nacks are
+    cumulative, so the newest contains all information. So a neighbour that sends messages about few
+    flows loses none, however fast it sends.
 
     Parameters
     ----------
     layout : StructLayout
-        Of a message, with a ``sequence``.
+        Layout of a message, with a ``sequence``.
 
     Members
     -------
     i : In(wiring.Signature({"valid": Out(1), "payload": Out(layout)}))
-        Messages that nothing can hold back.
+        Messages, which cannot be held back.
     o : Out(stream.Signature(layout))
-        The same; what is offered stays until it is taken.
+        The same messages; an offered message stays until it is taken.
     lost : Out(1)
-        High for a cycle when ``QUEUED`` others wait and a message is lost.
+        High for a cycle when a message is lost because ``QUEUED`` others wait.
 
     Timing
     ------

@@ -25,17 +25,17 @@ class PathTracer(Unit):
     configuration : In(configuration_width(P, m))
         State of every micro-switch.
     sends, marks : In(P), In(P)
-        Inputs that send a flit; some of them that are looked for.
+        Inputs that send a flit, and those of them that are marked.
     gets, reached : Out(P), Out(P)
-        Outputs that get a flit: a reduction with an input missing delivers nothing. Those of them
-        with an input in it that is looked for; of no meaning where none is got.
+        Outputs that receive a flit: a reduction with a missing input delivers nothing. Outputs
+        whose flit includes a marked input; undefined without a flit.
 
     Timing
     ------
     Latency : none.
     Throughput : every cycle.
     Paths : all inputs to all outputs.
-    Reset : none; it keeps nothing.
+    Reset : none; it has no state.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
     enable, number : Out(1), Out(number_bits(spec))
         Read the entry of a phase.
     entry : In(entry_layout(spec))
-        What was read, from the next cycle on.
+        The entry, from the next cycle on.
     """
     members = {"enable": Out(1), "number": Out(number_bits(spec)), "entry": In(entry_layout(spec))}
     return wiring.Signature(members)

@@ -14,8 +14,8 @@ __all__ = ["RowsAndColumns"]
 _TRIPS = 4
 """Round trips of a link that the messages in flight must cover to fill it.
 
-Each crosses three links, two routers and an endpoint to a neighbour, more from the end of a line to
-its start, and is sent on when all of it has come.
+A message crosses three links, two routers and an endpoint to a neighbour, more from the end of a
+line to its start, and is forwarded when it has arrived completely.
 """
 
 
@@ -25,8 +25,8 @@ class RowsAndColumns(MeshAlgorithm):
     One virtual channel whose messages fill the link is faster: two reduce-scatters at the same time
     read no more of memory than one, and disturb each other. Halves are for vectors that wait for
     messages. The half that begins with rows sends east and south, the other west and north. Lines
-    of two have one order, because two virtual channels must not have the same flow. The model has
-    halves only; with two read ports it is 4.6 % below RTL at 8,192 flits.
+    of two members have one order, because two virtual channels must not have the same flow. The
+    model has only halves; with two read ports it is 4.6 % below RTL at 8,192 flits.
     """
 
     needs = "be all NPUs at which two or more rows and columns cross"
