@@ -61,17 +61,18 @@ class _Change(NamedTuple):
 class Acknowledger(Unit):
     """Serve one message or event at a time.
 
-    - Ack from an output of a flow: when the smallest of the flow's outputs has moved, that goes to
-      its inputs.
-    - Nack from an output: its number becomes the one that is due at all inputs of the flow, and
-      goes to all of them; not again if other outputs say the same soon after.
-    - Ask from an input: it is told the number that is due and the smallest ack, and outputs that
-      have not acknowledged all are asked.
-    - A packet from an input that was due before: likewise, but for the number that is due.
-    - A packet from an input that is due later: it is told what is due.
+    - Ack from an output of a flow: when the smallest ack of the flow's outputs has advanced, it is
+      sent to its inputs.
+    - Nack from an output: its number becomes the expected one at all inputs of the flow, and is
+      sent to all of them; not again if other outputs send the same soon after.
+    - Request from an input: it is sent the expected number and the smallest ack, and outputs that
+      have not acknowledged all packets are asked.
+    - A packet from an input with a number before the expected one: likewise, but without the
+      expected number.
+    - A packet from an input with a number after the expected one: it is sent the expected number.
 
-    A message of another generation than the entry's changes nothing. What is said is of the
-    entry's. A message about a unicast is handed on as it is.
+    A message of a generation other than the entry's changes nothing. Replies have the entry's
+    generation. A message about a unicast is forwarded unchanged.
 
     Parameters
     ----------
@@ -83,20 +84,20 @@ class Acknowledger(Unit):
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours.
     exits : In(ArrayLayout(port_bits(spec), P))
-        Ports that they leave by, if they are about unicasts.
+        Ports by which messages about unicasts leave.
     event : In(event_signature(spec)).array(P)
         Events of the input ports.
     restart : In(stream.Signature(restart_layout(spec)))
-        Flows whose numbers start at 0, and their generation.
+        Flows whose numbers restart at 0, and their generation.
     flows : Out(table_read_signature(spec))
-        Phase that is looked up.
+        Phase to be looked up.
     due : In(due_signature(spec)).array(P)
-        Numbers that are due at the ports, with their generation; no packet may start while one is
+        Expected numbers at the ports, with their generation; no packet may start while one is
         written.
     reply : Out(message_stream(spec)).array(P)
         Messages to the neighbours.
     retransmit : Out(P)
-        High for a cycle for each source that is sent back.
+        High for a cycle for each source that has to retransmit.
     lost : Out(P)
         High for a cycle when a message from or to a port is lost; see ``MessageQueue``.
     ready : Out(1)

@@ -55,8 +55,8 @@ def restart_layout(spec: SwitchSpec) -> data.StructLayout:
 class PhaseTable(Unit):
     """Store the entry of each phase; accept only entries that keep flows separate.
 
-    Copies of old packets are told by their generation, which is modulo 8. So an entry is refused,
-    too, if its generation is not above that of the entry before and packets of the phase are in
+    Old packets are recognised by their generation, which is modulo 8. So an entry is also refused
+    if its generation is not above that of the previous entry while packets of the phase are in
     queues. As long as there are any, generations only rise, and no two entries have the same.
 
     Parameters
@@ -73,11 +73,11 @@ class PhaseTable(Unit):
     reads : In(table_read_signature(spec)).array(readers)
         Reads of the hardware.
     queued : In(phases)
-        Phases of which packets are in the queues of inputs.
+        Phases with packets in the queues of inputs.
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
-        What is written, for the scheduler; makes its phase stand still before.
+        The written entry, for the scheduler; halts its phase beforehand.
     restart : Out(stream.Signature(restart_layout(spec)))
-        Phases whose numbers must start at 0 before their entry is written, and their generation.
+        Phases whose numbers must restart at 0 before their entry is written, and their generation.
 
     Timing
     ------

@@ -37,7 +37,7 @@ LATE_CYCLES = 64
 class _Following(NamedTuple):
     """The next phase, if ``valid``, and the virtual channels with ready unicasts.
 
-    Its circuit is the bit that is high; ``online`` says that it is the default index.
+    Its channel is one-hot; ``online`` is high for the default index.
     """
 
     valid: Value
@@ -61,19 +61,19 @@ class _Halts(NamedTuple):
 class Scheduler(Unit):
     """Choose the phase to serve: a ready one, by urgency, round-robin in a virtual channel.
 
-    A flow is ready when every input in it has a packet at the head of the phase's circuit and
-    every output has room for one, and a phase when a flow in it is. One in which all flows are is
-    seen at once, others are looked at one after the other, two cycles later at the earliest.
-    Packets of the default index are flows of their own, those of each circuit together as if they
-    were a phase, but those of all circuits are served together: what is served is then as urgent as
-    the most urgent of them that is ready or under way. While a phase is served, one of a more
-    urgent circuit takes its place as soon as the packets under way have ended; so does one of the
-    same circuit, once a packet has been served on it; others do when nothing was under way or
-    about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that,
-    though not once something has waited for ``LATE_CYCLES``.
-    One that another gives way to is served though it may not be ready any more, as the other took
-    the room, unless a more urgent one is. A phase that is about to change stands still first: flows
-    go by the entry that was loaded, so it must not change under their packets.
+    A flow is ready when each of its inputs has a packet at the head of the phase's virtual channel
+    and each of its outputs has space for one; a phase is ready when one of its flows is. A phase
+    with all flows ready is seen at once; other phases are examined one after the other, two cycles
+    later at the earliest. Packets of the default index are flows of their own. Those of each
+    channel together count as a phase, but all channels are served together: they are then as urgent
+    as their most urgent packet that is ready or being sent. A served phase is replaced by a phase
+    on a more urgent channel as soon as the packets being sent have ended, and by one on the same
+    channel once a packet has been served on it. Others replace it when nothing was being sent or
+    about to start for a cycle; the default index is kept for ``SEEK_CYCLES`` before that, though
+    not once something has waited for ``LATE_CYCLES``. A phase that another one yields to is served
+    even if it is no longer ready because the other took the space, unless a more urgent one is
+    ready. A phase that is about to change is halted first: flows use the entry that was loaded, so
+    it must not change while their packets are sent.
 
     Parameters
     ----------
@@ -83,23 +83,23 @@ class Scheduler(Unit):
     Members
     -------
     ports : In(port_hints_signature(spec)).array(P)
-        What waits at each port, and what has room.
+        Packets that wait at each port, and available space.
     update : In(phase_update_signature(spec))
-        Changes of phases; only while the phase stands still.
+        Changes of phases; only while the phase is halted.
     halt : In(phase_halt_signature(spec))
-        Makes a phase stand still.
+        Halts a phase.
     probes, probe, probed : Out(1), Out(number_bits(spec)), In(entry_layout(spec))
-        Whether a phase is looked at, which, and a cycle later its entry.
+        Whether a phase is examined, which one, and a cycle later its entry.
     there : Out(P)
-        Ports with a packet of that phase at the head of its circuit, with ``probed``.
+        Ports with a packet of that phase at the head of its channel, with ``probed``.
     claims, holds : In(phases + 3), In(3)
-        What is ready whatever room was seen, and circuits of which nothing else may be chosen; see
-        ``StarvationGuard``.
+        Phases that count as ready regardless of space, and channels on which nothing else may be
+        chosen; see ``StarvationGuard``.
     service : Out(service_signature(spec))
-        What is served, and how it goes.
+        The served phase, and its state.
     read, next_phase : Out(1), Out(number_bits(spec))
-        Read the entry of that phase, which is there with ``service.load``, if that comes; 0 for the
-        default index.
+        Read the entry of that phase, which is available with ``service.load``, if that rises; 0 for
+        the default index.
     preempts : Out(1)
         High with ``service.load`` for a more urgent phase than one whose packets end in this cycle.
 
@@ -219,9 +219,9 @@ class Scheduler(Unit):
     ) -> tuple[Value, Value, Value]:
         """Choose the next phase, and keep its round-robin turn.
 
-        Return it, its circuit as the bit that is high, and whether something more urgent is ready
-        than what was chosen before, of ``circuit``. Turns of all circuits are there at the same
-        time, and the most urgent one is taken.
+        Return it, its channel (one-hot), and whether something more urgent is ready than the
+        earlier choice, of ``circuit``. Arbitration of all channels happens in parallel, and the
+        most urgent result is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
         taken, behind = Signal(DATA_COUNT), Signal(len(ready), name="behind_following")

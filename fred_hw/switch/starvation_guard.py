@@ -98,17 +98,17 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, anew : Out(3), Out(3)
-        For each circuit: a packet waits at the head; it has just come there, or started in the
-        cycle before.
+        For each channel: a packet waits at the head; it has just arrived there, or started in the
+        previous cycle.
     phases, exits : Out(ArrayLayout(phase, 3)), Out(ArrayLayout(port_bits(spec), 3))
-        Phases of those packets, and output ports of those that are unicasts.
+        Phases of these packets, and output ports of the unicasts among them.
     starts, circuit : Out(1), Out(2)
-        A packet to the output of this port started in the cycle before, on that circuit.
+        A packet to the output of this port started in the previous cycle, on that channel.
     vacant, granted : Out(3), Out(3)
-        For each circuit whether the output has room for a packet, kept or not; whether the receiver
-        behind it has.
+        For each channel whether the output has space for a packet, reserved or not; whether the
+        receiver behind it has space.
     reserved : In(3)
-        Circuits whose room at the output is kept.
+        Channels whose space at the output is reserved.
     """
     phase = spec.protocol.fields["phase"]
     members = {
@@ -125,20 +125,21 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
 class StarvationGuard(Unit):
     """Reserve buffer space for a packet that others always overtake.
 
-    Turns go to what could start, and traffic may be such that the room of one comes back only in
-    the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
-    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and others of its circuit or of
-    less urgent ones, which share the queue of an output, sent packets to each of its outputs that
-    is full, it reserves these: none of them starts a packet there. When they have room it reserves
-    all outputs, and when those had it for ``SETTLE_CYCLES`` it claims the turn: nothing else of
-    these circuits is chosen, and when the packet's phase is served the room is there. An output
-    that turns out to be full then is one of those that are reserved first. So a packet that waits
-    for other inputs, or for an output that takes nothing, holds up nobody. Others sent packets to
-    an output if they did so in the last ``RECENT_CYCLES``, watched or not: a slow one may take a
-    packet in each watch of another queue. Unicasts take turns among themselves, so for one only
-    packets of phases, and of less urgent circuits, count. If less urgent packets alone went to each
-    of those outputs, ``URGENT_CYCLES`` are enough. Less urgent packets take room in the queue of an
-    output alone: they do not count, and go on, where the receiver behind it has none.
+    The scheduler chooses among phases that could start, and with some traffic the space for one is
+    returned only while others are served. The guard examines the heads of queues one after the
+    other. It acts if a packet has waited for ``WATCH_CYCLES`` at one, all inputs of its flow have
+    theirs, and other packets on its channel or on less urgent ones, which share the queue of an
+    output, were sent to each of its outputs that is full. Then it reserves these outputs: no such
+    packet may start there. When they have space it reserves all outputs, and when these had it for
+    ``SETTLE_CYCLES`` it claims the next choice: nothing else on these channels is chosen, and when
+    the packet's phase is served the space is there. An output that turns out to be full then is one
+    of those that are reserved first. So a packet that waits for other inputs, or for an output that
+    takes nothing, blocks no others. Packets count as sent to an output if this happened in the last
+    ``RECENT_CYCLES``, watched or not: a slow output may take a packet in each watch of another
+    queue. Unicasts are served round-robin among themselves, so for a unicast only packets of
+    phases, and on less urgent channels, count. If only less urgent packets went to each of those
+    outputs, ``URGENT_CYCLES`` are enough. Less urgent packets only use space in the queue of an
+    output: if the receiver behind it has none, they do not count, and continue.
 
     Parameters
     ----------
@@ -148,17 +149,17 @@ class StarvationGuard(Unit):
     Members
     -------
     ports : In(port_ages_signature(spec)).array(P)
-        What waits, and where packets go.
+        Waiting packets, and the outputs to which packets go.
     probes, probe : In(1), In(number_bits(spec))
-        Whether the scheduler looks at a phase, and which.
+        Whether the scheduler examines a phase, and which one.
     probed, there : In(entry_layout(spec)), In(P)
-        Its entry, and the ports that have a packet of it at the head, a cycle later.
+        Its entry, and the ports with a packet of it at the head, a cycle later.
     active, online, phase : In(1), In(1), In(phase)
-        What is served; see ``service_signature``.
+        The served phase; see ``service_signature``.
     claims : Out(phases + 3)
-        Alone, the phase of the packet, or behind the phases the circuit of a unicast.
+        One-hot: the phase of the packet, or after the phases the channel of a unicast.
     holds : Out(3)
-        Circuits of which only what claims may be chosen.
+        Channels on which only claims may be chosen.
 
     Timing
     ------
@@ -251,7 +252,7 @@ class StarvationGuard(Unit):
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
         """Reserve space for the watched packet, if possible, until it can be claimed.
 
-        Return the outputs whose room is kept.
+        Return the outputs whose space is reserved.
         """
         fsm, elapsed, enter, leave = states
         ends, early = watched.ends, watched.early
@@ -379,7 +380,7 @@ class StarvationGuard(Unit):
     ) -> None:
         """Output the reservations and claims for the packet.
 
-        Called with the outputs whose room is kept, and those with room in the next receiver.
+        Called with the outputs whose space is reserved, and those with space in the next receiver.
         """
         phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
         claims = fsm.ongoing("claim")

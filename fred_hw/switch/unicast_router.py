@@ -22,8 +22,8 @@ class UnicastRouter(Unit):
     a micro-switch. Those from even ports take subswitch 0 to even, 1 to odd ports, those from odd
     to even ports 2. One from an odd to an odd port has two neighbours at most, an even-even or
     even-odd one at its input and an even-even or odd-even one at its output, so one of the three is
-    left. Inside a subswitch it is the same again. So any set of unicasts has paths, which nobody
-    has to search, and which may differ from cycle to cycle: all paths take equally long.
+    left. The same holds inside each subswitch. So any set of unicasts has paths without a search,
+    and these may change in every cycle: all paths take equally long.
 
     With two subswitches a unicast takes the one of the parity of its source, which is free only if
     the two that share an output micro-switch come from an even and an odd port.
@@ -36,8 +36,8 @@ class UnicastRouter(Unit):
     Members
     -------
     destination_of : In(P).array(P)
-        Per source its destination, as the only bit that is high, or 0. No two have the same. With
-        two subswitches, only such that have paths.
+        Destination of each source, one-hot or 0. No two have the same. With two subswitches, only
+        destinations that have paths.
     configuration : Out(configuration_width(P, m))
         State of every micro-switch; idle (0) in all that no path uses.
 

@@ -22,7 +22,7 @@ _MOST_STEPS, _MOST_ROUTINGS = 20_000, 50
 
 
 class NoWayError(ValueError):
-    """Not all flows of a phase can be active together; contains how many can.
+    """Not all flows of a phase can be active together; contains the number that can.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class PhaseWays:
     configurations : dict of int to Configuration
         State of its micro-switches.
     owners : dict of int to tuple of int
-        Of each of its flows, which flow of the phase it is a part of.
+        For each of these flows the flow of the phase to which it belongs.
     """
 
     flows: dict[int, tuple[Flow, ...]]
@@ -108,7 +108,7 @@ class _Search:
     most : int
         Flows that were placed at once.
     steps, routings : int
-        What is left of the work that is allowed.
+        Remaining search effort.
     """
 
     plane: Plane

@@ -24,14 +24,14 @@ class Entry(NamedTuple):
     Parameters
     ----------
     number : int
-        The same in all switches.
+        The same number in all switches.
     name : str
-        That of the phase, with ``:round_0``, ``:turn_0``, ``:end_0`` and so on behind it if it is
-        in rounds.
+        Name of the phase, with a suffix ``:round_0``, ``:turn_0``, ``:end_0`` and so on if it is in
+        rounds.
     flows : tuple of Flow
-        Flows between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     ways : PhaseWays
-        What each chiplet does.
+        Configuration of each chiplet.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 class Part(NamedTuple):
     """One action of an endpoint: phase numbers of its send and receive, and its kind.
 
-    ``whole`` says whether that is the buffers of the phase, or a flit that tells of rounds.
+    ``whole`` says whether these are the buffers of the phase, or a round token.
     """
 
     sends: int | None
@@ -58,17 +58,18 @@ class Phase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, of a ring
-        with a ``pattern`` as ``collective_phases``; and the virtual circuit of its packets.
+        Name as in ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases``, or for a
+        ring with a ``pattern`` as in ``collective_phases``; and the virtual channel of its packets.
     number : int
-        The same in all switches; of its first round if it is in rounds, and others follow.
+        The same number in all switches; the number of its first round if it is in rounds, and the
+        others follow.
     flows : tuple of Flow
-        Flows between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     switched : Rounds
-        What switches do; nothing where endpoints do the phase.
+        Rounds that switches execute; empty if endpoints execute the phase.
     pattern : str
-        One of ``RING_PATTERNS`` if endpoints do that in one ring of all members of each flow, which
-        are its inputs and its outputs; empty if flows say what is done.
+        One of ``RING_PATTERNS`` if endpoints execute it in one ring of all members of each flow,
+        which are its inputs and its outputs; empty if the flows define the operation.
     """
 
     name: str
@@ -116,9 +117,9 @@ class Phase:
     def parts(self, end: int) -> list[Part]:
         """Return the actions of an endpoint in order; empty if it is not in the phase.
 
-        Where nobody has to be told of rounds it is one part, whatever rounds it sends and receives
-        in: all of them are under way at once. Else an end that sends waits for its turn, and tells
-        those of the next one; when it has the last part all rounds of its switch are over.
+        Without round tokens there is one part, whatever rounds it sends and receives in: all are in
+        flight at once. Otherwise an endpoint that sends waits for its round, and sends a token to
+        those of the next one; when it has the last part, all rounds of its switch are over.
         """
         count, turns = len(self.rounds), len(self.switched.turns)
         entries = self.entries

@@ -37,13 +37,13 @@ class Chiplet:
     Parameters
     ----------
     name : str
-        That of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
+        Name of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
     switch, part : int
-        Number of its switch, and which of that one's chiplets it is.
+        Number of its switch, and its number among the chiplets of that switch.
     spec : SwitchSpec
-        What it is made of.
+        Specification of the chiplet.
     ends : tuple of End
-        What is at each port: NPUs, controllers, nothing, links down, links up.
+        Connection of each port: NPUs, controllers, none, links down, links up.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Plane:
     def way(self, chiplet: int, address: int) -> int:
         """Return the default output port of a chiplet for unicasts to an address.
 
-        Of several links the address chooses, so each pair of ends has one way.
+        The address chooses among several links, so each pair of endpoints has one route.
         """
         home, port = self.homes[address]
         if home == chiplet:

@@ -38,23 +38,23 @@ COLLECTIVES = ("in-network", "ring")
 class WaferProgram(EndpointProgram):
     """Software writes to the registers of a plane for the phases of a strategy.
 
-    NPU n is worker n. In its memory, and in that of a controller, each phase has two buffers: phase
-    k sends what is at 2 k x size and receives at (2 k + 1) x size, where k is the first of its
-    numbers. Flits that tell of rounds are at those of their own numbers. An all-gather of a ring is
-    in place in the second.
+    NPU n is worker n. Its memory, and that of a controller, has two buffers for each phase: phase k
+    sends from 2 k x size and receives at (2 k + 1) x size, where k is the first of its numbers.
+    Round tokens are at the addresses of their own numbers. An all-gather in a ring works in place
+    in the second buffer.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     strategy : Strategy
-        What its NPUs do.
+        Strategy of the training iteration.
     phases : tuple of Phase
         Its phases.
     size : int
         Bytes that an NPU sends in a phase, in this plane.
     generation : int
-        Of all phases, 0 to 65,535.
+        Generation of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
     routes : mapping
@@ -95,9 +95,9 @@ class WaferProgram(EndpointProgram):
     def over_first(self, phase: Phase) -> list[str]:
         """Return the phases that all members of a phase must complete before any starts it.
 
-        Where a switch adds what comes from several others, it waits for all of them, and what is
-        behind it in a queue between switches waits too: copies of the same circuit, which one of
-        those that it waits for may still have to take (docs/reference/protocol.md).
+        A switch that reduces data from several others waits for all of them. Meanwhile packets
+        behind it in a queue between switches wait too: copies on the same virtual channel, which
+        one of the switches may still have to receive (docs/reference/protocol.md).
         """
         homes = self.plane.homes
         sums = [one for one in phase.flows if len({homes[source][0] for source in one.inputs}) > 1]
@@ -303,18 +303,18 @@ def compile_strategy(
     size : int
         Bytes that an NPU sends in a phase in this plane, whole flits.
     generation : int
-        Of all phases, 0 to 65,535.
+        Generation of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
 
     Raises
     ------
     FieldError
-        The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for, those of rounds among them; or flows of a phase fit neither at once nor in rounds.
+        The strategy has more workers than there are NPUs, or more phases, including those of
+        rounds, than a switch has entries; or flows of a phase fit neither at once nor in rounds.
     ValueError
-        Rings cannot do a phase, or what controllers with endpoints store; or the size is not of
-        whole flits.
+        Rings cannot execute a phase, or the stores of controllers with endpoints; or the size is
+        not a whole number of flits.
     """
     check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
     check_choice("collectives", collectives, COLLECTIVES)

@@ -1,6 +1,7 @@
 """Phases executed by endpoints alone: rings, and multicasts as unicasts.
 
-What FRED-A and FRED-C do, whose switches only route (FRED, arXiv 2406.19580, section 8).
+This is the operation of FRED-A and FRED-C, whose switches only route (FRED, arXiv 2406.19580,
+section 8).
 """
 
 from collections.abc import Sequence
@@ -77,23 +78,24 @@ def ring_descriptors(
     """Return an endpoint's successive descriptors for a flow between NPUs.
 
     An all-reduce on several switches is a reduce-scatter in each, an all-reduce of each block among
-    the members of the same place, and an all-gather. A copy is sent to one after the other. With a
-    pattern a member has the block of its place in the ring, at that place in the second buffer.
+    the members with the same position, and an all-gather. A copy is sent to one member after the
+    other. With a pattern a member has the block of its position in the ring, at that position in
+    the second buffer.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     circuit : str
-        Virtual circuit of its packets.
+        Virtual channel of its packets.
     flow : Flow
-        Flow between NPUs, of those that ``check_rings`` lets through.
+        Flow between NPUs that ``check_rings`` accepts.
     npu : int
         Number of the endpoint.
     buffers : tuple of Buffer
-        What it sends, and where results go.
+        Source, and destination of results.
     pattern : str
-        Of the phase, as ``program.Phase`` has it.
+        Pattern of the phase, as in ``program.Phase``.
     """
     source, destination = buffers
     if pattern:
@@ -125,8 +127,8 @@ def ring_descriptors(
 def joined(parts: Sequence[Sequence[Descriptor]]) -> list[Descriptor]:
     """Return an endpoint's descriptors for several flows, sending and receiving together.
 
-    It sends a copy in one of them and receives one in another at most, so the first of what it
-    sends goes together with what it receives.
+    It sends a copy in at most one of them and receives one in another, so its first transmission is
+    combined with its reception.
     """
     sent = [one for part in parts for one in part if one.operation != "exchange" or one.send]
     received = [one for part in parts for one in part if one not in sent]

@@ -24,9 +24,9 @@ class Round:
     Parameters
     ----------
     flows : tuple of Flow
-        Between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     ways : PhaseWays
-        What each chiplet does then.
+        Configuration of each chiplet in the round.
     """
 
     flows: tuple[Flow, ...]
@@ -40,12 +40,12 @@ class Rounds:
     Parameters
     ----------
     rounds : tuple of Round
-        Of the flows of the phase; nothing where endpoints do it.
+        Rounds of the flows of the phase; empty if endpoints execute it.
     turns : tuple of Round
-        Flits from those who have had their round to those who have the next one over the same
-        links, first those that cross the top: who sends several does so in this order.
+        Round tokens from the members of finished rounds to those of the next one on the same links,
+        those that cross the top first: a member sends several of them in this order.
     ends : tuple of Round
-        From those of the last round on a switch to all who have had theirs before.
+        Tokens from the members of the last round on a switch to all earlier ones.
     """
 
     rounds: tuple[Round, ...] = ()
@@ -65,9 +65,9 @@ NO_ROUNDS = Rounds()
 def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) -> Rounds:
     """Return rounds of flows, each with as many as fit in order; one round if all fit.
 
-    Flows that are one on all links between switches need not know of each other: their packets wait
-    for room alone. Those that are joined there wait for packets of other inputs, too, so whoever
-    sends in one begins when those before it on the same switch are over.
+    Flows that are alone on all links between switches need no tokens: their packets only wait for
+    buffer space. Flows that are reduced there also wait for packets of other inputs, so their
+    senders start when the previous ones on the same switch are over.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
     Raises
     ------
     NoWayError
-        They do not fit at once, and one does not fit alone, or flows are joined in a tree of more
-        than two levels, where switches share links that have no NPUs in common.
+        They do not fit at once, and one does not fit by itself, or flows are reduced in a tree of
+        more than two levels, where switches share links but no NPUs.
     """
     try:
         return Rounds((Round(tuple(flows), find_ways(plane, flows, busy)),))
@@ -167,19 +167,20 @@ def _turns(
 ) -> tuple[list[Flow], list[Flow]]:
     """Return the flows that signal the start of a round, across the top and inside a switch.
 
-    On each switch by itself, if flows come behind the same ones on all of their switches. Else some
-    would begin while others still wait, and send again what is not acknowledged for a long time: so
-    all begin when the last may, and a flit crosses the top. Who sends it tells those on its own
-    switch when that is acknowledged: if it has to be sent again, nothing of theirs is before it.
+    If flows follow the same ones on all of their switches, this happens on each switch by itself.
+    Otherwise some would start while others still wait, and retransmit packets that are not
+    acknowledged for a long time: so all start when the last one may, and a token crosses the top.
+    Its sender informs those on its own switch when the token is acknowledged: if it has to be sent
+    again, none of their packets is ahead of it.
 
     Parameters
     ----------
     on : dict
-        What is joined, by switch, round after round.
+        Reduced flows, by switch, round after round.
     number : int
         The round.
     known : dict of int to set of int
-        Of each flow, by place, those that are over when it begins; those of the round are added.
+        For each flow, by index, the flows that are over when it starts; updated with the round.
     """
     across: list[Flow] = []
     inside: list[Flow] = []

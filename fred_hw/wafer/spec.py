@@ -36,9 +36,8 @@ class WaferSpec(FabricSpec, WaferTree):
     ------
     pydantic.ValidationError
         A key is unknown, a value has the wrong type or is out of range; the switches are no tree,
-        have other ports than links, or share them out unevenly; an NPU is attached twice or not at
-        all; nothing hangs on a switch; or ends of links differ in what they count by. A
-        ``ValueError``.
+        have other ports than links, or distribute them unevenly; an NPU is attached twice or not at
+        all; a switch has no members; or sizes of the two ends of a link differ. A ``ValueError``.
     """
 
     file_kind = WAFER
@@ -97,7 +96,7 @@ class WaferSpec(FabricSpec, WaferTree):
     def name(self) -> str:
         """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; also of the generated top.
 
-        The number in the middle tells trees apart, and what is at I/O controllers.
+        The number in the middle identifies the tree and the hardware at I/O controllers.
         """
         tree: list[object] = [list(self._tree_of(one)) for one in self.switches]
         if self.controllers != CONTROLLERS[0]:

@@ -1,9 +1,10 @@
 """Phases between I/O controllers and NPUs: weights, input and gradients.
 
 Groups are those of the model (``perfmodel/training/operations.py``): all NPUs with the same weights
-get them together, and what they store is added up; an MP group of the first stage gets the samples
-of its replica. The model gives each controller a share of each group. Here a group has one
-controller, which its NPUs' links take as fast as several: a controller's link is as wide as theirs.
+receive them together, and their stores are reduced; an MP group of the first stage receives the
+samples of its replica. The model gives each controller a share of each group. Here a group has one
+controller, which its NPUs' links can use as fast as several: a controller's link is as wide as
+theirs.
 """
 
 from collections import Counter
@@ -22,18 +23,18 @@ Group = tuple[int, ...]
 def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ...]]:
     """Return the flows of loads and stores between controllers and NPUs, keyed by name.
 
-    In ``load_<r>`` a controller multicasts weights to the NPUs that have them, in ``store_<r>`` it
-    gets the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
-    first stage. r is a turn: where there are more groups than controllers, a controller has one in
-    each turn. With EP weights of experts have phases by themselves, ``expert_load_<r>`` and
-    ``expert_store_<r>``. Nothing where there are no endpoints at controllers.
+    In ``load_<r>`` a controller multicasts weights to the NPUs that hold them, in ``store_<r>`` it
+    receives the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
+    first stage. r counts rounds: if there are more groups than controllers, a controller serves one
+    group in each round. With EP the weights of experts have separate phases, ``expert_load_<r>``
+    and ``expert_store_<r>``. Empty without endpoints at controllers.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     strategy : Strategy
-        What its NPUs do; worker n is NPU n.
+        Strategy of the training iteration; worker n is NPU n.
     """
     if plane.wafer.endpoints == plane.wafer.npus:
         return {}

@@ -60,8 +60,8 @@ class FlitQueue(Unit):
     def advance(self, m: Module) -> FlitHead:
         """Move flits to the head, and return the head; the subclass decides when it leaves.
 
-        Behind the head there is a place for one flit, so that what goes into the memory or comes
-        out of it need not know whether the head goes.
+        There is a place for one flit behind the head, so that the memory does not depend on whether
+        the head leaves.
         """
         layout, depth = self.mark.shape(), self.spec.protocol.buffer_flits
         marks = place(m, "marks", Fifo(shape=layout, depth=depth))

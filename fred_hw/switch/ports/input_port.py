@@ -41,34 +41,35 @@ class InputPort(Arrivals):
     i : In(link_flit_signature(spec))
         Flits from outside.
     enable : In(1)
-        Whether packets are looked at.
+        Whether packets are checked.
     serves : In(ArrayLayout(phases, 3))
-        For each circuit the phases that take packets from this port.
+        For each channel the phases that take packets from this port.
     served, following, load : In(phase), In(phase), In(1)
         Phase that is served in this cycle, and in the next one if ``load`` is high.
     head : Out(head_signature(spec))
-        Packets that may start, and what becomes of one.
+        Packets that may start, and the control of one.
     flit : Out(flit_signature(data_width))
         The flits that are taken.
     changed : In(1)
         A phase changes.
     routes : In(routes_layout(spec))
-        By what port unicasts leave. One to an address without a route is not kept.
+        Port by which unicasts leave. Unicasts to an address without a route are dropped.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
     hello, down : Out(hello_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
-        Port that a ``message`` about a unicast leaves by.
+        Port by which a ``message`` about a unicast leaves.
     due : Out(due_signature(spec))
-        Numbers of the packets that are due.
+        Expected packet numbers.
     event : Out(event_signature(spec))
-        A packet of a flow was thrown away that was due before, or is due later. One such event of
-        a circuit in ``patience_cycles``, and none so long after ``due.write``.
+        A packet of a flow was dropped whose number is before the expected one, or after it. At most
+        one such event of a channel in ``patience_cycles``, and none for as long after
+        ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
-        as it is of another generation counts as one that is dropped; what is dropped in the same
-        cycle counts once.
+        High for a cycle for each accepted and dropped flit, and for errors. A packet that is
+        dropped because it is of another generation counts as a dropped one; several in the same
+        cycle count once.
     queued, unicasts : Out(phases), Out(1)
         Phases with a packet in a queue, and whether a unicast is in one.
 

@@ -27,12 +27,12 @@ class NextUnicast(Unit):
     Members
     -------
     enters, online, exit : In(1), In(1), In(port_bits(spec))
-        A packet comes; whether it is a unicast, and by which port it leaves then.
+        A packet arrives; whether it is a unicast, and by which port it leaves then.
     leaves : In(1)
-        The first packet leaves, a cycle behind ``enters`` or later: it starts, or is thrown away.
+        The first packet leaves, a cycle after ``enters`` or later: it starts, or is dropped.
     destination : Out(P)
-        The port that the first one leaves by, as the only bit that is high; 0 if there is none, or
-        if it is of a phase.
+        The port by which the first packet leaves, one-hot; 0 without a packet, or if it belongs to
+        a phase.
 
     Timing
     ------

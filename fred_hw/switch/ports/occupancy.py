@@ -23,11 +23,11 @@ class Occupancy(Unit):
     Members
     -------
     enters, comes : In(1), In(phase)
-        A packet comes; its phase.
+        A packet arrives; its phase.
     leaves, goes : In(3), In(ArrayLayout(phase, 3))
-        For each circuit whether a packet goes, and its phase.
+        For each channel whether a packet leaves, and its phase.
     queued : Out(phases)
-        For each phase whether there is a packet of it.
+        Phases with a packet.
     unicasts : Out(1)
         Whether there is a unicast.
 

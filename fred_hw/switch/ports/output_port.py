@@ -37,20 +37,20 @@ class OutputPort(Unit):
     latency : int
         Cycles that the interconnect takes, 1 or more.
     guarded : bool, optional
-        Whether room may be kept.
+        Whether buffer space may be reserved.
 
     Members
     -------
     injection : In(injection_signature(spec))
-        What goes into the interconnect for this port. There is ``room`` for a packet if there is
-        room here beside all that was promised, and in the next receiver.
+        Flits that enter the interconnect for this port. There is ``room`` for a packet if there is
+        space here, beyond all that is promised, and in the next receiver.
     reserved, vacant, granted : In(3), Out(3), Out(3)
-        If ``guarded``: circuits whose room is kept, so that ``injection.room`` says there is none;
-        whether there is room, kept or not; whether there is in the next receiver.
+        If ``guarded``: channels whose space is reserved, so that ``injection.room`` is low; whether
+        there is space, reserved or not; whether there is space in the next receiver.
     starts, started : Out(1), Out(2)
-        If ``guarded``: a packet has started in the cycle before, and its circuit.
+        If ``guarded``: a packet started in the previous cycle, and its channel.
     i : In(flit_signature(data_width))
-        What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
+        Output of the interconnect for this port, ``latency`` cycles after ``injection.fire``.
     o : Out(framed_signature(spec))
         Flits to outside.
     message : In(message_stream(spec))
@@ -60,12 +60,12 @@ class OutputPort(Unit):
     crowding : In(crowding_layout())
         See ``Sender``.
     hello : In(stream.Signature(hello_layout()))
-        Hellos to send, see ``sending_signature``.
+        Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
         See ``sending_signature``. While the link is down, packets start and are lost, so that they
-        hold up no others.
+        do not block others.
     given : Out(1)
-        High for a cycle per data flit that leaves.
+        High for a cycle for each data flit that leaves.
 
     Timing
     ------
@@ -157,7 +157,7 @@ class OutputPort(Unit):
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
         """Count flits that have reserved space, whether they have arrived or not.
 
-        Return whether a largest packet has, and for which circuits that is not kept.
+        Return whether a largest packet fits, and for which channels its space is not reserved.
         """
         largest = self.spec.protocol.packet_flits
         promised = Signal(range(self.depth + 1))

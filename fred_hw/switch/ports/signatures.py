@@ -95,23 +95,23 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
-        For each circuit whether a packet may start, and what is known of it.
+        For each channel whether a packet may start, and its descriptor.
     anew : Out(3)
-        For each circuit whether it has just come to the head, or started in the cycle before.
+        For each channel whether it has just reached the head, or started in the previous cycle.
     of_phase : Out(3)
-        For each circuit whether that packet is of the phase that is served.
+        For each channel whether that packet belongs to the served phase.
     exits : Out(ArrayLayout(port_bits(spec), 3))
-        Output ports of those that are unicasts.
+        Output ports of the unicasts among them.
     coming : Out(ArrayLayout(P, 3))
-        For each circuit the destination of the next unicast; see ``NextUnicast``.
+        For each channel the destination of the next unicast; see ``NextUnicast``.
     circuit : In(2)
-        Circuit that is served.
+        Channel that is served.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``CircuitQueue``.
     valid, last : Out(3), Out(3)
-        For each circuit: a flit is at its head; it ends the packet.
+        For each channel: a flit is at its head; it ends the packet.
     broken : Out(3)
-        The rest of the packet is not there and will not come.
+        The rest of the packet is missing and will not arrive.
     """
     members = {
         "waiting": Out(DATA_COUNT),
@@ -135,15 +135,15 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     room : In(3)
-        For each circuit whether a largest packet may start.
+        For each channel whether a largest packet may start.
     start : Out(1)
-        Promise that to a packet; high for one cycle, with its first flit or before it.
+        Reserve that space for a packet; high for one cycle, with its first flit or before it.
     fire, last : Out(1)
         A flit for this port enters the interconnect; it ends its packet.
     bad : Out(1)
         The packet that ends must not be used.
     circuit, descriptor : Out(2), Out(descriptor_layout(spec))
-        What the packet is, with ``start``; the circuit stays until it ends.
+        Descriptor of the packet, with ``start``; the channel stays until it ends.
     """
     members = {
         "room": In(DATA_COUNT),
@@ -163,10 +163,10 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     key, due : In(number_bits(spec)), Out(sequence)
-        A phase, and in the next cycle the number that is due of it.
+        A phase, and in the next cycle its expected number.
     write, at, number, generation : In(1), In(number_bits(spec)), In(sequence), In(generation)
-        Write the number that is due of a phase, and the generation that its packets have; no packet
-        may start in this cycle.
+        Write the expected number of a phase, and the generation of its packets; no packet may start
+        in this cycle.
     """
     fields = spec.protocol.fields
     members = {
