@@ -1,13 +1,13 @@
 """Canonical hash of Verilog, independent of names, by which records identify a design.
 
-Two texts have the same hash if one can be made from the other by renaming modules, instances,
-ports and nets, by moving modules, or by moving what has no order in Verilog: declarations,
-assignments and instances. Comments and attributes are left out.
+Two texts have the same hash if one can be made from the other by renaming modules, instances, ports
+and nets, by moving modules, or by reordering declarations, assignments and instances, whose order
+has no meaning in Verilog. Comments and attributes are left out.
 
-Yosys sorts what it writes by name, so numbering names in the order of the text is not enough: a
-renamed net moves its declaration. Each module is walked from its ports instead, from each net to
-what drives it, and names are numbered in that order. In place of its name an instance has the hash
-of its module.
+Yosys sorts its output by name, so numbering names in the order of the text is not enough: a renamed
+net moves its declaration. Instead each module is walked from its ports, from each net to its
+drivers, and names are numbered in that order. The name of an instance is replaced by the hash of
+its module.
 """
 
 import hashlib
@@ -46,14 +46,14 @@ def canonical_hash(*texts: str) -> str:
     Parameters
     ----------
     texts : str
-        Modules. Those that none of them has an instance of are the tops. A module may be in
-        several texts if it is the same in all.
+        Modules. Modules without an instance in any text are the tops. A module may be in several
+        texts if it is the same in all.
 
     Raises
     ------
     VerilogError
-        A text is not of the subset of Verilog that is generated here, a module is in two of them
-        and not the same, or a module contains itself.
+        A text is outside the generated subset of Verilog, two texts have different modules of one
+        name, or a module contains itself.
     """
     written: dict[str, list[Tokens]] = {}
     for name, tokens in (one for text in texts for one in read_modules(text)):

@@ -42,7 +42,7 @@ def generate(
     Parameters
     ----------
     spec : FileModel
-        What to generate, of the level's ``model``.
+        Specification, an instance of the level's ``model``.
     emitter : VerilogEmitter, optional
         The writer; one with replacements puts faults into the hardware.
     level : str

@@ -15,22 +15,22 @@ def made_in_halves(
 ) -> dict[str, str]:
     """Return ``make(name)`` for each name, using two processes.
 
-    Python runs on one core. Where a process can be copied and there is another core, a copy makes
-    about half of them. What it does not bring, whatever became of it, is made here after all.
+    Python runs on one core. If processes can be copied and there is another core, a copy makes
+    about half of the results. Results that it does not deliver, for any reason, are made here.
 
     Parameters
     ----------
     sizes : mapping of str to int
-        Names, and about how long each takes, in any unit.
+        Names, and the approximate cost of each, in any unit.
     make : callable
-        Gives the text of a name, and changes nothing that others ask for.
+        Returns the text of a name; must not change shared state.
     told : callable
-        Is told the size of what is begun here, or has been made by the copy.
+        Called with the size of each result that is started here, or was made by the copy.
 
     Raises
     ------
     Exception
-        What ``make`` raises here.
+        Any exception that ``make`` raises here.
     """
     ours, theirs = _halves(sizes)
     if not theirs or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):

@@ -39,9 +39,9 @@ class Built:
     verilog : str
         All modules, the top one last.
     ports : list of Port
-        Those of the top module.
+        Ports of the top module.
     modules : dict of str to int
-        How often each distinct module stands in the hierarchy.
+        Number of instances of each distinct module in the hierarchy.
     """
 
     verilog: str
@@ -55,16 +55,16 @@ class Level(ABC, Generic[S]):
     Attributes
     ----------
     model : type
-        Specification that it reads.
+        Class of its specifications.
     load : Callable
-        Reads one, from the name of a file or preset and changes by field name.
+        Reads a specification, from the name of a file or preset and changes by field name.
     text : str
-        What it is, for the help of commands.
+        Description for the help of commands.
     description : str
-        What its FuseSoC core says that it is.
+        Description for its FuseSoC core.
     registers : Callable or None
-        From a specification to the registers that software sees; None if there are none, or those
-        of many units.
+        Returns the registers of a specification that software sees; None if there are none, or if
+        they belong to many units.
     """
 
     model: type[S]

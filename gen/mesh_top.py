@@ -22,8 +22,8 @@ _BEHIND = "behind_"
 def mesh_ports(mesh: MeshSpec) -> list[Port]:
     """Return the ports of a mesh; links are numbered by endpoint address.
 
-    ``up`` has a bit for each of them, ``inner_up`` is high when all links between routers are up,
-    ``errors`` and ``dropped`` are those of any router.
+    ``up`` has a bit for each of them; ``inner_up`` is high when all links between routers are up;
+    ``errors`` and ``dropped`` combine those of all routers.
     """
     ports = [("clk", "input", 1), ("rst", "input", 1)]
     for address in range(len(mesh.places)):
@@ -145,7 +145,7 @@ def _instance(mesh: MeshSpec, x: int, y: int, module: str, behind: bool) -> Iter
 def _ends(mesh: MeshSpec, x: int, y: int, direction: str) -> tuple[str, str]:
     """Return the wire prefixes of a link at a router and at its neighbour.
 
-    ``..._tready`` of a router's wire is what it says of what comes in on that port.
+    ``..._tready`` on a router's wires is its answer to flits that arrive by that port.
     """
     other = mesh.neighbour(x, y, direction)
     assert other is not None
@@ -155,7 +155,7 @@ def _ends(mesh: MeshSpec, x: int, y: int, direction: str) -> tuple[str, str]:
 def _link(mesh: MeshSpec, x: int, y: int, direction: str, behind: bool) -> dict[str, str]:
     """Return the wires at the pins of a router port.
 
-    What it takes comes ``behind`` the links' modules, if there are any.
+    The received flits come from ``behind`` the links' modules, if there are any.
     """
     number = DIRECTIONS.index(direction)
     into, out = f"s{number}_axis_", f"m{number}_axis_"

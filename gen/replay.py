@@ -31,9 +31,9 @@ class LongestWay:
     Parameters
     ----------
     links, units : int
-        Links that a packet crosses, those of both ends among them, and switches or routers.
+        Links that a packet crosses, including those of both endpoints, and switches or routers.
     unit_cycles : int
-        What all of these units take [cycles].
+        Latency of all of these units together [cycles].
     """
 
     links: int
@@ -46,7 +46,7 @@ class LongestWay:
         Parameters
         ----------
         link_cycles : int
-            Of a link, there and back [cycles]: ``round_trip_cycles`` of the protocol.
+            Round trip of a link [cycles]: ``round_trip_cycles`` of the protocol.
         """
         return self.links * link_cycles + 2 * self.unit_cycles
 
@@ -91,9 +91,9 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
     Parameters
     ----------
     spec : SwitchSpec
-        What the endpoint is made of.
+        Specification of the endpoint.
     needed : int
-        Packets that full rate takes.
+        Packets needed for full rate.
     """
     kept, packet = replay_packets(spec), spec.protocol.packet_flits * spec.data_width // 8
     return {
@@ -106,15 +106,15 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
 def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
     """Return the manifest entry on replay packets in a fabric, as JSON values.
 
-    ``bound`` is the key that holds what goes the longest way below full rate: the window, of which
-    no endpoint keeps more, or else the memory of endpoints; None if neither does.
+    ``bound`` is the key of the limit that keeps the longest route below full rate: the window,
+    which no endpoint exceeds, or else the memory of endpoints; None if neither does.
 
     Parameters
     ----------
     spec : SwitchSpec
-        What the endpoints are made of.
+        Specification of the endpoints.
     way : LongestWay
-        Of the fabric.
+        Longest route of the fabric.
     """
     protocol = spec.protocol
     trip = way.round_trip_cycles(protocol.round_trip_cycles)

@@ -87,7 +87,7 @@ class Instance:
     module : str
         Name of its module.
     parameters, pins : list of (str, list of str)
-        What is given to each; the name is empty where the place tells.
+        The connection of each; the name is empty if the position determines it.
     """
 
     module: str
@@ -106,7 +106,7 @@ class Module:
     declared : dict
         Declarations of each name.
     items : list of Item
-        What is in it, without instances.
+        Its contents, without instances.
     instances : list of Instance
         Its instances.
     """
@@ -318,9 +318,9 @@ def targets(tokens: Sequence[str]) -> list[str]:
 def _assigned(tokens: Sequence[str]) -> Iterator[str]:
     """Yield the names that a procedural block assigns to.
 
-    A statement begins at its target, behind one of a few tokens, and the next ``=`` or ``<=``
-    outside of brackets ends that. What is read where a target might begin is no harm: a block is
-    then reached from that net too.
+    A statement begins with its target, after one of a few tokens, and the next ``=`` or ``<=``
+    outside of brackets ends the target. A value that is read where a target might begin does no
+    harm: a block is then also reached from that net.
     """
     for at, token in enumerate(tokens):
         begins = at and (tokens[at - 1] in _BEFORE_TARGET or tokens[at - 2] == "#")

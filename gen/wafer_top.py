@@ -91,7 +91,7 @@ def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
 def _tied(one: _Instance) -> dict[str, tuple[str, int]]:
     """Return the values at the pins of spare ports, with their widths: idle, always ready.
 
-    Wires that nobody reads are called unused, which linters take for meant.
+    Linters accept wires named as unused.
     """
     names = {
         f"{letter}{port}_axis_{wire}" for letter in "ms" for port in one.spare for wire in _WIRES
@@ -112,9 +112,9 @@ def _controllers(plane: Plane) -> range:
 def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
     """Return the ports of a plane.
 
-    Those of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
+    Ports of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
     switch with its name; the link of a controller without an endpoint is ``io<address>_s_axis_*``,
-    what the controller sends, and ``io<address>_m_axis_*``.
+    from the controller, and ``io<address>_m_axis_*``.
     """
     incarnation = next(one for one in modules["npu"].ports if one[0] == "incarnation")
     ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), incarnation]

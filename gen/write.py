@@ -36,13 +36,13 @@ class _Target:
     Parameters
     ----------
     path : Path
-        As the user wrote it.
+        Path as given by the user.
     place : Path
-        What it leads to, symbolic links followed.
+        Its destination, after following symbolic links.
     status : os.stat_result or None
-        Of what is there.
+        Status of the existing file.
     descriptor : int or None
-        Which open file of this process it is, as /dev/stdout and /dev/fd/3 are.
+        Open file of this process that the path denotes, such as /dev/stdout and /dev/fd/3.
     """
 
     path: Path

@@ -19,15 +19,15 @@ class AreaOfUnit:
     Parameters
     ----------
     module, unit : str
-        Its name, and the class that it was generated from; empty if it is not ours.
+        Name of the module, and the class that it was generated from; empty for imported modules.
     count : int
-        How often it stands in the design.
+        Number of instances in the design.
     area_um2, total_um2 : float
-        Area of one of them and of all [um2].
+        Area of one instance and of all [um2].
     cells, flip_flops, memory_bits : int
-        Of one of them; flip-flops are among the cells.
+        Cells of one instance; flip-flops are included in the cells.
     classes : dict of str to float
-        Area of one of them by class [um2].
+        Area of one instance by class [um2].
     """
 
     module: str

@@ -19,13 +19,13 @@ class Block:
     Parameters
     ----------
     name : str
-        Of its module.
+        Name of its module.
     ports : Mapping of str to (way, width)
         Its ports, "input" or "output", width in bits.
     loads_ff : Mapping of str to float
-        Capacitance of each bit of an input [fF]; 0 where it is not named.
+        Capacitance of each bit of an input [fF]; 0 for others.
     clock : str
-        The port at whose rising edge inputs are taken and outputs change; empty if they never do.
+        The port at whose rising edge inputs are sampled and outputs change; empty if they never do.
     """
 
     name: str

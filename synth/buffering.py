@@ -43,10 +43,10 @@ class _Sinks:
     groups : list of list of Sink
         The sinks.
     weight, slew, load : Floats
-        Of each group: how the clock changes with a delay and with the slew in front of it, and
-        what it loads; columns are edges.
+        For each group: change of the clock with a delay and with the slew in front of it, and the
+        load; columns are edges.
     driver, slew_now : Floats
-        How the clock changes with the load of the net, and its slew.
+        Change of the clock with the load of the net, and its slew.
     """
 
     groups: list[list[Sink]]

@@ -26,11 +26,11 @@ class Item:
     Parameters
     ----------
     kind, name : str
-        What it is and how it is called, as Verilog has it.
+        Its kind and its name in Verilog.
     pins : dict of str to list of str
-        Bits that each pin is connected to, the highest first.
+        Bits connected to each pin, the highest first.
     texts : dict of str to str
-        The connections as Verilog has them.
+        The connections as written in Verilog.
     """
 
     kind: str

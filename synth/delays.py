@@ -54,9 +54,10 @@ class Table:
     Parameters
     ----------
     slews, loads : Floats
-        Where it is given, ascending, two or more of each; beyond them it goes on straight.
+        Grid of the table, ascending, two or more of each; beyond it the function is extrapolated
+        linearly.
     values : Floats
-        Of each slew a row.
+        A row for each slew.
     """
 
     slews: Floats
@@ -86,21 +87,21 @@ class TimedCell:
     Parameters
     ----------
     name : str
-        Of the cell.
+        Name of the cell.
     pins : tuple of str
         Inputs, then outputs.
     function : tuple
-        Equal for cells that do the same with pins of the same names.
+        Equal for cells with the same function of pins with the same names.
     area_um2 : float
-        As the library says [um2].
+        Area from the library [um2].
     loads : dict of str to (rise, fall)
         Capacitance of each input, in units of the library.
     most : dict of str to float
-        What each output may drive at most, in units of the library; infinite where not said.
+        Largest load of each output, in units of the library; infinite if not given.
     arcs : dict of (input, edge, output, edge) to Arc
-        Of combinational cells, and from the clock to the outputs of registers.
+        Arcs of combinational cells, and from the clock to the outputs of registers.
     checks : dict of (input, edge) to Check
-        Of registers.
+        Checks of registers.
     """
 
     name: str
@@ -121,12 +122,12 @@ class TimedCell:
 def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedCell]:
     """Return the named cells, and all cells that are exchangeable with them.
 
-    Cells stand for each other that have pins of the same names and the same functions of them.
+    Cells are exchangeable if they have pins of the same names with the same functions.
 
     Raises
     ------
     InputError
-        A table of delays is not one.
+        A table of delays is invalid.
     """
     wanted = set(wanted)
     shapes = {_shape(libraries.cells[name]) for name in wanted}

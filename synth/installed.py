@@ -20,7 +20,7 @@ class InstalledLibrary:
     file : str
         The library in it, as the package lists its files.
     description : str
-        What it is, for the page of names.
+        Description for the page of names.
     """
 
     package: str

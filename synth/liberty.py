@@ -52,13 +52,13 @@ class Cell:
     Parameters
     ----------
     name : str
-        Of the cell.
+        Name of the cell.
     area_um2 : float
-        As the library says [um2].
+        Area from the library [um2].
     inputs : dict of str to float
         Capacitance of each input pin [fF].
     outputs : dict of str to str
-        Function of each output pin, empty where it has none.
+        Function of each output pin, empty without one.
     clocks : set of str
         Input pins that are clocks.
     register : bool
@@ -66,7 +66,7 @@ class Cell:
     usable : bool
         Whether logic may be mapped to it.
     state : dict of str to str
-        Of a flip-flop: ``names`` of state and its inverse, ``next_state`` and ``clocked_on``.
+        State of a flip-flop: ``names`` of state and its inverse, ``next_state`` and ``clocked_on``.
     """
 
     name: str

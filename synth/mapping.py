@@ -106,7 +106,7 @@ class Mapped:
     verilog : str
         All modules.
     memories : dict of str to list of Memory
-        Those of each module that has any.
+        Memories of each module that has any.
     delays : dict of str to (delay_ps, levels)
         ABC's estimate of the longest path of logic in each module [ps], and the cells on it.
     """
@@ -141,11 +141,11 @@ class MapOptions:
     effort : str
         One of ``EFFORTS``.
     label : str
-        Whom to name when the design is refused.
+        Source to be named in errors.
     flat : bool
-        Whether to dissolve all modules into the top one before.
+        Whether to flatten all modules into the top one first.
     progress : Callable
-        Is told what was done.
+        Called with a description of each finished step.
     """
 
     effort: str
@@ -222,14 +222,14 @@ def map_again(
     work : Path
         Folder in which the design was mapped.
     label : str
-        Whom to name when the design is refused.
+        Source to be named in errors.
     carries : bool
-        Whether other carries are a way, if the module has any.
+        Whether to try other carry structures, if the module has carries.
 
     Returns
     -------
     list of (verilog, (delay_ps, levels))
-        For each of ``QUICKER``, and with other carries the first of them again, the module and
+        For each of ``QUICKER``, and again for the first of them with other carries: the module and
         ABC's estimate of its longest path.
     """
     found: dict[int, tuple[str, tuple[float, int]]] = {}
@@ -277,7 +277,7 @@ def _check_hierarchy(inside: dict[str, list[str]], label: str) -> None:
     inside : dict of str to list of str
         Kinds of instances in each module.
     label : str
-        Whom to name.
+        Source to be named in errors.
     """
     try:
         TopologicalSorter(inside).prepare()

@@ -45,21 +45,21 @@ class MappedModule:
     Parameters
     ----------
     name : str
-        Of the module.
+        Name of the module.
     text : str
         Its Verilog.
     ports : dict of str to (way, width)
         Its ports, "input", "output" or "inout", width in bits.
     cells : Counter of str
-        How many there are of each cell of the library.
+        Number of each cell of the library.
     registers : Counter of (signal, cell)
-        How many flip-flops of a kind each signal has.
+        Number of flip-flops of each kind for each signal.
     instances : list of Instance
         Modules and memories in it.
     clocks : set of str
-        Ports that lead to clock pins of flip-flops, also through inverters and buffers.
+        Ports connected to clock pins of flip-flops, also through inverters and buffers.
     inverted : dict of str to str
-        From what net an inverter or a buffer drives each net that it does.
+        For each net driven by an inverter or a buffer, the net at its input.
     """
 
     name: str

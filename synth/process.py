@@ -59,11 +59,11 @@ class Worker:
     Parameters
     ----------
     log : Path
-        What Yosys prints.
+        Output of Yosys.
     source : str
-        Whom to name when Yosys refuses the design.
+        Source to be named in errors.
     limits : Limits
-        What it may take.
+        Limits of time and memory.
     """
 
     def __init__(self, log: Path, source: str, limits: Limits = MAPPING) -> None:

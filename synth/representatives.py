@@ -1,8 +1,8 @@
 """A smaller design with the same paths, in which few of several equal instances remain.
 
-A switch of 256 lanes has millions of cells, most of them in equal modules beside each other. Their
-paths are equal, so some instances stand for all. The others become blocks that load their inputs
-as the module does and whose outputs never change, so that drivers see the full load.
+A switch of 256 lanes has millions of cells, most of them in equal modules side by side. Their paths
+are equal, so some instances represent all. The others become blocks that load their inputs as the
+module does and whose outputs never change, so that drivers see the full load.
 """
 
 import re

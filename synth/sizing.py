@@ -84,8 +84,8 @@ def size_design(
 ) -> Sized:
     """Size the cells of a design for its clock, and insert buffers.
 
-    Cells are exchanged for those of the same function, pins and class alone; a change of a module
-    is one of all its instances. Clocks are left alone.
+    Cells are only exchanged for others of the same function, pins and class; a change of a module
+    changes all its instances. Clocks are not changed.
 
     Parameters
     ----------
@@ -94,16 +94,16 @@ def size_design(
     libraries : Libraries
         Its cells.
     most : int
-        Cells beyond which a few of equal instances stand for all.
+        Number of cells above which a few of several equal instances represent all.
     again : Callable
-        Gives a module as it is mapped in other ways, with ABC's estimates: what the longest paths
-        are in may become one of them.
+        Returns a module mapped with other structures, with ABC's estimates; modules on the longest
+        paths may be replaced by them.
     progress : Callable
-        Is told how far it is.
+        Called with the progress.
     price : float, optional
-        Share of the clock that is worth the same share of the area, 0.3 by default.
+        Share of the clock period that is worth the same share of the area, 0.3 by default.
     enough_ns : float
-        Clock with which no module is mapped in another way any more [ns].
+        Clock period at which no further module is mapped again [ns].
     """
     price = _PRICE if price is None else price
     enough = enough_ns / (libraries.files[0].time_unit_s * 1e9)

@@ -40,7 +40,7 @@ class Source:
     name, verilog : str
         Top module, and the text of all.
     label : str
-        Whom to name when it is refused.
+        Source to be named in errors.
     units : Mapping of str to str
         Class of this package from which each module was generated; empty for imported Verilog.
     """
@@ -58,12 +58,12 @@ class Sizing:
     Parameters
     ----------
     by : str
-        What was sized, or why nothing was.
+        The sized part, or the reason why nothing was sized.
     cells_resized, buffers_added : int
-        Cells that have another size than their modules were mapped to, and buffers between them,
-        in all instances.
+        Cells whose size differs from that in the mapped modules, and inserted buffers, in all
+        instances.
     restructured : list of str
-        Modules that were mapped in another way, as the longest paths are in them.
+        Modules that were mapped with another structure because of the longest paths.
     clock_before_ns, area_before_um2 : float
         Shortest clock [ns] and area [um2] before.
     """
@@ -202,19 +202,19 @@ def synthesize(
     Parameters
     ----------
     source : Source
-        What to synthesize.
+        Design to synthesize.
     libraries : Libraries
         The cells.
     clock_ns : float
-        Period that is asked for [ns].
+        Requested clock period [ns].
     effort : str
         One of ``EFFORTS``.
     flat : bool
-        Whether to dissolve all modules into the top one before.
+        Whether to flatten all modules into the top one first.
     sizing : bool
         Whether to size the whole design with efforts ``speed`` and ``clock``; needs OpenSTA.
     progress : Callable
-        Is told what was done.
+        Called with a description of each finished step.
 
     Raises
     ------
@@ -288,7 +288,8 @@ class _Sizer:
     def fitted(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
         """Return the smallest design that reaches the requested clock, else the fastest.
 
-        What area is worth while sizing is bisected: the more, the smaller and slower.
+        The area that a faster clock is worth is bisected: a higher price of area gives a smaller
+        and slower design.
         """
         found: list[_Made] = []
         low, high = 0, len(_PRICES)

@@ -94,15 +94,16 @@ class Timing:
     Parameters
     ----------
     by : str
-        Who says so, and what it counts.
+        The tool of the analysis, and what it includes.
     clock_ns : float
         Shortest clock period [ns]; 0 without any path.
     paths : list of TimedPath
-        Those that need the longest periods, of paths whose names differ in numbers alone the worst.
+        Those that need the longest periods; of paths whose names differ only in numbers, the worst
+        one.
     cells : int
         Cells that were timed.
     kept : int or None
-        Equal instances in a module that were timed at most, for all of them; None for all.
+        Most equal instances of a module that were timed to represent all of them; None for all.
     """
 
     by: str

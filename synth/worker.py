@@ -181,10 +181,10 @@ class _Session:
     ) -> dict[str, Any]:
         """Map a module that ``read`` wrote to cells, and write the Verilog.
 
-        How carries are found is the choice of Yosys with this name, if there is one.
-        Flip-flops that are ``inverting``, names with the pins of data and output, hold the inverse
-        of what logic gives them, which mostly has it for less than it.
-        Return its memories, and ABC's estimate of its longest path.
+        Carries are found by the Yosys option of this name, if there is one. Flip-flops in
+        ``inverting``, names with the pins of data and output, hold the inverse of their data, which
+        logic mostly provides at a lower cost. Return its memories, and ABC's estimate of its
+        longest path.
         """
         self._run(f"read_rtlil {module}.il", *(f"{command} {module}" for command in _COARSE))
         memories = self._put_memories_aside(module)

@@ -16,16 +16,16 @@ class Companion:
     Parameters
     ----------
     ending : str
-        What stands behind the name of the top module in the name of the file.
+        Suffix of the file name, after the name of the top module.
     write : Callable
-        From the design to the text of the file.
+        Returns the text of the file for a design.
     levels : tuple of str, optional
         Levels of generation whose designs come with the file; all without it.
     fileset : str
         Fileset of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``,
         ``bench``, or a new one, which then belongs to the default target.
     file_type : str
-        What FuseSoC calls such a file.
+        File type in FuseSoC.
     """
 
     ending: str

@@ -21,7 +21,7 @@ def core_file(name: str, version: str, level: str) -> str:
     name : str
         Name of the top module.
     version : str
-        Of this package.
+        Version of this package.
     level : str
         One of ``LEVELS``. Those without a smoke test have no target ``sim``.
     """
