@@ -51,7 +51,7 @@ class _Pair:
     work : Path
         Folder for files of runs.
     seed : int
-        Of the numbers.
+        Seed of the data.
     """
 
     def __init__(self, spec: SwitchSpec, work: Path, seed: int) -> None:

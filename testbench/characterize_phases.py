@@ -24,9 +24,9 @@ class PhasesMeasurement(SpecMeasurement[Spec]):
     Parameters
     ----------
     strategies : Sequence of str
-        Such as ``MP2-DP5-PP2``.
+        Strategies such as ``MP2-DP5-PP2``.
     flits : Sequence of int
-        What an NPU sends in a phase [flits].
+        Data that an NPU sends in a phase [flits].
 
     Raises
     ------

@@ -57,15 +57,15 @@ class SetUp:
     Parameters
     ----------
     pattern : str
-        One of ``LOADS`` of ``testbench.volume.mesh``, but for the hot spot.
+        One of ``LOADS`` of ``testbench.volume.mesh``, except for the hot spot.
     routing : str
-        Ways through the mesh.
+        Routing of the mesh.
     flits : int
-        Of a packet; ``SIZES`` has the room of a circuit.
+        Length of a packet; ``SIZES`` has the buffer space of a virtual channel.
     shares : sequence of float
         Loads, ascending, as shares of ``capacity``.
     whole : bool
-        Whether all of them are measured, also past ``KNEE``.
+        Whether all loads are measured, also beyond ``KNEE``.
     """
 
     pattern: str

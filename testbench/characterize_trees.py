@@ -41,7 +41,7 @@ class TreesMeasurement(SpecMeasurement[MeshSpec]):
     edges : sequence of TreeEdge
         The trees, for endpoints with one link.
     flits : sequence of int
-        What an NPU has [flits], padded to whole flits for the block of each NPU.
+        Vector of an NPU [flits], padded to whole flits for the block of each NPU.
     """
 
     SCHEMA = "fred-mesh-cycles/1"

@@ -1,7 +1,7 @@
 """Verilog on which records are measured, and its canonical hash.
 
-Generating all of it takes minutes, so hashes are kept: each is known by the specification, by the
-sources that generate, and by the versions of their tools.
+Generating all designs takes minutes, so hashes are kept: each is identified by the specification,
+the generating sources, and the versions of their tools.
 """
 
 from collections.abc import Callable, Sequence

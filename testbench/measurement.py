@@ -1,7 +1,8 @@
 """A co-simulation measurement, from inputs to record.
 
-All records are made in one way: the Verilog of a specification is generated and hashed, simulated,
-and what was counted is put behind a head that says what was measured, by whom, and on what.
+All records are made in the same way: the Verilog of a specification is generated, hashed and
+simulated, and the counts are written after a head with the subject, tools and conditions of the
+measurement.
 """
 
 import subprocess
@@ -145,7 +146,7 @@ class SpecMeasurement(Measurement, Generic[Spec]):
     Parameters
     ----------
     spec : SwitchSpec, MeshSpec or WaferSpec
-        What the record is for.
+        Subject of the record.
     lanes : int, optional
         Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
     """
@@ -187,9 +188,9 @@ def provenance(
     Parameters
     ----------
     simulators : iterable of str
-        Names of those that took part.
+        Names of the simulators used.
     seed : int
-        Of all stimulus.
+        Seed of all stimulus.
     minutes : float
         Processor time of the measurement [min].
     hashes : str

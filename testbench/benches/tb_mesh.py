@@ -75,7 +75,7 @@ async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
 async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
     """Let at most the packet in progress at each router precede it, for any flit position.
 
-    Other NPUs keep the links on its way busy, on the least urgent circuit.
+    Other NPUs keep the links on its route busy, on the least urgent virtual channel.
     """
     bench = await started(dut)
     hot, most = NPUS // 2, PROTOCOL.packet_flits

@@ -43,7 +43,8 @@ async def started(dut: Any) -> MeshBench:
 async def cycles_per_router(bench: MeshBench, before: int) -> set[float]:
     """Return the cycles from a beat into a router to the beat out, on paths to all endpoints.
 
-    That of the last of lone flits that go the same way, with so many ``before`` it.
+    The measured flit is the last of several lone flits on the same route, with ``before`` flits
+    ahead of it.
     """
     found = set()
     for end in range(len(MESH.places)):

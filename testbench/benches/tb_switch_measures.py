@@ -79,7 +79,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
 async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any) -> None:
     """Measure ``switch_follow_cycles``: latency of a lone unicast on an unchanged path.
 
-    That of the flit before it, which is acknowledged, as with links of many cycles.
+    The measured flit follows one that is acknowledged already, as with long links.
     """
     bench, rng = await started(dut, 0.0)
     found: dict[str, set[int]] = {"alone": set(), "follows": set()}
@@ -127,8 +127,8 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     """Measure ``reconfiguration_cycles``: longest gap when one phase follows another.
 
-    Two phases of one circuit alternate, each from half of the ports to all. In
-    ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
+    Two phases on one virtual channel alternate, each from half of the ports to all.
+    ``counted_reconfiguration_cycles`` is the value of the register, per start of a phase.
     """
     half, count = PORTS // 2, 8
     first = phase_of(0, 0, Flow(tuple(range(half)), tuple(range(PORTS))))
@@ -220,7 +220,7 @@ async def single_loss_is_caught_up(dut: Any) -> None:
 
     It is the longest one for the first, middle and last flit of a packet, on a link to the switch
     (``input``) and on one from it (``output``), in an all-reduce of all ports at half of the full
-    rate. Delays of the links come on top: the nack crosses two of them, and the packet too.
+    rate. Delays of the links are extra: the nack crosses two of them, and so does the packet.
     """
     bench, rng = await started(dut, 0.0, [everyone()])
     count = 3 * PROTOCOL.ack_interval + max(2 * MOST, 128 // MOST)

@@ -37,7 +37,7 @@ def others_of(used: Phase) -> list[Phase]:
 async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> None:
     """Rewrite, replace or erase an entry during a burst; all other phases must continue.
 
-    The numbers of its packets start at 0, which its sources are not told here.
+    The numbers of its packets restart at 0, of which its sources are not informed here.
     """
     used, urgent = everyone(0, 1), phase_of(1, 0, Flow((0, 1), (1,)))
     patient = phase_of(2, 2, Flow((0,), (PORTS - 1,)))
@@ -99,8 +99,8 @@ async def write_anything(bench: SwitchBench, number: int) -> None:
 async def any_register_may_be_written_at_any_time(dut: Any) -> None:
     """Write other entries of a busy phase, and all registers, at random; others must continue.
 
-    Sources are told of an entry when it is there, and send at once by it. Its packets have circuits
-    apart from all others, which they would hold up while they stand first in queues, and are more
+    Sources are informed of an entry when it exists, and use it at once. Its packets have separate
+    virtual channels, as they would block others while they are first in queues, and are more
     urgent, so that another phase is ready to be served in any cycle in which they stop.
     """
     used, others = everyone(0, 0), [phase_of(1, 2, Flow((0, 1), (1,))), everyone(2, 2)]

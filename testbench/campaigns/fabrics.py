@@ -169,7 +169,7 @@ class MeshFabric:
     Parameters
     ----------
     name : str
-        Of the fabric.
+        Name of the fabric.
     width, height : int
         Routers.
     more

@@ -40,9 +40,10 @@ class Making:
     slot : int
         Flits of a slot of an endpoint, which holds a message of each member of a ring.
     joined : str
-        Circuit that flows joined between switches have for themselves; empty if there are none.
+        Virtual channel reserved for flows that are reduced between switches; empty if there are
+        none.
     generations : mapping of int to int
-        Of entries of phases, by their numbers; 0 of others.
+        Generations of phase entries, by number; 0 for others.
     """
 
     rng: random.Random
@@ -64,8 +65,8 @@ class Making:
     def circuit_of(self, pairs: Sequence[tuple[int, int]]) -> str:
         """Return a virtual channel that all of these unicasts may use; empty if there is none.
 
-        All packets of a pair go on one circuit (docs/reference/protocol.md, Unicasts), and so do
-        those of the other direction, as no two circuits of an endpoint have one flow.
+        All packets of a pair use one virtual channel (docs/reference/protocol.md, Unicasts), and so
+        do those of the other direction, as no two channels of an endpoint have the same flow.
         """
         sorted_pairs = {(min(pair), max(pair)) for pair in pairs}
         known = {self.pairs[pair] for pair in sorted_pairs if pair in self.pairs}
@@ -183,7 +184,7 @@ def random_plan(
     npus, slot, groups, joined
         As for operations of ``Making``.
     seed : int
-        All of it is a function of the seed and the groups.
+        The plan depends only on the seed and the groups.
     """
     rng = random.Random(seed)
     making = Making(rng, npus, slot, groups, joined)

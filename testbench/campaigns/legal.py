@@ -1,7 +1,7 @@
 """Legality of a plan: it must complete if each flow has its own links.
 
-Flits go straight from a send that is under way to the receives for it, all sources and destinations
-of a flow at once. This is stricter than hardware, which may be ahead by what its buffers hold.
+Flits move directly from an active send to the matching receives, at all sources and destinations of
+a flow at once. This is stricter than hardware, which may be ahead by the contents of its buffers.
 """
 
 from collections import defaultdict

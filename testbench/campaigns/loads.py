@@ -1,7 +1,8 @@
 """Strategies loaded one after another until the generation numbers of phases wrap around.
 
-Each load has random phases with random members, who may sit out any number of loads, and follows
-the steps of docs/how-to/driver.md: sources are idle, the next generation, switches, endpoints.
+Each load has random phases with random members, which may be left out of any number of loads, and
+follows the steps of docs/how-to/driver.md: sources are idle, the next generation, switches,
+endpoints.
 """
 
 import random
@@ -51,13 +52,13 @@ class Loads:
     Parameters
     ----------
     seed : int
-        Of the campaign.
+        Seed of the campaign.
     loads : tuple of Campaign
-        Whose plans have one memory together.
+        Campaigns whose plans share one memory.
     generations : tuple of dict of int to int
-        Of the phases of each load, by their numbers.
+        Generations of the phases of each load, by number.
     cycles : int
-        Of a load.
+        Cycles of one load.
     """
 
     seed: int

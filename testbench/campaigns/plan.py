@@ -26,15 +26,15 @@ class Operation:
     sources, destinations : tuple of int
         Endpoints; members of a ring, in its order, are both.
     flits : int
-        That each source sends.
+        Flits that each source sends.
     read, write : tuple of int
-        Where each source and each destination has its buffer [flits].
+        Position of the buffer of each source and each destination [flits].
     phase : int
-        Number of its phase, -1 of unicasts and rings.
+        Number of its phase, -1 for unicasts and rings.
     message : int
         Flits of a message of a ring.
     generation : int
-        Of the phase's entry.
+        Generation of the phase's entry.
     """
 
     kind: str
@@ -90,15 +90,15 @@ class Plan:
     fabric : str
         Name of the fabric.
     operations : tuple of Operation
-        In an order in which they could be done one after another.
+        In an order in which they could be executed one after another.
     queues : tuple of tuple of Job
-        What each endpoint queues, in this order.
+        Jobs of each endpoint, in the order in which they are queued.
     memory : int
         Flits of each memory.
     faults, stalls : int
         As in ``PlaneRun``.
     seed : int
-        Of the campaign, and of contents of memories, faults and stalls.
+        Seed of the campaign, and of contents of memories, faults and stalls.
     """
 
     fabric: str

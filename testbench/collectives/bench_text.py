@@ -74,11 +74,11 @@ def bench_end(memories: int, drivers: Sequence[str], edge: Sequence[str] = ()) -
     Parameters
     ----------
     memories : int
-        Those that are written to files then.
+        Memories that are written to files at the end.
     drivers : sequence of str
-        Names, as ``driver`` has them.
+        Names, as used by ``driver``.
     edge : sequence of str
-        What else happens in each cycle.
+        Further statements for each cycle.
     """
     late = r'$display("{\"late\": [%0d, %0d]}"'
     lines = [
@@ -137,7 +137,7 @@ def axil_pins(name: str, prefix: str = "") -> str:
 def _memory_wires(ports: int) -> dict[str, dict[str, str]]:
     """Return the streams between an endpoint and its memory: wires keyed by pin.
 
-    Of a memory with one port to read those of the second port are not there.
+    For a memory with one read port the streams of the second port are left out.
     """
     wires = {
         "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
@@ -248,11 +248,11 @@ def endpoint(
     top : str
         The module.
     spec : SwitchSpec
-        What it is made of.
+        Specification of the endpoint.
     k : int
-        Which one.
+        Number of the endpoint.
     links : (str, str)
-        The ``link_line`` that flits come on, and that which they go on.
+        The ``link_line`` of incoming flits, and that of outgoing flits.
     rst, number : str
         Its reset and its incarnation.
     """

@@ -163,17 +163,18 @@ class Fabric:
     faults : int
         Faults in a million flits of a link.
     memory_stalls : int
-        Cycles of 100 in which memory takes nothing.
+        Percentage of cycles in which the memory takes nothing.
     resets : Mapping of int to int
-        Endpoints that are reset once more, and how long after the first ``Program.reset`` [cycles].
+        Endpoints that are reset once more, and the delay after the first ``Program.reset``
+        [cycles].
     rewrites : Mapping of int to int
-        Entries that phases get when all ``resets`` are over.
+        New entries of phases after all ``resets``.
     spread : int
-        Cycles within which endpoints come out of reset.
+        Interval in which endpoints leave reset [cycles].
     limit : int
         Cycles after which a run has failed.
     seed : int
-        Of faults, stalls, and of when endpoints come out of reset.
+        Seed of faults, stalls, and of the cycles in which endpoints leave reset.
     """
 
     spec: SwitchSpec
@@ -196,22 +197,22 @@ class Finished:
     Parameters
     ----------
     memories : list of array of bytes
-        Contents at the end.
+        Contents at the end of the run.
     reads : list of dict of str to list of int
-        For each endpoint, what ``show`` has read of each register.
+        For each endpoint, the values of each register read by ``show``.
     times : list of list of int
-        When each of them was read [cycles].
+        Cycles in which they were read [cycles].
     cycles : int
         Length of the run.
     marks : list of list of int
-        For each endpoint, when its driver passed each mark [cycles].
+        For each endpoint, the cycle in which its driver passed each mark [cycles].
     wrote : list of list of (int, int)
-        For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
-        in order. Compiled fabrics say it, others nothing.
+        For each endpoint, the last flit of memory in each series of writes, and its cycle [cycles];
+        in order. Only compiled fabrics report it.
     simulated_s : float
-        Seconds that the simulation took, for compiled fabrics.
+        Duration of the simulation [s], for compiled fabrics.
     faults : int
-        Flits that links lost or changed; of compiled fabrics a few behind the end too.
+        Flits that links lost or changed; for compiled fabrics a few after the end are included.
     """
 
     memories: list[Flits]

@@ -42,11 +42,11 @@ class TaskSteps:
     Parameters
     ----------
     steps : list of Code
-        What it does.
+        Steps of the driver.
     marks : list of Mark
-        In the order in which it comes to them.
+        Marks in the order in which the driver passes them.
     circuits : list of str
-        Circuit of each task; empty for compute.
+        Virtual channel of each task; empty for compute.
     """
 
     steps: list[Code]
@@ -57,18 +57,19 @@ class TaskSteps:
 def task_steps(jobs: TaskJobs, npu: int, tasks: Sequence[Task]) -> TaskSteps:
     """Return the driver steps of an endpoint for its tasks, executed in order.
 
-    It is what software on an NPU would do that has one thread: a task begins when those that it
-    is after have ended, and is waited for when another is after it. A communication is queued
-    and goes on by itself; those of a circuit end in the order in which they are queued.
+    It is what software with one thread on an NPU would do: a task starts when the tasks it depends
+    on have ended, and software waits for it when another task depends on it. A communication is
+    queued and proceeds by itself; those on one virtual channel end in the order in which they are
+    queued.
 
     Parameters
     ----------
     jobs : TaskJobs
-        What the fabric does for a task.
+        Jobs of the fabric for a task.
     npu : int
         Number of the endpoint.
     tasks : sequence of Task
-        What it does; tasks of all NPUs must be queued in one order on each circuit.
+        Its tasks; tasks of all NPUs must be queued in the same order on each virtual channel.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def task_times(
 ) -> list[tuple[int, int]]:
     """Return start and end of each task [cycles], given the cycle of each mark.
 
-    The end of a communication is when the driver knew of it.
+    A communication ends when the driver learns of it.
     """
     begins, ends = [0] * len(tasks), [0] * len(tasks)
     for mark, now in zip(steps.marks, times, strict=True):
@@ -155,18 +156,18 @@ def under_way(
 ) -> list[list[tuple[int, int]]]:
     """Return start and end of each task [cycles]; for messages, of the data transfer.
 
-    Software queues a buffer long before there is anything for it, and may be busy when a message
-    has come. So one begins when its sender queues it, and ends when its last flit is in memory, or
-    at the sender in all memories; where that is not told, when software knows.
+    Software queues a buffer long before there is data for it, and may be busy when a message has
+    arrived. So a message starts when its sender queues it, and ends when its last flit is in
+    memory, for the sender in all memories; without these cycles, when software learns of it.
 
     Parameters
     ----------
     jobs, tasks : TaskJobs, sequence of sequence of Task
-        What was done.
+        The executed tasks.
     times : sequence of sequence of (int, int)
-        When each task was begun and known to be over.
+        Cycles in which each task was started and known to be over.
     wrote : sequence of sequence of (int, int)
-        As ``Finished`` has it.
+        Memory writes, as in ``Finished``.
     """
     begun: dict[object, list[int]] = {}
     came: dict[object, list[int]] = {}
@@ -211,12 +212,12 @@ class IterationRun:
     Parameters
     ----------
     simulator : str
-        That ran them.
+        Name of the simulator.
     times : list of list of (int, int)
-        Begin and end of each task of each NPU, from the begin of the first one on [cycles]; see
+        Start and end of each task of each NPU, relative to the start of the first one [cycles]; see
         ``under_way``.
     circuits : list of list of str
-        Circuit of each task of each NPU; empty for compute.
+        Virtual channel of each task of each NPU; empty for compute.
     """
 
     simulator: str
@@ -243,9 +244,9 @@ def run_tasks(
     Parameters
     ----------
     program : EndpointProgram
-        Of the plane or the mesh, whose size is that of the largest task.
+        Program of the plane or the mesh, whose size is that of the largest task.
     tasks : sequence of sequence of Task
-        Of each NPU.
+        Tasks of each NPU.
     work : Path
         Folder for files of the run.
     size : Sizes
@@ -253,7 +254,7 @@ def run_tasks(
     limit : int
         Cycles after which the run has failed.
     seed : int
-        Of what is in memory.
+        Seed of the contents of memories.
 
     Raises
     ------

@@ -73,11 +73,11 @@ class Netlist:
     Parameters
     ----------
     name : str
-        Of the program.
+        Name of the program.
     instances : sequence of Instance
-        Endpoints, then the others; those with registers before those without.
+        Endpoints, then the other units; units with registers before those without.
     joints : sequence of Joint
-        Links; a port that has none has no neighbour.
+        Links; a port without a link has no neighbour.
     """
 
     name: str
@@ -226,16 +226,16 @@ def run_joined(
     Parameters
     ----------
     model : Path
-        From ``build_joined``.
+        Model from ``build_joined``.
     run : PlaneRun
-        What happens.
+        Inputs of the run.
     work : Path
         Folder for files of the run.
     plain : bool
-        Whether all units are simulated a cycle at a time, not each for as many cycles as a link
-        has. The results are the same.
+        Whether all units are simulated one cycle at a time, instead of each for as many cycles as a
+        link takes. The results are the same.
     threads : int, optional
-        That simulate units, all cores by default, at least 1. What comes out is the same.
+        Number of threads, all cores by default, at least 1. The results are the same.
 
     Raises
     ------

@@ -80,15 +80,15 @@ def run_pair(
     Parameters
     ----------
     model : Path
-        From ``build_pair``.
+        Model from ``build_pair``.
     spec : SwitchSpec
         Sizes.
     programs, memories : sequence
-        What the driver of each does, and what its memory begins with, shape (flits, bytes).
+        Program of the driver of each, and initial contents of its memory, shape (flits, bytes).
     work : Path
         Folder for files of the run.
     limit : int
-        Cycles after which it has failed.
+        Cycles after which the run has failed.
 
     Raises
     ------

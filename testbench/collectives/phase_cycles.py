@@ -111,11 +111,11 @@ def phase_cycles(
     Parameters
     ----------
     program, phase : EndpointProgram, Phase or MeshPhase
-        What is done, on a wafer or a mesh; only that phase is written to switches.
+        Program and phase, on a wafer or a mesh; only that phase is written to switches.
     run : Callable
         Simulates the fabric: ``run_plane`` or ``run_joined`` with model and folder.
     seed : int
-        Of the numbers.
+        Seed of the data.
 
     Raises
     ------

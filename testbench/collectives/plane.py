@@ -60,21 +60,21 @@ class PlaneRun:
     Parameters
     ----------
     program : EndpointProgram
-        What is written to switches.
+        Program for the switches.
     steps : Sequence of Sequence
-        What the driver of each endpoint does, see ``npu_steps``.
+        Steps of the driver of each endpoint, see ``npu_steps``.
     memories : Sequence of array of bytes
         Contents of each endpoint's memory at the beginning, shape (flits, bytes of a flit).
     faults : int
         Faults in a million flits of a link.
     memory_stalls : int
-        Cycles of 100 in which memory takes nothing.
+        Percentage of cycles in which the memory takes nothing.
     behind : mapping of int to Sequence
-        What the driver of a switch does behind its program, by the switch's number.
+        Steps of a switch's driver after its program, by the switch's number.
     limit : int
         Cycles after which a run has failed.
     seed : int
-        Of faults and stalls.
+        Seed of faults and stalls.
     """
 
     program: EndpointProgram
@@ -158,9 +158,9 @@ def bench(
         Instance of the fabric up to its pins, without those of endpoints, other slaves, ``clk``,
         ``rst`` and ``incarnation``, and with a comma behind those that it has.
     link : SwitchSpec
-        What the endpoints are made of.
+        Specification of the endpoints.
     ends : sequence of str
-        Name of each endpoint, such as ``npu0``, which its pins begin with.
+        Name of each endpoint, such as ``npu0``, the prefix of its pins.
     slaves : sequence of (str, int)
         Prefix of each other unit with registers, and bits of its addresses.
     size : Sizes

@@ -33,8 +33,8 @@ _SMALL = 4
 class TaskJobs(ABC):
     """The endpoint work of a fabric for tasks, and its expected result.
 
-    ``program`` is what software does with the fabric, ``flits`` what each memory has room for, and
-    ``ready`` the cycles from reset until all registers of other units are written.
+    ``program`` contains the writes of software for the fabric, ``flits`` the size of each memory,
+    and ``ready`` the cycles from reset until all registers of other units are written.
     """
 
     program: EndpointProgram
@@ -80,7 +80,7 @@ class PlaneJobs(TaskJobs):
     Parameters
     ----------
     program : WaferProgram
-        Of the plane, collectives in the network, whose size is that of the largest task.
+        Program of the plane, with collectives in the network and the size of the largest task.
     """
 
     def __init__(self, program: WaferProgram) -> None:
@@ -140,14 +140,14 @@ class PlaneJobs(TaskJobs):
 class MeshJobs(TaskJobs):
     """Tasks on a mesh, whose endpoints reduce: rings, and successive unicasts.
 
-    Each flow of an NPU has two buffers of its own there: one to send from, one to receive to.
+    Each flow of an NPU has two buffers of its own: one to send from, and one to receive into.
 
     Parameters
     ----------
     program : MeshProgram
-        Of the mesh, without phases, whose size is that of the largest task.
+        Program of the mesh, without phases, with the size of the largest task.
     tasks : sequence of sequence of Task
-        Of each NPU.
+        Tasks of each NPU.
     """
 
     ready = 0

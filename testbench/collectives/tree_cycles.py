@@ -56,11 +56,11 @@ def tree_cycles(
     Parameters
     ----------
     program : TreeProgram
-        What is done.
+        Program of the mesh.
     run : Callable
         Simulates the mesh: ``run_plane`` or ``run_joined`` with model and folder.
     seed, faults, memory_stalls, limit : int
-        As of ``PlaneRun``.
+        See ``PlaneRun``.
 
     Raises
     ------

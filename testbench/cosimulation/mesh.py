@@ -24,11 +24,11 @@ def cosimulate_mesh(
     Parameters
     ----------
     mesh : MeshSpec
-        What to simulate.
+        Mesh to simulate.
     work, options
         As in :func:`launch`.
     packets : int
-        Packets of each pair of ends, 1 or more.
+        Packets of each pair of endpoints, 1 or more.
 
     Raises
     ------

@@ -30,11 +30,11 @@ class Shown:
     Parameters
     ----------
     simulator, version : str
-        That ran the Verilog.
+        Simulator that ran the Verilog, and its version.
     latency_cycles : int
-        As counted: from a flit on the inputs to the same on the outputs.
+        Counted cycles from a flit on the inputs to the same flit on the outputs.
     inputs, outputs : tuple of tuple of str or None
-        Of each port, cycle by cycle, the number in the first lane; None where there is no flit.
+        For each port and cycle the number in the first lane; None without a flit.
     """
 
     simulator: str
@@ -52,7 +52,7 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
     Parameters
     ----------
     spec : SwitchSpec
-        What to simulate.
+        Specification to simulate.
     work : Path
         Folder for logs.
     simulator : str

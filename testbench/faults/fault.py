@@ -31,22 +31,21 @@ Disturb = Callable[[Module, Any, Any], None]
 class Fault:
     """One way in which a unit can be broken.
 
-    A fault sees what anybody sees of the unit, its ports, and is therefore no matter of how the
-    unit is built.
+    A fault only uses the ports of the unit, and is therefore independent of its implementation.
 
     Parameters
     ----------
     unit : type
-        Class of the units that have it.
+        Class of the units with this fault.
     noticed : mapping of str to str
-        By bench, the name of the test that must fail, or a part of what must be said; empty if
-        any failure will do. The tests of a bench ask :func:`noticed_by` for its faults.
+        By bench, the name of the test that must fail, or a part of its message; empty if any
+        failure is accepted. The tests of a bench ask :func:`noticed_by` for its faults.
     disturb : callable
-        Adds statements that change what goes into the sound unit, or comes from it; its docstring
-        tells the fault. It gets the module that takes them, where they hold while the fault is
-        chosen, and win against the plain wires; the unit as it should be, whose inputs may be
-        driven and outputs read; and what the design sees in its place, whose outputs may be driven
-        and inputs read.
+        Adds statements that change inputs or outputs of the sound unit; its docstring describes the
+        fault. Its arguments are: the module for the statements, which hold while the fault is
+        enabled, and take precedence over the plain wires; the sound unit, whose inputs may be
+        driven and outputs read; and the unit that the design sees in its place, whose outputs may
+        be driven and inputs read.
     """
 
     unit: type[Unit]

@@ -1,9 +1,9 @@
 """Exhaustive search of small fabrics whose endpoints accept or drop flits on shared links.
 
-The model has what can wait for something else, and nothing more: queues of links between switches,
-the window of a source, the receive queue of an endpoint, and descriptors that are carried out in
-order. A packet is a flit. Acks and nacks come at once, as they need no credits; memory takes and
-gives a flit at any time. What begins late is a step that is taken late.
+The model has only the parts that can wait for something else: queues of links between switches, the
+window of a source, the receive queue of an endpoint, and descriptors that are executed in order. A
+packet is a flit. Acks and nacks arrive at once, as they need no credits; memory takes and gives a
+flit at any time. A late start is a step that is taken late.
 
 What an endpoint accepts, ``judged``, is compared with ``AceChannel`` for queues of exchanges
 (tests/testbench/formal/test_acceptance_rtl.py). These parts of the model are not compared with RTL
@@ -25,7 +25,7 @@ RULES = ("bounded", "endless")
 
 Both accept the flit if the next descriptor wants it and the receive queue is not full. If the queue
 is full the flit holds the link: under ``bounded`` until the endpoint drops it, at any time, and
-under ``endless`` until there is room.
+under ``endless`` until there is space.
 """
 
 State = tuple[tuple[int, ...], ...]
@@ -78,8 +78,8 @@ class _Search(NamedTuple):
     """A fabric, the endpoints' descriptors, and the acceptance rule.
 
     A state has for each endpoint its descriptor, flits handed to the source, and flits taken from
-    the receive queue, of this descriptor; for each flow packets handed over, sent and accepted, all
-    told; and for each queue the packets in it, as flow and number.
+    the receive queue, of this descriptor; for each flow packets handed over, sent, accepted and
+    known to be accepted; and for each queue the packets in it, as flow and number.
     """
 
     fabric: Fabric
@@ -222,17 +222,17 @@ def judged(
 ) -> str:
     """Return what an endpoint does with the next flit from a source: accept, drop or wait.
 
-    Room for one flit more than ``depth`` is kept under ``bounded``: for the flit that is dropped,
-    or taken by a message under way.
+    Under ``bounded`` one more space than ``depth`` is kept: for the flit that is dropped, or taken
+    by a message in flight.
 
     Parameters
     ----------
     work : sequence of Descriptor
         Descriptors of the endpoint.
     now : int
-        The one that is carried out; -1 before the first.
+        Number of the current descriptor; -1 before the first.
     source : int
-        Where the flit comes from.
+        Source of the flit.
     sent, taken : int
         Flits that were handed to the source, and taken from the receive queue, of this descriptor.
     queued, depth : int

@@ -195,27 +195,28 @@ def endpoint_library() -> ctypes.CDLL:
 class Endpoint:
     """Send and receive packets at one port of a switch.
 
-    Where sources choose ways, it goes the other one as often as it may.
+    If sources choose routes, it uses the other route as often as it may.
 
-    The state of the protocol is kept by ``endpoint.hpp``, payload here.
+    ``endpoint.hpp`` holds the state of the protocol; payload is held here.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes.
     address : int
-        Its own, as destination and source of unicasts.
+        Its own address, as destination and source of unicasts.
     incarnation : int, optional
-        What it says hello in, another one after each reset; without it the link is taken to be up.
+        Incarnation in its handshakes, which changes with each reset; without it the link counts as
+        up.
     keeps_room : bool
-        Whether flits that have come keep their room until :meth:`free`.
+        Whether received flits keep their buffer space until :meth:`free`.
 
     Attributes
     ----------
     received : dict
-        By flow, the packets that have come, in order, each once.
+        Received packets by flow, in order, each once.
     interval : int
-        At least so many cycles between two packets of a burst when they are sent first.
+        Least number of cycles between two packets of a burst when they are sent first.
     """
 
     def __init__(
@@ -273,7 +274,7 @@ class Endpoint:
         Parameters
         ----------
         phase, circuit : int
-            Phase, and the data circuit that it is on.
+            Phase, and its virtual channel.
         packets : sequence of sequences of int
             Flits.
         peer : int
@@ -286,7 +287,7 @@ class Endpoint:
     def forget(self, phase: int, generation: int = 0) -> None:
         """Restart the packet numbers of a phase at 0, as when the switch gets a new entry.
 
-        What comes of it is thrown away from now on if it is of another generation.
+        From now on its packets of another generation are dropped.
         """
         self._library.endpoint_forget(self._end, phase, generation)
         for flows in (self.received, self._coming, self._packets):

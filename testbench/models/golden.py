@@ -34,10 +34,10 @@ def walk(
     configuration : Configuration
         State of every micro-switch.
     inputs : Sequence
-        What each input port sends, None for nothing; as many as there are ports.
+        Data sent by each input port, None for nothing; as many as there are ports.
     reduce : Callable
-        Reduction of two, lower port first. It is not called when one of the two is missing:
-        a reduction of a part is never delivered.
+        Reduction of two, lower port first. It is not called when one of the two is missing: a
+        partial reduction is never delivered.
 
     Raises
     ------

@@ -30,18 +30,18 @@ def carry_out(
     Parameters
     ----------
     jobs : mapping of int to sequence of Descriptor
-        What each NPU queues; flows are unicasts, and addresses numbers of NPUs.
+        Descriptors queued by each NPU; flows are unicasts, and addresses numbers of NPUs.
     memories : sequence of array
         Contents before, a row for each flit.
     flit_bytes : int
         Bytes of a flit.
     reduce : Callable
-        Reduction of two, what comes in first.
+        Reduction of two, the received operand first.
 
     Raises
     ------
     ValueError
-        Some wait for each other for ever.
+        Some descriptors deadlock.
     """
     found = [memory.copy() for memory in memories]
     queues: _Queues = defaultdict(deque)

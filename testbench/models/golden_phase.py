@@ -31,7 +31,7 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
     Parameters
     ----------
     program, phase : WaferProgram, Phase
-        What is done.
+        Program and phase.
     sent : mapping of int to array
         Raw numbers that each NPU sends, shape (flits, lanes).
     """
@@ -84,7 +84,7 @@ def golden_results(
     Parameters
     ----------
     program, phase : EndpointProgram, Phase or MeshPhase
-        What is done.
+        Program and phase.
     memories : sequence of array
         Bytes of each NPU's memory before, shape (flits, bytes of a flit).
 

@@ -21,9 +21,9 @@ def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
     Parameters
     ----------
     values : sequence of array
-        What each member of the ring sends, shape (flits, lanes).
+        Data sent by each member of the ring, shape (flits, lanes).
     reduce : Callable
-        Reduction of two, what came first.
+        Reduction of two, the received operand first.
     """
     count, flits = len(values), len(values[0])
     size = -(-flits // count)
@@ -43,10 +43,10 @@ def all_reduce(levels: Sequence[Sequence[Words]], reduce: Reduce) -> Words:
     Parameters
     ----------
     levels : sequence of sequence of array
-        What members send, shape (flits, lanes), by the ring that they are in; with several rings,
-        members of the same place in each then go around with the block of that place.
+        Data sent by members, shape (flits, lanes), by their ring; with several rings, members with
+        the same position in each then form a ring for the block of that position.
     reduce : Callable
-        Reduction of two, what came first.
+        Reduction of two, the received operand first.
     """
     parts = [reduce_blocks(level, reduce) for level in levels]
     if len(parts) == 1:

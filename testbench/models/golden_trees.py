@@ -23,9 +23,9 @@ def all_reduce_along_trees(
     edges : sequence of TreeEdge
         All trees, with the steps of an all-gather. A reduce-scatter begins with the last step.
     vectors : sequence of array
-        What each member has; the length is a multiple of the members.
+        Vector of each member; its length is a multiple of the number of members.
     reduce : Callable
-        Reduction of two, what comes in first.
+        Reduction of two, the received operand first.
     """
     blocks = [np.split(one, len(vectors)) for one in vectors]
     for edge in sorted(edges, key=lambda one: one.step, reverse=True):

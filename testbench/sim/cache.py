@@ -64,18 +64,18 @@ def cache_folder() -> Path:
 def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> Path:
     """Return the folder that ``build`` makes from ``content``, built unless it is cached.
 
-    One process builds, others that want the same wait for it. A build that fails or is cut short
-    leaves nothing. The folder lists its files with their hashes; if one is missing or has another
-    hash, a line is logged and the folder is built again.
+    One process builds; others that need the same result wait for it. A build that fails or is
+    interrupted leaves nothing. The folder lists its files with their hashes; if one is missing or
+    has another hash, a line is logged and the folder is built again.
 
     Parameters
     ----------
     name : str
-        What it is, for readers; part of the folder's name.
+        Name for readers; part of the folder's name.
     content : iterable of str
-        All that the result depends on: sources, options, versions.
+        All inputs of the result: sources, options, versions.
     build : callable
-        Fills the empty folder that it is given. The folder is moved afterwards.
+        Fills a given empty folder, which is moved afterwards.
 
     Raises
     ------

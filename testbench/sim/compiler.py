@@ -34,9 +34,9 @@ def shared_library(name: str, sources: Mapping[str, str]) -> Path:
     Parameters
     ----------
     name : str
-        What it is.
+        Name of the library.
     sources : mapping of str to str
-        Files by name, headers included.
+        Files by name, including headers.
 
     Raises
     ------

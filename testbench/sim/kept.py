@@ -77,21 +77,21 @@ def kept(
 ) -> Some:
     """Return ``write(model, emitter, **more)``, from the cache if present.
 
-    It is known by all sources of the packages that generate, the versions of the tools, and what is
-    given. Whatever they do not decide is generated and not kept: what others than these packages
-    write, faults and number formats that are not theirs, and all where a source has changed since
-    this process began, which may have read it before or after that.
+    A cached result is identified by all sources of the generating packages, the versions of the
+    tools, and the arguments. Results that depend on anything else are generated and not cached:
+    those of functions, faults and number formats outside these packages, and all results if a
+    source has changed since this process started, which may have read it before or after that.
 
     Parameters
     ----------
     write : callable
-        Function of a module that generates a design, annotated with the class of it.
+        Function of a module that generates a design, with its class as annotation.
     model : FileModel
-        What it is generated from.
+        Specification of the design.
     faults : collection of Fault
-        Those that its emitter puts in.
+        Faults that its emitter inserts.
     more : object
-        Further arguments, each told apart by its representation.
+        Further arguments, identified by their representations.
     """
 
     def made() -> Some:

@@ -64,11 +64,11 @@ class SimulationResult:
     tests : tuple of TestOutcome
         Outcome of each test, in the order of the bench.
     measurements : Mapping of str to Any
-        What the bench measured by counting cycles.
+        Results that the bench measured by counting cycles.
     results_xml : str
         File with the same results as JUnit XML.
     waves : str or None
-        Wave file, if one was asked for.
+        Wave file, if requested.
     """
 
     simulator: str
@@ -136,7 +136,7 @@ def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> Simulation
     verilog, top : str
         Text of the design, name of its top module.
     bench : BenchRun
-        What runs on it, and how.
+        The bench, and its options.
     work : Path
         Folder for the log, the results (JUnit XML), the measurements and the waves.
 

@@ -16,17 +16,17 @@ TIMESCALE = ("1ns", "1ps")
 class Simulator(ABC):
     """A Verilog simulator that cocotb can drive.
 
-    cocotb and what only builds need are imported by ``build``, so that an installation without
-    them can list simulators.
+    cocotb, and modules that only builds need, are imported by ``build``, so that an installation
+    without them can list simulators.
 
     Attributes
     ----------
     runner : str
-        What cocotb's runners call it.
+        Name in cocotb's runners.
     package : str
-        What has it, for those who lack it.
+        Package that provides it, for users who lack it.
     waves : str
-        Format of its waves, the ending of their file.
+        Format of its waves, the suffix of their file.
     """
 
     runner: ClassVar[str]

@@ -1,8 +1,8 @@
 """Traffic patterns of a mesh: the destination of each NPU.
 
 They are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
-section 3.2. What is made for a torus is taken with the columns and rows as rings.
-Half around a ring of up to four, "tornado" is as "neighbor", and tells something from five on.
+section 3.2. Patterns for a torus use the columns and rows as rings. "tornado", half around a ring,
+equals "neighbor" for rings of up to four, and differs from five on.
 """
 
 from collections.abc import Callable, Mapping

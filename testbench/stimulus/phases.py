@@ -24,11 +24,11 @@ class Phase:
     Parameters
     ----------
     number, circuit : int
-        Its place in the table, and the virtual circuit of its packets.
+        Index in the table, and virtual channel of its packets.
     flows : tuple of Flow
-        What it carries.
+        Flows of the phase.
     configuration : Configuration
-        Routes them.
+        Configuration that routes them.
     """
 
     number: int

@@ -84,22 +84,24 @@ def changing_steps(
 ) -> list[Write | Burst | Unicast]:
     """Return random bursts of phases and unicasts that deliver a total number of flits.
 
-    A phase gets other flows, circuit and generation as docs/how-to/driver.md says, while all else
-    goes on. Bursts of phases that share a circuit of a link between switches follow each other, as
-    docs/reference/protocol.md wants, or come from the same sources, which keep the order.
+    A phase gets other flows, another virtual channel and another generation according to
+    docs/how-to/driver.md, while everything else continues. Bursts of phases that share a virtual
+    channel of a link between switches follow each other, as docs/reference/protocol.md requires, or
+    come from the same sources, which keep the order.
 
     Parameters
     ----------
     spec : SwitchSpec
-        All switches; numbers that wrap, so that the order of a sum is no matter.
+        Specification of all switches; numbers that wrap, so that the order of a sum does not
+        matter.
     fabric : Fabric
-        How they are joined.
+        Connections of the switches.
     flits : int
-        Flits that all NPUs together get, about.
+        Approximate number of flits that all NPUs receive together.
     seed : int
-        Of all of it.
+        Seed of everything random.
     writes : bool
-        Whether phases are written anew.
+        Whether phases are rewritten.
     """
     return list(_Generator(spec, fabric, seed).steps(flits, writes))
 

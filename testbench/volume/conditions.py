@@ -17,17 +17,17 @@ class Conditions:
     Parameters
     ----------
     seed : int
-        Of payload, pauses and faults.
+        Seed of payload, pauses and faults.
     delay : int
-        Cycles that a link takes in each direction, 1 or more.
+        Latency of a link in each direction, 1 or more [cycles].
     faults_per_million : float
         Faults of any kind per flit of each link in each direction, times a million.
     stall_percent : int
         Share of cycles in which sources and destinations pause [%].
     idle_limit : int
-        Give up after so many cycles in which nothing moves.
+        Cycles without any movement after which the run gives up.
     plusargs : sequence of str
-        Arguments of the model, each with its "+": the fault that it has.
+        Arguments of the model, each with its "+": the enabled fault.
     """
 
     seed: int = 1

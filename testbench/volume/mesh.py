@@ -19,8 +19,8 @@ __all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
 LOADS = ("uniform", "hot spot", *PATTERNS)
 """Traffic patterns, by their numbers in the harness.
 
-The first two are random: of "hot spot" an eighth goes to one NPU beside uniform traffic. Others are
-those of ``testbench.stimulus.meshes``, which go into the harness as a table.
+The first two are random: "hot spot" sends an eighth to one NPU in addition to uniform traffic.
+Others are those of ``testbench.stimulus.meshes``, which the harness gets as a table.
 """
 
 
@@ -31,18 +31,18 @@ class MeshLoad(Conditions):
     Parameters
     ----------
     load : float
-        Data flits that an end makes per cycle, in the mean, at random times.
+        Mean data flits that an endpoint creates per cycle, at random times.
     pattern : str
         One of ``LOADS``.
     flits : int
-        Flits of a packet.
+        Length of a packet.
     circuits : int
-        Circuits that pairs of ends are spread over, 1 to 3.
+        Virtual channels used by pairs of endpoints, 1 to 3.
     timeout_cycles : int
-        Without an ack for so long an end sends again; by default longer than any packet waits in a
-        mesh that is full.
+        Time without an ack after which an endpoint retransmits; by default longer than any packet
+        waits in a full mesh.
     warm, measure : int
-        Cycles before the measurement, and of it.
+        Cycles before the measurement, and its length.
     """
 
     load: float
@@ -118,7 +118,7 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     Parameters
     ----------
     program : Path
-        What ``build_mesh`` returned.
+        Program from ``build_mesh``.
     load : MeshLoad
         Traffic of the endpoints, and faults of links and routers.
 
@@ -127,7 +127,7 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     RuntimeError
         It could not start.
     subprocess.TimeoutExpired
-        It hangs.
+        It does not end.
     """
     found = run_program(program, load.options(), load.plusargs)
     wrong = found["wrong"] or found["errors"] or found["wedged"]

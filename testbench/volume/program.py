@@ -80,22 +80,22 @@ def run_program(
     program : Path
         The harness.
     options : mapping of str to float
-        How it runs, by the names that it reads; others are refused.
+        Options by the names that the harness reads; others are refused.
     plusargs : sequence of str
         Arguments of the model, each with its "+".
     scenario : iterable of int, optional
-        Numbers of the file that it reads.
+        Numbers of the scenario file.
     folder : Path, optional
-        Where it runs.
+        Working folder.
     timeout_s : float, optional
-        How long it may take [s], for ever if None.
+        Most time of the run [s], unlimited if None.
 
     Raises
     ------
     RuntimeError
         It could not start.
     subprocess.TimeoutExpired
-        It hangs.
+        It does not end.
     """
     with tempfile.TemporaryDirectory() as aside:
         arguments = [str(program)]

@@ -90,16 +90,17 @@ class Write:
     Parameters
     ----------
     phase, circuit, generation : int
-        Its number, the circuit of its packets, and its generation.
+        Number of the phase, virtual channel of its packets, and its generation.
     flows : sequence of Flow
-        From and to NPUs, through all switches.
+        Flows from and to NPUs, through all switches.
     turns : sequence
-        Of each packet what NPUs send and what they must get, then the first again; their number
-        should be odd so that numbers that the sequence field cannot tell apart differ in content.
+        Data that NPUs send, and must receive, for each packet, repeated in a cycle; their number
+        should be odd so that packets whose numbers are equal modulo the sequence field differ in
+        content.
     operations : sequence
-        What software does first.
+        Register operations of software before it.
     after : tuple of int
-        Places of the steps that must have ended before.
+        Indices of the steps that must have ended before.
     """
 
     phase: int
@@ -174,15 +175,15 @@ def scenario(
     Parameters
     ----------
     spec, fabric : SwitchSpec, Fabric
-        All switches, and how they are joined.
+        Specification of all switches, and their connections.
     setup : sequence
-        What software does before all else.
+        Register operations of software before all steps.
     steps : sequence
-        What happens then: as soon as it may, and at each NPU in this order.
+        Steps, each executed as soon as allowed, and in this order at each NPU.
     unicast_packets : int
-        Different packets between two NPUs at the default index.
+        Number of different packets between two NPUs at the default index.
     unicast_flits : int
-        Flits of each of those, 0 for random lengths.
+        Length of each of those, 0 for random lengths.
     """
     npus = len(fabric.npus)
     yield from (fabric.switches, npus)

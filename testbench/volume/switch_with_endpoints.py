@@ -53,15 +53,16 @@ class SwitchWithEndpoints(Unit):
     m<k>_valid, ready, last, data, header, crc; s<k>_... for k below 2 P
         The links: from and to endpoint k, then from and to the switch's port k - P.
     i<n>_valid, ready, last, data; o<n>_...
-        Payload that endpoint n // 3 sends and receives on circuit n % 3.
+        Payload that endpoint n // 3 sends and receives on virtual channel n % 3.
     send_phase<n>, send_peer<n>, receive_phase<n>, receive_peer<n> : In
-        Flows.
+        Flows of the endpoints.
     s_axil_...
-        Bus of the switch.
+        Register bus of the switch.
     idle, rewinds : Out(3 P)
-        Of the endpoints.
+        Outputs of the endpoints.
     error : Out(1)
-        Whether an endpoint has one; sources may be ahead of destinations, so not for ``unknown``.
+        Whether an endpoint reports an error; not ``unknown``, as sources may be ahead of
+        destinations.
 
     Timing
     ------
@@ -154,11 +155,11 @@ class Load:
     Parameters
     ----------
     packets : int
-        Of each source of each phase, in each round.
+        Packets of each source of each phase, in each round.
     unicasts : int, optional
-        A circuit that no phase has: on it each port k sends as many packets to port k + 1.
+        A virtual channel without phases: on it each port k sends as many packets to port k + 1.
     rounds : int
-        Times that each phase is carried out.
+        Number of times that each phase is executed.
     full : bool
         Whether all packets have the largest size.
     """
@@ -178,26 +179,26 @@ def run_switch_with_endpoints(
 ) -> dict[str, Any]:
     """Run phases on all virtual channels at the same time; return the counts of the harness.
 
-    Phases of one circuit follow each other: a port sends the next when all of the one before is
-    acknowledged, and receives the next when it has got all of the one before.
+    Phases on one virtual channel follow each other: a port sends the next when the previous one is
+    acknowledged completely, and receives the next when it has received the previous one completely.
 
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of :func:`build_switch_with_endpoints`.
+        Program from :func:`build_switch_with_endpoints`.
     table : sequence of Phase
-        What is carried out.
+        Phases to execute.
     load : Load
-        How much of it.
+        Amount of traffic.
     conditions : Conditions
-        How it runs.
+        Conditions of the run.
 
     Returns
     -------
     dict
-        ``right`` (all has come as the golden model says, in order, each once, all is acknowledged),
-        ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``rewinds``,
-        and ``faults`` by kind.
+        ``right`` (everything arrived as the golden model says, in order, each once, and is
+        acknowledged), ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``,
+        ``rewinds``, and ``faults`` by kind.
     """
     numbers = _scenario(random.Random(conditions.seed), spec, table, load)
     return run_program(program, conditions.options(), conditions.plusargs, numbers)

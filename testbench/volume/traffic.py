@@ -27,19 +27,20 @@ class Traffic:
     Parameters
     ----------
     phases : tuple of Phase
-        The table.
+        Phases in the configuration memory.
     pools : dict
-        Turns of each phase by its number; packet n is that of turn n modulo their number, which
-        should be odd so that numbers that the sequence field cannot tell apart differ in content.
+        Data of each phase's packets, by phase number; packet n has entry n modulo their number,
+        which should be odd so that packets whose numbers are equal modulo the sequence field differ
+        in content.
     bursts : tuple
-        In the order in which each port works through those of a circuit; the next one starts when
-        all packets of the one before are acknowledged.
+        Bursts in the order in which each port sends those of a virtual channel; the next one starts
+        when all packets of the previous one are acknowledged.
     unicast_packets : int
-        Different packets between two ports at the default index.
+        Number of different packets between two ports at the default index.
     full : bool
-        Whether those are all of the largest size.
+        Whether all of these have the largest size.
     unicast_flits : int
-        Flits of each of those otherwise, 0 for random lengths.
+        Otherwise the length of each of these, 0 for random lengths.
     """
 
     phases: tuple[Phase, ...]
@@ -90,14 +91,14 @@ def flits_of(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
     """Return the writes of phases and routes to a switch.
 
-    The generation of a phase is its number, modulo that of generations.
+    The generation of a phase is its number, modulo the number of generations.
 
     Parameters
     ----------
     spec : SwitchSpec
         The switch.
     phases : sequence of Phase
-        What it holds then.
+        Phases for the configuration memory.
     """
     operations = routes(spec, {address_of(port): port for port in range(spec.ports)})
     for phase in phases:
@@ -122,13 +123,13 @@ def random_traffic(
     spec : SwitchSpec
         The switch.
     phases : sequence of Phase
-        What its configuration memory holds.
+        Phases in the configuration memory.
     flits : int
-        Flits that all outputs together get, about.
+        Approximate number of flits that all outputs deliver together.
     seed : int
-        Of payloads, lengths and bursts.
+        Seed of payloads, lengths and bursts.
     full : bool
-        Whether all packets are of the largest size.
+        Whether all packets have the largest size.
     """
     rng = random.Random(seed)
     most = spec.protocol.packet_flits

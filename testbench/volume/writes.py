@@ -30,21 +30,22 @@ def attempts(
 ) -> list[Attempt | Wait]:
     """Return ``count`` writes of single registers, each up to ``most`` cycles after the last.
 
-    COMMAND acts on ``phase`` or on none that there is, but for loads of others; ROUTE has those of
-    addresses that nobody has. All else is written at random, with any strobe now and then.
+    COMMAND acts on ``phase`` or on a phase that does not exist, except for loads of others; ROUTE
+    is written for unused addresses. All other registers are written at random, sometimes with a
+    random strobe.
 
     Parameters
     ----------
     rng : random.Random
-        What is chosen by.
+        Source of random numbers.
     spec : SwitchSpec
         The switch.
     phase : int
-        The one whose entry is written.
+        Phase whose entry is written.
     words : sequence of int
         Entries, parts of which are written to ENTRY.
     count, most : int
-        Writes; cycles.
+        Number of writes; most cycles between two.
     """
     # Earlier commands may have left the number of another phase.
     found: list[Attempt | Wait] = [Attempt(switch_map(spec).register("PHASE").address, phase)]
@@ -99,7 +100,7 @@ def run_writes(
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of ``build_switch``.
+        Program from ``build_switch``.
     seed : int
         Seed of all random numbers.
     writes : int

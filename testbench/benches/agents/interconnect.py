@@ -1,8 +1,8 @@
 """Agents of the interconnect bench: source, monitor, scoreboard.
 
-Inputs are written right after a rising edge and outputs are read at the falling edge, which is
-what the next rising edge acts on, in every simulator. Cycles are counted from the release of the
-reset; a flit's cycle is that in which it stands on the port.
+Inputs are written right after a rising edge and outputs are read at the falling edge, when they
+have the values that the next rising edge samples, in every simulator. Cycles are counted from the
+release of the reset; the cycle of a flit is the one in which it is on the port.
 """
 
 from collections import deque
@@ -198,7 +198,7 @@ class InterconnectBench:
     async def finish(self, minimum: int = 1) -> int:
         """Finish a test: no flit may be missing or left; returns as :meth:`Scoreboard.finish`.
 
-        A stray flit of before the last stimuli has met one of them that did not expect it.
+        Any stray flit from before the last stimuli has been compared with one of them and failed.
         """
         await self.drain()
         return self.board.finish(minimum)

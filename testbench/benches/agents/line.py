@@ -43,12 +43,12 @@ class Line:
     Parameters
     ----------
     delay : int
-        Cycles beside those that the agents take.
+        Cycles in addition to those of the agents.
 
     Attributes
     ----------
     change : callable, optional
-        What becomes of a flit: none, one or more.
+        Returns the flits that replace a flit: none, one or more.
     """
 
     def __init__(self, delay: int) -> None:
@@ -78,13 +78,13 @@ class Fault:
     Parameters
     ----------
     codec : FlitCodec
-        Of the link.
+        Codec of the link.
     select : callable
         Whether a flit with these fields counts.
     act : callable
-        What becomes of it.
+        Returns the replacement of the flit.
     number : int
-        Which one, from 0.
+        Number of the flit, from 0.
     """
 
     codec: FlitCodec

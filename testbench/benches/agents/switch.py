@@ -105,13 +105,13 @@ class LinkPort:
     Attributes
     ----------
     address : int
-        Its own.
+        Its own address.
     endpoint : Endpoint
-        What it keeps.
+        State of the endpoint.
     to_switch, from_switch : Line
         Its link.
     dead : bool
-        Whether it does nothing at all, not even take a flit.
+        Whether it does nothing at all, and takes no flits.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, port: int, address: int, delay: int) -> None:
@@ -179,22 +179,22 @@ class SwitchBench:
     dut : handle
         The switch.
     spec : SwitchSpec
-        It.
+        Its specification.
     stall : float
         Share of cycles in which streams and registers pause.
     delay : int
-        Cycles of each link in each direction, beside those of the agents.
+        Cycles of each link in each direction, in addition to those of the agents.
 
     Attributes
     ----------
     inputs, outputs : list of Watch
-        What crosses ``s<k>_axis`` and ``m<k>_axis``.
+        Flits on ``s<k>_axis`` and ``m<k>_axis``.
     probes : dict
-        Signals inside by name; ``seen`` has for each the cycles in which it was not 0.
+        Internal signals by name; ``seen`` has for each the cycles in which it was not 0.
     generations : dict
-        By number, those of the phases that were written.
+        Generations of the written phases, by number.
     incarnation : int
-        Of the switch.
+        Incarnation of the switch.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float = 0.0, delay: int = 0) -> None:
@@ -328,7 +328,7 @@ class SwitchBench:
     async def write(self, phase: Phase, *, checked: bool = True) -> None:
         """Write a phase in its next generation; numbers restart at 0, all packets have arrived.
 
-        Unless it is ``checked`` what has come may also be what nobody expects any more.
+        Unless it is ``checked``, received packets may include ones that nobody expects any more.
         """
         generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
         self.generations[phase.number] = generation
@@ -381,9 +381,9 @@ class SwitchBench:
         source, destination : int
             Ports.
         packets, flits : int
-            How many, and how long each is; 0 for any length.
+            Number of packets, and their length; 0 for any length.
         circuit : int
-            Which, -1 for the one that follows from the ports.
+            Virtual channel, -1 for the one that follows from the ports.
         """
         most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
         new = [
