@@ -36,7 +36,7 @@ def route_fabric(
     source, changes, strategy, size, output, as_json
         As given on the command line.
     how
-        What its compiler takes beside.
+        Further arguments of its compiler.
     """
     from fred_hw.compiler.placement import Strategy
 

@@ -29,11 +29,11 @@ class HardwareRow:
     Parameters
     ----------
     part, what, unit : str
-        What it is about, what it is, and its unit.
+        Its subject, its name, and its unit.
     fred, mesh : float
-        The figure.
+        Its values.
     source : str
-        Where it comes from.
+        Its source.
     """
 
     part: str

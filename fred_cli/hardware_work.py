@@ -74,7 +74,7 @@ def plane_work(wafer: "WaferSpec", vector_flits: int) -> Work:
     wafer : WaferSpec
         The wafer.
     vector_flits : int
-        What each NPU has, in all planes together: as many flits in each.
+        Vector of each NPU, in all planes together; the same number of flits in each plane.
     """
     from fred_hw.compiler.placement import Strategy
     from fred_hw.wafer.program import compile_strategy
@@ -114,8 +114,8 @@ def mesh_work(mesh: "MeshSpec", vector_flits: int) -> Work:
 def memory_flits(jobs: Iterable["Descriptor"], flit_bytes: int) -> tuple[int, int, int]:
     """Return the flits that descriptors read, write and send.
 
-    Of a ring each block is read once and each result written once: what is reduced on its way stays
-    in the scratchpad (ACE, arXiv 2007.00156).
+    In a ring each block is read once and each result written once: partial sums stay in the
+    scratchpad (ACE, arXiv 2007.00156).
     """
     read = written = sent = 0
     for one in jobs:

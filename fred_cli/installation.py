@@ -41,13 +41,13 @@ class Part:
     Parameters
     ----------
     name, kind : str
-        What it is called, and whether it is a package, a simulator or a program.
+        Its name, and whether it is a package, a simulator or a program.
     version : str or None
-        The one installed; None if it is missing, empty if it is there and does not say.
+        Installed version; None if it is missing, empty if it is present without a known version.
     enables : str
-        What it is for.
+        Its purpose.
     install : str
-        Where it is to be had.
+        Where to get it.
     """
 
     name: str

@@ -47,11 +47,11 @@ def write_record(beside: "Beside", path: Path, request: "Request") -> None:
     Parameters
     ----------
     beside : Beside
-        What it did.
+        The iteration in RTL simulation.
     path : Path
         The file.
     request : Request
-        What was asked for.
+        The requested iteration.
     """
     from testbench.measurement import provenance
 
@@ -71,11 +71,11 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
     Parameters
     ----------
     hardware : Hardware
-        What does the iteration.
+        Hardware that executes the iteration.
     command : str
         The command that measures it.
     request : Request
-        What was asked for.
+        The requested iteration.
     """
     from fred_hw.reading import read_data
     from perfmodel.topology.parse import said_of

@@ -38,12 +38,12 @@ def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str
 class Named(click.ParamType):
     """Parameter type: one of several names in any letter case; other texts may be allowed too.
 
-    A shell completes the names. A text that is none of them is passed on as it is.
+    The shell can complete the names. A text that is not one of them is passed on unchanged.
 
     Parameters
     ----------
     names : Callable
-        Returns the names when a shell asks for them, given the context of the command.
+        Returns the names for shell completion, given the context of the command.
     """
 
     name = "text"

@@ -95,7 +95,7 @@ def write_given(files: Mapping[Path | None, Callable[[], str | bytes]]) -> None:
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table as CSV text; None is an empty cell.
 
-    What a spreadsheet would take for a formula has an apostrophe in front.
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -144,7 +144,7 @@ def _numeric(cell: object) -> bool:
 def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
     """Convert a ValueError of a library to an error message with ``source`` and ``field``.
 
-    Of a specification it names the field that is at fault, and with ``spec`` where that is from.
+    For a specification it names the field at fault, and with ``spec`` the source of the field.
     """
     try:
         yield
@@ -192,7 +192,7 @@ def say_provenance(provenance: Any) -> None:
 def say_above_peak(estimates: Iterable[Any]) -> None:
     """Print the workloads whose calibrated compute exceeds the NPU's peak.
 
-    Where the model of compute does not tell the rate, say that.
+    If the compute model does not give the rate, this is printed instead.
     """
     shares: dict[str, float] = {}
     unknown: dict[str, None] = {}

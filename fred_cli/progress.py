@@ -28,7 +28,8 @@ class _Display:
     what : str
         The work.
     look : callable, optional
-        Returns what is counted, how many are done, and of how many, or None; asked now and then.
+        Returns the name of what is counted, the number done, and the total, or None; called
+        periodically.
     """
 
     def __init__(self, what: str, look: Callable[[], Counted | None] | None = None) -> None:
@@ -94,7 +95,7 @@ class _Display:
     def _left(self, done: int, total: int, begun: float, now: float) -> float | None:
         """Return the estimated remaining time [s]; None if unknown.
 
-        What is being worked on is taken to go on at the rate of what is done, until it should be.
+        The current item is assumed to take as long as earlier ones, until that time has passed.
         """
         usual = done / max(self._moved - begun, 1e-3)
         within = min(usual * (now - self._moved), self._ahead)
@@ -126,9 +127,9 @@ class _Display:
 def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
     """Report the progress of work that takes over two seconds, and its duration.
 
-    Rooms below that ``fred_hw.progress`` hears of are counted, with their rate and what time
-    remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
-    they do not count ``look`` may find.
+    Loops that ``fred_hw.progress`` reports are counted, with their rate and the remaining time: in
+    a line that stays up to date on a terminal, otherwise in a line every ten seconds. Other
+    progress may be found by ``look``.
     """
     display = _Display(what, look)
     display.start()

@@ -43,18 +43,18 @@ class Beside:
     Parameters
     ----------
     hardware : Hardware
-        What it ran on.
+        The hardware.
     simulator : str
-        That ran it.
+        Name of the simulator.
     link_cycles, memory_cycles : int
-        Of each link in one direction, and from a read of memory to its data [cycles].
+        Latency of each link in one direction, and from a read of memory to its data [cycles].
     cycles : int
-        The iteration takes in hardware.
+        Duration of the iteration in hardware.
     model_s : float
-        It takes by the estimate [s].
+        Duration in the estimate [s].
     tasks, times, circuits : sequence of sequence
-        Tasks of each NPU in hardware, begin and end of each [cycles], and its circuit; empty for
-        compute.
+        Tasks of each NPU in hardware, start and end of each [cycles], and its virtual channel,
+        which is empty for compute.
     minutes : float
         Processor time of the co-simulation [min].
     """
@@ -101,9 +101,9 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     source : str
         File of the hardware.
     found : Simulated
-        The iteration as it was simulated; hardware runs the algorithm of its request.
+        The simulated iteration; hardware runs the algorithm of its request.
     recorded : bool
-        Whether a record is to be written of it.
+        Whether a record of it will be written.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
     Parameters
     ----------
     hardware, found : Hardware, Simulated
-        What does them, and the iteration as it was simulated.
+        Hardware that executes the tasks, and the simulated iteration.
 
     Raises
     ------

@@ -30,36 +30,36 @@ class Hardware:
     Parameters
     ----------
     source, name, words : str
-        Its file, its name, and what it is.
+        Its file, its name, and its description.
     npus, planes : int
-        NPUs, and planes that share the bytes of each.
+        Number of NPUs, and of planes that share the bytes of each.
     flit_bytes, full_flit_bytes : int
-        Of a flit of what is simulated, and of what it stands for.
+        Size of a flit in the simulation, and in the represented hardware.
     clock_hz, clock_source : float, str
-        Its clock [Hz], and where that comes from.
+        Its clock [Hz], and the source of that value.
     changes : mapping
-        What is simulated differs in these keys from what the file says.
+        Keys in which the simulated hardware differs from the file.
     algorithms : Callable
-        Returns the names of the all-reduce algorithms that it runs in a group.
+        Returns the names of the all-reduce algorithms that it can run in a group.
     program : Callable
         Compiles a strategy, the bytes of its largest task and an all-reduce algorithm.
     homes : sequence of int
-        Switch that each NPU is on; nothing of a mesh.
+        Switch of each NPU; empty for a mesh.
     cuts : Callable, optional
-        Returns the NPUs below each switch that has some and not all, and the bytes that can leave
-        them for the others in a cycle; None of a mesh.
+        Returns the NPUs below each switch that has only some of them, and the bytes that can leave
+        them for the others in a cycle; None for a mesh.
     controllers : int
-        I/O controllers with endpoints.
+        Number of I/O controllers with endpoints.
     storage : Callable, optional
-        Returns for a strategy, and whether weights are streamed, which controller loads and stores
-        what; None without controllers.
+        Returns, for a strategy and whether weights are streamed, the loads and stores of each
+        controller; None without controllers.
     design : Callable
         Returns its Verilog, whose hash is in a record: that of the shipped records of the same
         plane or mesh.
     grid : tuple of int, optional
         Columns and rows of a mesh.
     read_ports : int
-        Ports of an endpoint to read memory.
+        Number of memory read ports of an endpoint.
     """
 
     source: str

@@ -43,7 +43,7 @@ class _Inputs:
     specification : _Part
         The switch.
     level, effort, simulator : str
-        As of `fred synth` and `fred characterize`; no simulation without a simulator.
+        As for `fred synth` and `fred characterize`; no simulation without a simulator.
     liberty : str
         Path of the cell library; no synthesis if it is empty.
     """

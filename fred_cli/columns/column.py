@@ -17,21 +17,21 @@ class Column:
     Parameters
     ----------
     value : Callable
-        From a row to the cell of the CSV and the value in JSON.
+        Returns the cell of the CSV, and the value in JSON, for a row.
     csv : str
-        Heading in the CSV; empty if it is not there.
+        Heading in the CSV; empty if the column is not in the CSV.
     title : str
-        Heading in the terminal; empty if it is not there.
+        Heading in the terminal; empty if the column is not shown there.
     text : str or Callable
-        What the terminal shows: the format of the value, or from a row to it.
+        Format of the value in the terminal, or a function from a row to its text.
     json : str
-        Key in JSON beside what the row's figures have anyway; empty if there is none.
+        Key in JSON in addition to the row's own figures; empty if there is none.
     page : str
-        Heading on the page of the report if it is not that of the terminal.
+        Heading on the page of the report, if it differs from that in the terminal.
     last : bool
-        Whether it stands behind the others in the terminal and on the page.
+        Whether it comes after the others in the terminal and on the page.
     number : bool
-        Whether it stands to the right on the page.
+        Whether it is right-aligned on the page.
     """
 
     value: Callable[[Any], object]
@@ -56,7 +56,7 @@ class Columns:
     Parameters
     ----------
     columns : sequence of Column
-        All of them.
+        All columns.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:

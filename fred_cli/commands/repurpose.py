@@ -250,15 +250,15 @@ class _Report:
     found : Answer
         The answer.
     chosen, plain_split : Point
-        The placement, and the network as it is, split in its order.
+        The placement, and the unchanged network, split in its order.
     baselines : sequence of Point
         Baselines at equal error.
     drawn : sequence of sequence of Point
         Curves of the chart.
     latencies : sequence of Comparison
-        Of each topology.
+        Latencies on each topology.
     samples : Samples
-        Samples for accuracy and error: test data, or calibration data without those.
+        Samples for accuracy and error: test data, or else calibration data.
     """
 
     def __init__(

@@ -38,13 +38,13 @@ class Panel:
     Parameters
     ----------
     title : str
-        Over the panel.
+        Heading of the panel.
     data, layout : sequence of dict, dict
-        Traces and axes as plotly.js has them; colours, fonts and margins come from the page.
+        Traces and axes in the form of plotly.js; colours, fonts and margins come from the page.
     said : str
-        The numbers in words, for those who do not see the panel.
+        The numbers in words, for readers who cannot see the panel.
     height : int
-        In pixels.
+        Height in pixels.
     """
 
     title: str
@@ -101,13 +101,13 @@ def chart(
     Parameters
     ----------
     name : str
-        Its id.
+        Id of the chart.
     panels : sequence of Panel
-        From left to right.
+        Panels from left to right.
     legend : sequence of (str, str)
-        What each colour means, and the colour.
+        Meaning of each colour, and the colour.
     stacked : bool
-        Whether panels always stand one below the other.
+        Whether panels are always stacked vertically.
     """
     kind = "panels stacked" if stacked else "panels"
     drawn = "".join(_panel(panel) for panel in panels)

@@ -19,7 +19,7 @@ _KEPT = (
 def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
     """Return a chart of each strategy's time by cause, and of its memory with the limits.
 
-    What does not fit is marked, and its time is what it were if the local memory were larger.
+    Strategies that do not fit are marked, with the time that a larger local memory would give.
     """
     names = [one.strategy + ("" if one.fits else " *") for one in points]
     shown = [one.times or one.unconstrained for one in points]

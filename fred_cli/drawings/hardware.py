@@ -33,9 +33,9 @@ class Drawn:
     Parameters
     ----------
     title : str
-        Over its panel.
+        Heading of its panel.
     rtl, model : sequence of Lane
-        What some NPUs did in RTL and in the model, the same ones.
+        Activities of the same NPUs in RTL and in the model.
     said : str
         The numbers in words.
     """

@@ -16,12 +16,12 @@ _Interval = tuple[float, float, str, int]
 def timeline(iteration: Iteration) -> dict[str, Any]:
     """Return an iteration in the form in which the page draws it.
 
-    Kinds that a stage has nothing of have no lane.
+    Kinds that do not occur in a stage have no lane.
 
     Parameters
     ----------
     iteration : Iteration
-        What ran.
+        The simulated iteration.
 
     Returns
     -------

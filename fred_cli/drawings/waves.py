@@ -21,11 +21,11 @@ def draw_waves(inputs: Rows, outputs: Rows, latency_cycles: int, title: str) -> 
     Parameters
     ----------
     inputs, outputs : sequence of sequence of str or None
-        Of each port, cycle by cycle, what it shows, None for nothing.
+        Text of each port in each cycle, None without a flit.
     latency_cycles : int
-        Marked from the first flit that goes in to the first that comes out.
+        Marked from the first flit that enters to the first that leaves.
     title : str
-        For people.
+        Title for readers.
     """
     cycles = len(inputs[0])
     cell = max(30, 10 + 8 * max(len(text) for row in (*inputs, *outputs) for text in row if text))

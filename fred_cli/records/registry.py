@@ -30,7 +30,7 @@ class Kind:
     Parameters
     ----------
     by : str
-        Simulator, or what else measures them.
+        Simulator, or other source of the measurement.
     of : str
         Hardware whose Verilog is measured.
     inputs : tuple of str
@@ -52,15 +52,15 @@ class Entry:
     Parameters
     ----------
     what : str
-        What it measures.
+        Subject of the measurement.
     minutes : float
-        Processor time that it takes with no build kept, about [min].
+        Approximate processor time without cached builds [min].
     kind : Kind
         Its kind.
     measure : callable
-        Returns the measurement, importing what it needs.
+        Returns the measurement, and imports the modules for it.
     path : Path, optional
-        Its file, by default among the records of the performance model.
+        File of the record, by default among the records of the performance model.
     """
 
     what: str

@@ -35,7 +35,7 @@ class State:
     why : tuple of str
         Reasons, if it is not current.
     notes : tuple of str
-        What has changed and makes no record stale.
+        Changes that make no record stale.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Summary:
     command : str
         Command that measures it again.
     stale_with : tuple of str
-        What makes it stale if it changes: Verilog, and inputs by the names that ``check`` reports.
+        Inputs whose change makes it stale: Verilog, and others by the names that ``check`` reports.
     """
 
     record: str

@@ -18,7 +18,7 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
     Parameters
     ----------
     swept : mapping
-        Strategies by workload, those that fit the memory first and the fastest of them in front.
+        Strategies by workload: those that fit the memory first, the fastest of them in front.
 
     Returns
     -------

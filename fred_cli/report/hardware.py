@@ -31,9 +31,9 @@ class Busy:
     Parameters
     ----------
     stage, kind : int, str
-        Which stage, and one of ``KINDS``.
+        Number of the stage, and one of ``KINDS``.
     least_s, most_s, model_s : float
-        Of the NPU in RTL that is so the shortest and the longest time, and in the model [s].
+        Times of the NPUs in RTL with the shortest and the longest time, and in the model [s].
     """
 
     stage: int
@@ -50,11 +50,11 @@ class RtlIteration:
     Parameters
     ----------
     record : IterationRecord
-        What was measured.
+        The measurement.
     model_s : float
-        What the model says that it takes [s].
+        Time in the model [s].
     rtl, model : dict of int to Lane
-        What each NPU does.
+        Activities of each NPU.
     """
 
     record: IterationRecord
@@ -136,11 +136,11 @@ class Hardware:
     Parameters
     ----------
     iterations : tuple of RtlIteration
-        On each fabric.
+        RTL iterations on each fabric.
     cycles : CyclesRecord
-        Phases as measured.
+        Measured phases.
     rows, told : tuple of RtlRow, tuple of Summary
-        Beside the model, and how far that is off.
+        Comparison with the model, and its errors.
     """
 
     iterations: tuple[RtlIteration, ...]

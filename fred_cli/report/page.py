@@ -92,11 +92,11 @@ def build(
     folder : Path
         Folder to write to, made if missing.
     results : Path or None
-        What ``fred sim --json`` printed; None to co-simulate the switch with Icarus.
+        Output of ``fred sim --json``; None to co-simulate the switch with Icarus.
     question : Question
-        Own wafers, workload and strategy.
+        The user's wafers, workload and strategy.
     made : Made
-        How the page was made.
+        Description of how the page was made.
     evidence : bool
         Whether to add the evidence, and the timeline of RTL iterations for Perfetto.
 

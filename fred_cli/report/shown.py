@@ -25,7 +25,7 @@ class AllReduce:
     drawing : str
         The interconnect that it is routed through, as SVG.
     waves : str
-        What stood on the ports, as SVG; empty if no simulator is installed.
+        Flits on the ports, as SVG; empty if no simulator is installed.
     simulator : str
         Name and version.
     steps : dict
@@ -33,7 +33,7 @@ class AllReduce:
         is on the outputs [cycles]; ``sent``, cycles in which flits went in; ``inputs`` and
         ``outputs`` as seen on the first port; ``cycles``.
     cut : bool
-        Whether there are more ports than the waves have.
+        Whether there are more ports than shown in the waves.
     """
 
     drawing: str

@@ -70,17 +70,17 @@ class Study:
     Parameters
     ----------
     own : bool
-        Whether it is not that of the published wafers.
+        Whether it differs from the published wafers.
     requests : tuple of Request
         One for each topology; the first is the baseline.
     rows : tuple of Row
         The iteration on each fabric.
     iterations : tuple of Iteration
-        The same as they were simulated.
+        The simulated iterations.
     choices : tuple of Strategy or None
         Strategies to estimate on the first and the last fabric; None on wafers that are too large.
     added : bool
-        Whether the baseline is a mesh that nobody asked for.
+        Whether the baseline is a mesh that was added automatically.
     """
 
     own: bool
@@ -229,8 +229,8 @@ def _default_compute(requests: Sequence[Request]) -> str:
 def _choices(requests: Sequence[Request], least_npus: int | None) -> tuple[Strategy, ...] | None:
     """Return the strategies to estimate; None for a large wafer without ``least_npus``.
 
-    Besides those of MP, DP and PP there are those with the CP, EP and SP of the given strategy,
-    which is one of them unless it uses fewer NPUs than were asked for.
+    In addition to those of MP, DP and PP there are those with the CP, EP and SP of the given
+    strategy, which is one of them unless it uses fewer NPUs than requested.
     """
     strategy, workload = requests[0].strategy, requests[0].workload
     npus = min(request.topology.npus for request in requests)

@@ -23,9 +23,9 @@ def summary(study: Study, price: Price) -> tuple[str, ...]:
     Parameters
     ----------
     study : Study
-        What the report is about.
+        Study of the report.
     price : Price
-        In area, of the published wafer.
+        Price in area, of the published wafer.
     """
     cost = _price(price) if study.published else _own_price(study)
     if study.own:

@@ -41,11 +41,11 @@ class Wafer:
     Parameters
     ----------
     all_reduce : tuple of CollectiveResult
-        Of 1 GiB on each fabric, by the algorithms of the published figures.
+        Results for 1 GiB on each fabric, with the algorithms of the published figures.
     first_principles, weights, calibrated : tuple of Row
         Published workloads on all fabrics.
     identified : tuple of Identified
-        What published speed-ups tell of compute.
+        Conclusions about compute from published speed-ups.
     reproduced : tuple of MovedRow
         Published figures and ours, with the protocol as measured and ideal.
     sweeps : dict

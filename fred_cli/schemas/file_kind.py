@@ -22,7 +22,7 @@ class FileKind:
     Parameters
     ----------
     summary : str
-        What such a file is, for people.
+        Description of the file, for users.
     schema : callable
         Returns its JSON Schema, draft 2020-12.
     read : callable
