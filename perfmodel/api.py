@@ -254,8 +254,8 @@ class Study:
     def to_dataframe(self) -> Any:
         """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`.
 
-        Of a sweep it has a row for each point: what was asked for, ``speedup``, ``problem``, and
-        the figures of the estimate, of which ``placed`` is the placement that was chosen.
+        A sweep has a row for each point: its settings, ``speedup``, ``problem``, and the figures of
+        the estimate, in which ``placed`` is the chosen placement.
         """
         return to_dataframe(self.rows or self.estimates)
 
@@ -271,8 +271,8 @@ def compare(
 ) -> Study:
     """Estimate every workload on every wafer, each with the strategy of the workload.
 
-    Wafers whose NPUs differ are refused unless ``npu_from`` names the one whose NPUs all of them
-    get, or ``as_is`` is true. ``memory`` and ``options`` are as for :meth:`Wafer.estimate`.
+    Wafers with different NPUs are refused unless ``npu_from`` names the wafer whose NPUs all of
+    them get, or ``as_is`` is true. ``memory`` and ``options`` are as for :meth:`Wafer.estimate`.
 
     Raises
     ------

@@ -37,13 +37,13 @@ class CollectiveTimes:
     rank, node : int
         The rank and its node.
     collective, group : str
-        What it does, and the name of its group; empty for all ranks.
+        Kind of the collective, and the name of its group; empty for all ranks.
     bytes : int
-        As the node says.
+        Size in the node.
     begin_ns, end_ns : int
-        When the rank begins and ends it [ns].
+        Start and end at the rank [ns].
     exposed_ns : int
-        Of that time, the part in which the rank computes nothing [ns].
+        Part of that time in which the rank computes nothing [ns].
     """
 
     rank: int
@@ -63,11 +63,11 @@ class LinkUse:
     Parameters
     ----------
     dimension : int
-        Of the network, from 0.
+        Number of the dimension in the network, from 0.
     source, target : str
-        Its ends.
+        Ends of the link.
     bytes : float
-        That it carries in the whole run.
+        Bytes carried in the whole run.
     utilization : float
         Share of the time to the end of the last rank that these bytes take at the rate of the link.
     """
@@ -88,9 +88,9 @@ class DimensionUse:
     dimension, links : int
         Number of the dimension, and how many of its links carry bytes.
     bytes : float
-        On all of them.
+        Bytes on all of these links.
     utilization, busiest : float
-        Mean of these links, and that of the busiest one.
+        Mean over these links, and value of the busiest one.
     """
 
     dimension: int
@@ -130,11 +130,11 @@ class TraceDetails:
     Parameters
     ----------
     collectives : tuple of CollectiveTimes
-        In the order of their ends.
+        Collectives in the order of their ends.
     dimensions, links : tuple of DimensionUse, tuple of LinkUse
-        What the network carries.
+        Traffic of the network.
     compute : tuple of RankCompute
-        Of each rank that computes by the roofline.
+        Statistics of each rank that computes by the roofline.
     """
 
     collectives: tuple[CollectiveTimes, ...]
@@ -149,11 +149,11 @@ def trace_details(record: Record, job: Job, setup: Setup, total_ns: int) -> Trac
     Parameters
     ----------
     record : Record
-        What happened.
+        Record of the run.
     job, setup : Job, Setup
-        What ran where.
+        Job and its setup.
     total_ns : int
-        To the end of the last rank [ns].
+        Time to the end of the last rank [ns].
     """
     links = _links(record, setup, total_ns)
     return TraceDetails(

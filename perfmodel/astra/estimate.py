@@ -123,23 +123,23 @@ class TraceEstimate:
     Parameters
     ----------
     workload, network, network_model : str
-        What ran where, and how that was modelled.
+        Names of the workload, the network and its model.
     total_ns : int
-        To the end of the last rank [ns].
+        Time to the end of the last rank [ns].
     ranks : tuple of RankTimes
-        Where the time of each goes; nothing with several jobs.
+        Time of each rank by activity; empty with several jobs.
     faster_than_links : FasterThanLinks or None
-        Collectives that the model has faster than links allow; None if there is none.
+        Collectives that the model makes faster than links allow; None without any.
     provenance : Provenance
-        For built-in fabrics.
+        Provenance of built-in fabrics.
     jobs : tuple of JobTimes
-        Several jobs.
+        Times of several jobs.
     details : TraceDetails or None
-        Collectives, links and the use of compute, if asked for.
+        Collectives, links and the use of compute, if requested.
     spans : tuple of Span
         All nodes in the order of their ends, with details.
     congestion : mapping
-        Pauses, marks, queues and rates by names in JSON, of network model roce alone.
+        Pauses, marks, queues and rates by names in JSON; only with network model roce.
     """
 
     workload: str

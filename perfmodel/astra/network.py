@@ -34,11 +34,11 @@ class Dimension:
     kind : str
         ``ring``, ``fully_connected`` or ``switch``.
     npus : int
-        In a line, 2 or more.
+        NPUs in a line, 2 or more.
     bandwidth : float
-        Of each link, each direction, above 0 [2^30 bytes per second].
+        Bandwidth of each link in each direction, above 0 [2^30 bytes per second].
     latency_ns : float
-        Of each link [ns], 0 or more; through a switch it counts twice.
+        Latency of each link [ns], 0 or more; counted twice through a switch.
     """
 
     kind: BlockKind

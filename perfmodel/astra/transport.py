@@ -91,7 +91,7 @@ class Exchange:
     transport : Carrier
         Carries the messages.
     clock : Clock
-        Where those are called who ask for what has arrived already.
+        Clock for the callbacks of receives whose message has already arrived.
     """
 
     def __init__(self, transport: Carrier, clock: Clock[int]) -> None:

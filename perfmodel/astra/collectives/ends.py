@@ -1,9 +1,9 @@
 """Completion times of a collective at each NPU on an otherwise idle network.
 
-So it is in the model without congestion, where messages of others do not matter. What all NPUs do
-alike is worked out once: if they begin together, each of them is like the first, and its phases
-take as long whatever the other chunks do. A ring whose NPUs begin at different times has a closed
-form. Everything else is done message by message.
+This holds in the model without congestion, where messages of other NPUs do not matter. Work that is
+the same for all NPUs is computed once: if they start together, each of them behaves like the first,
+and its phases take equally long whatever the other chunks do. A ring whose NPUs start at different
+times has a closed form. All other cases are simulated message by message.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,11 +45,11 @@ def collective_ends(
     data_bytes : int
         Bytes of an NPU before it, 0 or more.
     network, system : Network, SystemFile
-        Where, and how.
+        Network, and settings of the execution.
     model : str
         One of ``perfmodel.astra.transport.MODELS``.
     group : tuple of int or None
-        Who takes part; None for all.
+        Participants; None for all.
     source : str
         File of the system, for errors.
     queues : int
@@ -231,18 +231,18 @@ class Ends:
 def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]:
     """Return when the last message of a ring reaches each NPU, without packet costs [ns].
 
-    Message k + 1 goes out when message k went out and that of the one before has come. So the last
-    comes after the longest of all ways round the ring to it, of at most ``sends`` steps; of those
-    from one NPU that is the one with the most turns.
+    Message k + 1 is sent when message k has been sent and that of the predecessor has arrived. So
+    the last one arrives after the longest of all paths around the ring to it, of at most ``sends``
+    steps; of those from one NPU that is the one with the most rounds.
 
     Parameters
     ----------
     starts : sequence of int
-        When each begins [ns].
+        Start of each NPU [ns].
     delays : sequence of int
-        Of a message from each to the next [ns].
+        Delay of a message from each to the next [ns].
     sends : int
-        Messages of each, all but one of the NPUs or more.
+        Messages of each; at least the number of NPUs minus one.
     """
     count = len(starts)
     turn = sum(delays)

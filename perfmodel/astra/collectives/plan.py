@@ -113,9 +113,9 @@ class Order:
     Parameters
     ----------
     policy : str
-        Of the dimensions of a chunk, one of ``perfmodel.collectives.themis.plan.POLICIES``.
+        Policy for the dimensions of a chunk, one of ``perfmodel.collectives.themis.plan.POLICIES``.
     intra : str
-        Of the chunks that wait for a dimension, one of ``themis.queues.INTRA``.
+        Policy for chunks that wait for a dimension, one of ``themis.queues.INTRA``.
     gap_denominator : int
         As for ``themis.plan.plan``.
     loads : tuple of Load
@@ -135,11 +135,12 @@ class Plan:
     Parameters
     ----------
     kind : str
-        What it does.
+        Kind of the collective.
     axes : tuple of Axis
-        Those that it goes along, the innermost first; none if there is one NPU only.
+        Its axes, the innermost first; none if there is only one NPU.
     baseline : bool
-        Whether an all-reduce is one along each axis, instead of reduce-scatters and all-gathers.
+        Whether an all-reduce is one all-reduce along each axis, instead of reduce-scatters and
+        all-gathers.
     splits, active : int
         Chunks, and how many of them a dimension works on at a time.
     endpoint_ns : int
@@ -147,14 +148,14 @@ class Plan:
     memory_bytes_per_ns : float or None
         Rate of reductions' three accesses to memory; None if they are free.
     npus : int
-        In the network, the least bytes of a chunk.
+        NPUs in the network, the least number of bytes in a chunk.
     traces : str
-        Prefix of the traces that say what those of the one axis do, by their places; empty if the
-        algorithm does.
+        Prefix of the traces that define a custom collective on the single axis, by position; empty
+        with an algorithm.
     queues : int
-        Queues of each dimension, which phases take in turn.
+        Queues of each dimension, used by phases in turn.
     order : Order
-        Of dimensions and chunks.
+        Order of dimensions and chunks.
     """
 
     kind: Pattern
@@ -248,11 +249,11 @@ class Plan:
 def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
     """Return the size of each chunk [B]; all chunks have the same size.
 
-    S bytes in k splits are chunks of floor(S / k) bytes, as many as S bytes need: more than k where
-    k does not divide S (``Sys::generate_collective``). A chunk has at least one byte for each NPU
-    of the network, and of an all-gather at least one byte (``Sys::determine_chunk_size``). An
-    all-gather of fewer bytes than splits therefore has one chunk for each byte, where ASTRA-sim
-    divides by zero; one of no bytes has one chunk.
+    S bytes in k splits are chunks of floor(S / k) bytes, as many as S bytes need: more than k if k
+    does not divide S (``Sys::generate_collective``). A chunk has at least one byte for each NPU of
+    the network, or in an all-gather at least one byte (``Sys::determine_chunk_size``). An
+    all-gather with fewer bytes than splits therefore has one chunk for each byte, where ASTRA-sim
+    divides by zero; one without bytes has one chunk.
     """
     size = data_bytes // plan.splits
     if plan.kind == "all_gather":
@@ -277,18 +278,18 @@ def plan_of(
     Parameters
     ----------
     kind : str
-        What it does.
+        Kind of the collective.
     network, system : Shape, SystemFile
-        Where, and how.
+        Network, and settings of the execution.
     source : str
         File of the system, for errors.
     group : tuple of int or None
-        Who takes part; None for all. Some NPUs are one ring over those listed.
+        Participants; None for all. A group of some NPUs is one ring over those listed.
     involved : sequence of bool or None
-        Dimensions in which all take part, the rest are left out; all by default. With a group it
-        does not count.
+        Dimensions in which all take part; the others are left out; all by default. Ignored with a
+        group.
     root : int or None
-        NPU that a broadcast begins at, or a reduce ends at; by default the first that takes part.
+        Source of a broadcast, or destination of a reduce; by default the first participant.
     queues : int
         Queues of each dimension.
 

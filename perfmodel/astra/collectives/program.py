@@ -23,17 +23,18 @@ class Program:
     Parameters
     ----------
     sends : int
-        Messages that it sends, and receives.
+        Number of messages that it sends, and receives.
     window : int
-        Packets that there are at the begin.
+        Number of packets at the start.
     half : int or None
-        Messages that all have to be there before the others go; None if nothing waits so.
+        Number of messages that must all be present before the others are sent; None without such a
+        wait.
     peers : callable
-        Returns whom the message of a number goes to and whom it comes from, as places.
+        Returns the destination and the source of a message, by number, as positions.
     size : callable
-        Returns the bytes of the message of a number.
+        Returns the bytes of a message, by number.
     cost_ns : callable
-        Returns how long the packet of a number takes until it is ready [ns].
+        Returns the time until a packet is ready, by number [ns].
     """
 
     sends: int

@@ -28,11 +28,11 @@ class Run:
     Parameters
     ----------
     messages : Messages
-        What it sends with.
+        Sends its messages.
     clock : Clock
-        Where its events are put.
+        Clock for its events.
     ended : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(self, messages: Messages, clock: Clock[int], ended: Callable[[], object]) -> None:
@@ -45,11 +45,11 @@ class ProgramRun(Run):
     Parameters
     ----------
     program : Program
-        What it does.
+        Its program.
     place : int
-        Where it is among those that take part.
+        Its position among the participants.
     others
-        As of ``Run``.
+        See ``Run``.
     """
 
     def __init__(

@@ -115,19 +115,19 @@ class Streams:
     Parameters
     ----------
     plan : Plan
-        How it is done.
+        Plan of the collective.
     chunks : sequence of list of Phase
         Phases of each chunk.
     npu : int
         The NPU.
     tag : object
-        What its messages have in common with those of the others in this collective.
+        Common key of the messages of all NPUs in this collective.
     trees : int
-        Chunks that went over a tree before, which decides whose turn it is.
+        Number of earlier chunks on a tree, which determines the tree of the next one.
     exchange, clock : Exchange, Clock
-        Where messages and events are put.
+        Exchange of messages, and clock for events.
     done : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(

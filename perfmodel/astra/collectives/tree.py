@@ -51,13 +51,13 @@ class TreeRun(Run):
     Parameters
     ----------
     node : TreeNode
-        Where it is.
+        Its position in the tree.
     size : int
         Bytes of each message.
     endpoint_ns, reduction_ns : int
-        Delay of what comes or goes, and of a reduction [ns].
+        Delay of a sent or received message, and of a reduction [ns].
     others
-        As of ``Run``.
+        See ``Run``.
     """
 
     def __init__(

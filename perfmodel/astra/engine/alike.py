@@ -59,9 +59,9 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
     Parameters
     ----------
     job : Job
-        The only one.
+        The only job.
     setup : Setup
-        What it runs on.
+        Network and system.
     model : str
         ``fluid`` or ``unaware``, where collectives and messages do not delay others that share no
         link with them.

@@ -23,14 +23,14 @@ class Faster:
     Parameters
     ----------
     rank, node : int
-        One who takes part, and its node.
+        A participant, and its node.
     collective : str
-        What it does.
+        Kind of the collective.
     bytes : int
-        As the trace says.
+        Size in the trace.
     time_ns, injection_bound_ns : float
-        From when all were there to its end, and what its NPUs need for sending alone [ns]; of a
-        collective that traces say those of one NPU, from when it was there.
+        Time from the arrival of all participants to the end, and least time for its NPUs to send
+        their data [ns]; for a custom collective those of one NPU, from its arrival.
     """
 
     rank: int
@@ -53,11 +53,11 @@ class FasterThanLinks:
     Parameters
     ----------
     collectives : int
-        Those that are.
+        Number of such collectives.
     of : int
-        All.
+        Number of all collectives.
     worst : Faster
-        The one that is so by most.
+        The one that is faster by the largest factor.
     """
 
     collectives: int
@@ -107,11 +107,11 @@ def custom_bounds_ns(
     Parameters
     ----------
     traces : sequence of Trace
-        What each place does.
+        Trace of each position.
     members : sequence of int
-        The NPU at each.
+        NPU at each position.
     network : Network
-        Where.
+        The network.
     """
     found: list[float] = []
     for place, trace in enumerate(traces):

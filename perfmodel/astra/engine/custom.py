@@ -65,17 +65,17 @@ class CustomRun:
     Parameters
     ----------
     trace : Trace
-        What it does.
+        Its trace.
     place : int
-        Of the NPU.
+        Position of the NPU.
     npus : sequence of int
-        Those that take part, by their places.
+        Participants, by position.
     tag : object
-        What its messages have in common with those of the others in this collective.
+        Common key of the messages of all NPUs in this collective.
     exchange, clock : Exchange, Clock
-        Where messages and events are put.
+        Exchange of messages, and clock for events.
     ended : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(

@@ -51,22 +51,22 @@ class GraphEngine:
     Parameters
     ----------
     traces : sequence of Trace
-        Of each NPU, by its number; or of one job, on the first NPUs of a built-in fabric.
+        Trace of each NPU, by number; or of one job, on the first NPUs of a built-in fabric.
     setup : Setup
-        What they run on.
+        Network and system.
     model : str
         One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     told : callable or None
-        Called with rank, operation, begin and end [ns] of each operation that ends.
+        Called with rank, operation, start and end [ns] of each operation that ends.
     jobs : sequence of Job or None
-        Traces of several, each of which has NPUs of its own, instead of ``traces``.
+        Several jobs, each with NPUs of its own, instead of ``traces``.
     symmetry : bool
-        Whether what NPUs do alike is run once for all of them, in the models in which they do not
-        delay each other.
+        Whether identical work of NPUs is run once for all of them, in the models in which they do
+        not delay each other.
     watch : Watch or None
-        Looks on, and leaves out what comes again; not together with ``told``.
+        Observes the run, and leaves out repetitions; not together with ``told``.
     record : Record or None
-        Keeps what happens, of one job; not together with ``told`` or ``watch``.
+        Records the events of one job; not together with ``told`` or ``watch``.
 
     Raises
     ------

@@ -13,13 +13,13 @@ class Meeting:
     Parameters
     ----------
     operation, rank : Operation, int
-        Of the first that is there.
+        Operation and rank of the first member.
     members : tuple of int
-        NPUs that take part.
+        Participating NPUs.
     first : sequence of int
-        The one that stands for each.
+        The representative of each.
     traces : str
-        Prefix of traces that say how it is done there, if any do.
+        Prefix of the traces of a custom collective; empty otherwise.
     """
 
     def __init__(

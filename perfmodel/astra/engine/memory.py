@@ -16,9 +16,9 @@ class RemoteMemory:
     Parameters
     ----------
     file : MemoryFile
-        What it is like.
+        Description of the memory.
     clock : Clock
-        Where ends of accesses are put.
+        Clock for the ends of accesses.
     """
 
     def __init__(self, file: MemoryFile, clock: Clock[int]) -> None:

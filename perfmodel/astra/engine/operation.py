@@ -62,27 +62,27 @@ class What(NamedTuple):
     type : int
         ``NodeType``.
     unit : Unit
-        What it keeps busy.
+        Unit that the node occupies.
     duration_ns : int or None
-        How long it takes, if that is known before [ns]; 0 ends at once. Broadcasts and reduces
-        have it and are collectives too: models of ASTRA-sim replay it.
+        Duration, if it is known beforehand [ns]; 0 ends at once. Broadcasts and reduces have one
+        although they are collectives: models of ASTRA-sim replay it.
     bytes : int
-        Of what is communicated or moved [B].
+        Size of the communicated or moved data [B].
     collective : str or None
-        What a collective does.
+        Kind of a collective.
     group : str
-        Number of its communicator group; empty for all.
+        Number of its communicator group; empty for all NPUs.
     joint : bool
-        Whether memory is named a group for, whose NPUs may load or store together.
+        Whether the memory access names a group, whose NPUs may load or store together.
     involved : tuple of bool or None
-        Dimensions of a collective of all; None for every one.
+        Dimensions of a collective of all NPUs; None for all dimensions.
     source, target : int or None
-        Ends of a message; None for the NPU itself. A broadcast may have the source, a
-        reduce its target as such.
+        Ends of a message; None for the NPU itself. A broadcast may have its root as source, and a
+        reduce as target.
     sizes : tuple of int or None
-        Bytes that an all-to-all gives to each rank that takes part; None for equal shares.
+        Bytes that an all-to-all sends to each participating rank; None for equal shares.
     operations : int
-        Of compute by the roofline; its ``bytes`` are those that it moves.
+        Number of operations for the roofline; ``bytes`` is then the memory traffic.
     """
 
     type: int
@@ -106,13 +106,13 @@ class Operation:
     Parameters
     ----------
     id : int
-        Of the node.
+        Id of the node.
     what : What
-        What it asks for; in a trace the same object for all nodes that ask for the same.
+        Its request; in a trace the same object for all nodes with equal requests.
     data_deps : tuple of int
-        Nodes that end before it begins, those of control dependencies included if these count.
+        Nodes that end before it starts, including control dependencies if these count.
     tag : int
-        Of a message.
+        Tag of a message.
     """
 
     id: int
@@ -196,9 +196,9 @@ class Operations:
     Parameters
     ----------
     system : SystemFile
-        Says how long compute takes.
+        Determines the duration of compute.
     file : str
-        What errors name.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count.
     """

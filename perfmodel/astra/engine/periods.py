@@ -219,9 +219,9 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
     trace : Trace
         The trace.
     found : Periods
-        What repeats in it.
+        Repetitions in the trace.
     more : int
-        Periods that are left out, fewer than there are.
+        Number of periods to leave out, fewer than there are.
     """
     nodes, operations = trace.nodes, trace.operations
     stop = found.start + found.size * (found.count - more)

@@ -18,23 +18,23 @@ _NO_UNIT, _COMPUTE = Unit.NONE, Unit.COMPUTE
 class Rank:
     """An NPU that runs its trace.
 
-    Each of its units has one operation at a time. What is ready begins in the order of the ids,
-    as far as its unit is free (``Workload::issue_dep_free_nodes``).
+    Each of its units executes one operation at a time. Ready operations start in the order of their
+    ids, if their unit is free (``Workload::issue_dep_free_nodes``).
 
     Parameters
     ----------
     number : int
-        Of the NPU.
+        Number of the NPU.
     feeder : Feeder
         Hands out the operations of its trace.
     begin : callable
-        Begins an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` after.
+        Starts an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` afterwards.
     told : callable
-        Called with NPU, operation, begin and end [ns] of each operation that ends.
+        Called with NPU, operation, start and end [ns] of each operation that ends.
     npu : int or None
-        Where it is; by default that of its number.
+        NPU on which it runs; by default the one with its number.
     job : int
-        Number of the job that it is of.
+        Number of its job.
     """
 
     def __init__(

@@ -34,13 +34,13 @@ class Ran:
     Parameters
     ----------
     times : tuple of RankTimes
-        Where the time of each rank went, job by job.
+        Time of each rank by activity, job by job.
     faster : FasterThanLinks or None
         How often and by how much the model was faster than links allow.
     left_out : int
-        Periods that were left out, since they take as long as those before them.
+        Number of periods left out, since they take as long as those before them.
     figures : mapping
-        What the network model found besides times, by names in JSON.
+        Further results of the network model, by names in JSON.
     """
 
     times: tuple[RankTimes, ...]

@@ -1,8 +1,8 @@
 """State that determines how a run continues, normalized so that periods compare equal.
 
-Times count from now, nodes and tags from the period that begins, and turns of collectives from
-those of the rank that is the furthest behind. From equal states of two times follow equal runs, as
-events, links and memories know nothing of the time of day.
+Times are relative to the current time, nodes and tags to the current period, and the sequence of
+collectives to the rank that is the furthest behind. Equal states at two times lead to equal runs,
+as events, links and memories do not depend on absolute time.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,9 +50,9 @@ class Progress:
     Parameters
     ----------
     periods : Periods or None
-        What repeats in its trace; None if nothing does, and nodes count from the first.
+        Repetitions in its trace; None without any, when nodes count from the first.
     place : mapping
-        Places of nodes in the file, by their numbers.
+        Positions of nodes in the file, by number.
     """
 
     periods: Periods | None

@@ -45,13 +45,14 @@ class Trace:
     source : str
         The file, for errors.
     nodes : tuple of Operation
-        In the order of the file.
+        Operations in the order of the file.
     operations : mapping
-        The same, by their numbers.
+        The same operations, by number.
     names : mapping
-        What the trace calls a communicator group, by what its nodes do; themselves if not there.
+        Name of a communicator group in the trace, by the name in its nodes; otherwise the name
+        itself.
     groups : tuple of pair
-        Numbers of the nodes that list process groups, and what they list.
+        Numbers of the nodes that list process groups, and their lists.
     """
 
     source: str

@@ -1,7 +1,7 @@
 """Uneven all-to-alls, in which ranks or peers differ in bytes.
 
-ASTRA-sim has none. Here each NPU sends one message to each other NPU once all of them are there,
-whatever the system file says of algorithms and chunks. With equal sizes that takes as long as a
+ASTRA-sim has none. Here each NPU sends one message to each other NPU once all of them have arrived,
+regardless of algorithms and chunks in the system file. With equal sizes that takes as long as a
 direct all-to-all in one chunk.
 """
 
@@ -48,14 +48,14 @@ def shares(what: What, count: int) -> tuple[int, ...]:
     Parameters
     ----------
     what : What
-        Its all-to-all.
+        Request of its all-to-all.
     count : int
-        Ranks that take part.
+        Number of participating ranks.
 
     Raises
     ------
     ValueError
-        Sizes are not of as many ranks.
+        There are sizes for another number of ranks.
     """
     if what.sizes is None:
         return (what.bytes // count,) * count

@@ -33,18 +33,18 @@ class _Look:
 class Watch:
     """Observer of shortened traces that finds repeated states.
 
-    Once two states are equal but for their time and their period, what came between them would
-    come again until the periods end. Nothing of what is behind the periods may have begun by then,
-    nor of as many periods before it as nodes look back.
+    Once two states are equal except for their time and their period, the activity between them
+    would repeat until the periods end. By then nothing after the periods may have started, nor in
+    as many periods before the end as nodes look back.
 
     Parameters
     ----------
     traces : sequence of Trace
-        Of each rank, shortened.
+        Shortened trace of each rank.
     periods : sequence of Periods or None
-        What repeats in each, those that were left out not counted.
+        Repetitions in each, without the periods left out.
     more : int
-        Periods that were left out.
+        Number of periods left out.
     """
 
     def __init__(

@@ -64,14 +64,15 @@ class NetworkFile(FileModel):
     Parameters
     ----------
     topology : list of str
-        What joins the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`; or
-        in the model ``fluid`` a built-in fabric, such as `fred-d`, `mesh:5x4` or a topology file.
+        Connection of the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`;
+        or in the model ``fluid`` a built-in fabric, such as `fred-d`, `mesh:5x4` or a topology
+        file.
     npus_count : list of int
-        NPUs in a line, all of a fabric; at most 65536 in all.
+        NPUs in a line, or all NPUs of a fabric; at most 65536 in total.
     bandwidth : list of float
-        Of each link, one direction [2^30 B/s]; null for a fabric, which has its own.
+        Bandwidth of each link in one direction [2^30 B/s]; null for a fabric, which has its own.
     latency : list of float
-        Of each link [ns]; through a switch it counts twice. Null for a fabric.
+        Latency of each link [ns]; counted twice through a switch. Null for a fabric.
     """
 
     file_kind = NETWORK

@@ -116,11 +116,11 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Prefix of traces with the sends, receives and additions of each NPU in an all-reduce:
         `PREFIX.PLACE.et`, relative to the working folder. It has priority over algorithms.
     all-gather-implementation-custom : list of str
-        The same for all-gathers.
+        Prefix of such traces for all-gathers.
     reduce-scatter-implementation-custom : list of str
-        The same for reduce-scatters.
+        Prefix of such traces for reduce-scatters.
     all-to-all-implementation-custom : list of str
-        The same for all-to-alls.
+        Prefix of such traces for all-to-alls.
     per-node-custom-implementation : str
         File with prefixes of such traces by the numbers of nodes. It has priority over all keys
         above.
@@ -239,9 +239,9 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Parameters
         ----------
         collective : str
-            What it does.
+            Kind of the collective.
         node : int or None
-            Number of its node; None for any without traces of its own.
+            Number of its node; None for collectives without traces of their own.
         """
         if node in self._prefixes and f"{collective}_custom" in type(self).model_fields:
             return self._prefixes[node]

@@ -28,8 +28,8 @@ class FabricLine(Line):
     topology : Topology
         The fabric.
     algorithm : str
-        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
-        all-reduces alone one of ``perfmodel.collectives.algorithm.ALGORITHMS``.
+        Algorithm of collectives: ``published``, ``auto`` for the fastest one by itself, or for
+        all-reduces only one of ``perfmodel.collectives.algorithm.ALGORITHMS``.
 
     Raises
     ------

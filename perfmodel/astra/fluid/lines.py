@@ -26,9 +26,9 @@ class Way(NamedTuple):
     Parameters
     ----------
     links : tuple
-        On it.
+        Links of the route.
     latency_ns : float
-        Of all of them, and of the switches between [ns].
+        Latency of these links, and of the switches between them [ns].
     """
 
     links: tuple[Link, ...]
@@ -86,14 +86,14 @@ class Line(ABC):
         Parameters
         ----------
         kind : str
-            What it does.
+            Kind of the collective.
         size : int
-            The whole vector [B].
+            Size of the whole vector [B].
         members : sequence of int
-            Places of those who take part.
+            Positions of the participants.
         every : sequence of tuple of int
-            Groups that may do the same at any time, these members among them: switches need paths
-            for all at once, or those without take turns.
+            Groups, including these members, that may run the same collective at any time: switches
+            need paths for all at once, or else without rounds.
         """
         raise NotImplementedError
 
@@ -113,12 +113,13 @@ class Line(ABC):
 class BlockLine(Line):
     """The links between NPUs along one dimension of an ASTRA-sim network.
 
-    Messages cut through: they take the latency of their links and their bytes at the rate of one.
+    Messages cut through: they take the latency of all their links, and the time of their bytes on
+    one link.
 
     Parameters
     ----------
     dimension : Dimension
-        What joins them.
+        The dimension.
     """
 
     turns = True

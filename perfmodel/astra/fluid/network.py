@@ -16,12 +16,12 @@ _WAYS = 1 << 16
 class FluidNetwork(Shape):
     """NPUs in one or more dimensions, with links that flows share.
 
-    A link is known by its dimension, the first NPU of its line, and what the line calls it.
+    A link is identified by its dimension, the first NPU of its line, and its name in the line.
 
     Parameters
     ----------
     lines : sequence of Line
-        What joins the NPUs of each line along a dimension, the innermost first.
+        Links of each line along a dimension, the innermost first.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """A collective phase as a flow: its duration on an idle network, and its bytes on each link.
 
-All who take part go in lockstep. A round of messages takes what its sender has to do before it,
-then the bytes that cross the link with most of them, then the longest way. Links carry the messages
-of a round at a time, so no NPU sends or receives faster than its links allow.
+All participants run in lockstep. A round of messages takes the preparation of its sender, then the
+time of the link that carries the most bytes, then the longest latency. Links carry the messages of
+one round at a time, so no NPU sends or receives faster than its links allow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,13 +32,13 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
     Parameters
     ----------
     phase, plan : Phase, Plan
-        What is done, and how.
+        The phase, and the plan of its collective.
     line : Line
-        What joins those who take part.
+        Links between the participants.
     number : int
-        Of the chunk: chunks take two trees in turns.
+        Number of the chunk: chunks alternate between two trees.
     symmetry : bool
-        Whether messages of NPUs that do the same are worked out once.
+        Whether equal messages of NPUs are computed once.
     """
     if line.fabric:
         whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
@@ -90,7 +90,7 @@ def _from_root(phase: Phase) -> list[int]:
 def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
     """Return the cost of a pipelined broadcast from NPU to NPU.
 
-    A reduce goes the other way, and adds up what comes before it is sent on.
+    A reduce runs in the opposite direction, and reduces received data before it is forwarded.
     """
     # The simulation of collectives is slow to import.
     from perfmodel.collectives.select import chunk_bytes
