@@ -44,7 +44,7 @@ class Clock(Generic[Time]):
         Parameters
         ----------
         then : callable or None
-            Called after each of them.
+            Called after each call.
         """
         events = self._events
         while events:

@@ -45,11 +45,11 @@ def convert(
     source, target : Path
         From and to.
     kineto : Path or None
-        Kineto trace that goes with an execution trace of PyTorch, which needs it.
+        Kineto trace of the run, which an execution trace of PyTorch requires.
     npus, passes : int or None
-        Of a text workload, which needs them: traces, and iterations in each; 1 if None.
+        Number of traces, and of iterations in each, required for a text workload; 1 if None.
     check : callable
-        Is told the files, before they are made, and may refuse them.
+        Called with the files before they are made; may raise to refuse them.
 
     Raises
     ------

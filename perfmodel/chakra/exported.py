@@ -1,10 +1,11 @@
 """Reconstruction of the tasks of a training iteration from exported traces.
 
-An iteration knows what its traces have no other room for: that a stage sends one message to many,
-who goes first on a link, and the order in which I/O controllers serve. Its nodes have marks of it
-(``marks``), so traces in which they are whole end where the iteration does. Sizes, durations,
-dependencies and who takes part are those of the nodes; where the marks do not say the same, for
-instance as somebody has changed a node since, the traces are like any others.
+An iteration has information for which its traces have no other place: that a stage sends one
+message to many, the order of messages on a link, and the order in which I/O controllers serve. Its
+nodes carry this information as marks (``marks``), so traces with complete marks end when the
+iteration does. Sizes, durations, dependencies and participants are those of the nodes; if the marks
+disagree with them, for example because a node was changed afterwards, the traces are treated like
+any others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,7 +91,8 @@ class _Marks:
 class _Seen:
     """The part of a task found in the nodes read so far.
 
-    ``after`` is what nodes of it wait for, ``parts`` who takes part, and with whom.
+    ``after`` holds the dependencies of its nodes, and ``parts`` the participants and their
+    partners.
     """
 
     marks: _Marks
@@ -105,9 +107,10 @@ class Exported:
     Parameters
     ----------
     placement : Placement
-        Strategy, and who runs where.
+        Strategy, and placement of the workers.
     tasks : mapping of int to pair
-        What nodes say of each task, in order of its number, and the tasks that it waits for.
+        Content of each task's nodes, in the order of task numbers, and the tasks on which it
+        depends.
     ranks : tuple of dict
         Tasks of each NPU, and the type of its nodes.
     """
@@ -126,7 +129,7 @@ class ExportedRun:
     spans : tuple
         For each NPU when it computes, when it communicates, and when it loads or stores [s].
     assumptions : tuple of str
-        What its communication takes for granted.
+        Assumptions of its communication.
     """
 
     spans: tuple[tuple[list[tuple[float, float]], ...], ...]
@@ -255,7 +258,7 @@ class _Reader:
     Parameters
     ----------
     metadata : Metadata
-        Of the first of them, and so of all.
+        Metadata of the first trace, which is that of all.
     groups : mapping of str to sequence of int
         NPUs of each communicator.
     """

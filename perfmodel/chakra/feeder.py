@@ -43,15 +43,15 @@ N = TypeVar("N", bound=Waiting)
 class Feeder(Generic[N]):
     """Deliver each node once, after its dependencies, the lowest id first.
 
-    Nodes are taken from the iterable as room is made for them: memory follows the window of nodes
-    that have not ended, and the ids of those that have are kept as ranges.
+    Nodes are taken from the iterable as space becomes free: memory use follows the window of
+    unfinished nodes, and the ids of finished ones are kept as ranges.
 
     Parameters
     ----------
     nodes : iterable of Waiting
         In any order; a node may depend on a later one.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     window : int
         Nodes held at once, 1 or more. More are taken, up to ``MAX_WINDOW``, while one in the
         window depends on a node that has not come yet.
@@ -85,7 +85,7 @@ class Feeder(Generic[N]):
     def ready(self) -> N | None:
         """Return the ready node with the lowest id, and mark it as running.
 
-        None if there is none now: all that can run do, or all have ended.
+        None if there is none now: all possible nodes are running, or all have ended.
         """
         if self._ready:
             number = heapq.heappop(self._ready)

@@ -236,13 +236,13 @@ def write(
     Parameters
     ----------
     path : str or Path
-        Where.
+        Path of the file.
     nodes : iterable of Node
-        In this order.
+        Nodes, in the order of the file.
     version : str
-        What the metadata says.
+        Version in the metadata.
     metadata : Metadata or None
-        Instead of metadata with the version alone.
+        Complete metadata, instead of metadata with only the version.
 
     Raises
     ------

@@ -70,9 +70,10 @@ class Operation:
     peer : int
         Rank at the other end of a message.
     tag, cpu, nic : int
-        What a receive matches beside the rank, the processor and the network interface.
+        Matching key of a receive besides the rank, the processor and the network interface.
     requires, irequires : tuple of int
-        Places in the rank of what ends, and of what begins, before this one begins.
+        Indices in the rank of operations that must have ended, and must have started, before this
+        one starts.
     """
 
     label: str
@@ -244,15 +245,15 @@ def to_traces(goal: Goal, source: str = "") -> list[list[Node]]:
     """Return a trace for each rank of a schedule: sends, receives and compute.
 
     A trace counts microseconds: ``duration_us`` of a ``calc`` is rounded to the nearest one, and
-    the attribute ``duration_ns`` has the time itself, which our engine takes. Where an operation
-    waits for another to begin, it waits for all that the other one waits for.
+    the attribute ``duration_ns`` has the exact time, which our engine uses. Where an operation
+    waits for another to start, it waits for all dependencies of the other one.
 
     Parameters
     ----------
     goal : Goal
         The schedule.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
 
     Raises
     ------

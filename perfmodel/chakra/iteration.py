@@ -1,9 +1,9 @@
 """Export of simulated training iterations as traces, one per NPU.
 
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
-pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a
-receive on each NPU that it goes to, as a trace knows no multicast. What a trace has no room for is
-in attributes (``marks``), by which the tasks can be made of the traces again.
+pipeline stage becomes a node on each NPU of the stage; a message to the next stage becomes a send
+and a receive on each destination NPU, as a trace has no multicast. Other information is in
+attributes (``marks``), from which the tasks can be reconstructed.
 """
 
 from collections.abc import Sequence
@@ -39,11 +39,11 @@ class Traces:
     Parameters
     ----------
     ranks : list of list of Node
-        By NPU of the topology; nothing for an NPU that does not take part.
+        Nodes by NPU of the topology; empty for an NPU that does not take part.
     groups : dict of str to list of int
-        NPUs of each communicator, by the name that ``pg_name`` of a collective has.
+        NPUs of each communicator, by its ``pg_name`` in collectives.
     metadata : Metadata
-        Of each file: who runs where.
+        Metadata of each file, with the placement.
     """
 
     ranks: list[list[Node]]
@@ -115,7 +115,7 @@ class _Doing:
     number, task, message : int, Task, _Message
         The task.
     marks : tuple of Attr
-        Of all its nodes.
+        Marks of all its nodes.
     """
 
     number: int

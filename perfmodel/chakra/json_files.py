@@ -1,7 +1,7 @@
 """JSON files that hold a single object: detecting their kind, and reading them.
 
 Chakra's own JSON is a stream of messages. A workload graph of Chakra's feeder, an execution trace
-of PyTorch and a trace of Kineto are one object each, told apart by their keys.
+of PyTorch and a trace of Kineto are single objects, distinguished by their keys.
 """
 
 import gzip

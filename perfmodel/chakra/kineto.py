@@ -27,17 +27,17 @@ class Event:
     Parameters
     ----------
     name : str
-        As Kineto has it.
+        Name in Kineto.
     begin, duration : float
-        When it began and how long it took [us].
+        Start and duration [us].
     thread : int or str
-        On the host.
+        Thread on the host.
     args : mapping
-        What else Kineto says.
+        Other data from Kineto.
     exclusive : float
-        How long it took without what it called [us].
+        Duration without the events that it called [us].
     caller : Event or None
-        The operator that was under way in the same thread.
+        The operator that was running in the same thread.
     """
 
     name: str

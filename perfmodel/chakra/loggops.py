@@ -1,7 +1,7 @@
 """Duration of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
 
-All messages are eager: nobody waits for a receive to be posted, as if the threshold S of the model
-were above every message.
+All messages are eager: senders never wait for a receive to be posted, as if the threshold S of the
+model were above every message.
 """
 
 import heapq
@@ -30,10 +30,11 @@ class LogGops:
     L_ns : float
         Latency from one interface to another [ns].
     o_ns, O_ns_per_byte : float
-        What a message takes of the processor at either end [ns], and each byte of it behind the
-        first [ns].
+        Time that a message takes on the processor at either end [ns], and time for each further
+        byte [ns].
     g_ns, G_ns_per_byte : float
-        What it takes of the interface at either end [ns], and each byte behind the first [ns].
+        Time that a message takes on the interface at either end [ns], and for each further byte
+        [ns].
     """
 
     L_ns: float
@@ -52,12 +53,12 @@ class LogGops:
 def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
     """Return when each rank of a schedule has completed all operations [ns].
 
-    A message of s bytes takes the processor of its sender o + floor((s - 1) O) and its interface
-    g + floor((s - 1) G). Its first byte comes L after the processor is done, its last one
-    floor((s - 1) G) later; it takes the interface of that number at the receiver as long as that
-    of the sender, and then, when the receive is there, the processor of the receive. Messages of
-    a rank and a tag match receives in the order in which both come. What can begin at one time
-    begins by rank and by place in it.
+    A message of s bytes occupies the processor of its sender for o + floor((s - 1) O) and its
+    interface for g + floor((s - 1) G). Its first byte arrives L after the processor is done, its
+    last one floor((s - 1) G) later; it occupies the interface of the same number at the receiver
+    for as long as that of the sender, and then, when the receive has been posted, the processor of
+    the receive. Messages of a rank and a tag match receives in order. Operations that can start at
+    the same time start in the order of ranks, and of their position in the rank.
 
     Parameters
     ----------
@@ -66,12 +67,12 @@ def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
     model : LogGops
         Parameters.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
 
     Raises
     ------
     InputError
-        Operations never begin or end: they wait for each other, or for messages nobody sends.
+        Operations never start or end: they deadlock, or wait for messages that are never sent.
     """
     return _Run(goal, model, source).run()
 

@@ -1,7 +1,8 @@
 """Attributes of exported iterations: node types, and the task that each node belongs to.
 
-A trace has no room for all that an iteration knows, such as who of a stage does the same at a time,
-or in which order I/O controllers serve. Other simulators pass the attributes by.
+A trace has no place for some information about an iteration, such as the NPUs of a stage that do
+the same at a time, or the order in which I/O controllers serve. Other simulators ignore the
+attributes.
 """
 
 from .kinds import CollectiveType, NodeType

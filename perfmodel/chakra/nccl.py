@@ -38,16 +38,16 @@ def communication(
 ) -> tuple[NodeType, tuple[Attr, ...]] | None:
     """Return the node type and attributes of an NCCL kernel.
 
-    None if nothing says what it does.
+    None if its kind is unknown.
 
     Parameters
     ----------
     event : Event
         The kernel.
     said, attrs : mapping
-        The operator that launched it, and the attributes of it.
+        The operator that launched it, and that operator's attributes.
     names : str
-        Names of that operator and of what called it.
+        Names of that operator and of its callers.
     """
     what = _what(
         str(event.args.get("Collective name", "")),

@@ -23,16 +23,16 @@ class Attr:
     Parameters
     ----------
     name : str
-        Such as ``comm_size``.
+        Name, such as ``comm_size``.
     kind : str
         A name of ``KINDS``: a scalar of protobuf such as ``int64``, or ``int64_list``; empty if
         there is no value.
     value : Value, tuple of Value or None
-        Of that kind; None without one.
+        Value of that kind; None without one.
     doc : str
-        For people.
+        Documentation for readers.
     unknown : bytes
-        Fields that the schema does not have, as they came.
+        Fields that the schema does not have, as encoded.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Metadata:
     Parameters
     ----------
     version : str
-        Of the schema; some writers leave it out.
+        Version of the schema; some writers leave it out.
     attrs : tuple of Attr
-        Whatever the writer says.
+        Attributes from the writer.
     unknown : bytes
-        Fields that the schema does not have, as they came.
+        Fields that the schema does not have, as encoded.
     """
 
     version: str = ""

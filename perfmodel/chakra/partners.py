@@ -61,7 +61,7 @@ class Partners:
         ends : tuple of int
             Sender and receiver, one of which is the rank.
         tag, size : int
-            Of the message.
+            Tag and size of the message.
         """
         found = self._messages.setdefault((*ends, tag, size), _Ends())
         if rank == ends[0]:
@@ -79,9 +79,9 @@ class Partners:
         group : str
             Name of the communicator group; empty for all ranks.
         kind : str
-            What it does.
+            Kind of the collective.
         size : int or None
-            Bytes; None if ranks may differ in them.
+            Bytes; None if ranks may have different sizes.
         """
         part = self._collectives.setdefault((group, kind, size), {}).setdefault(rank, _Part())
         part.count, part.node = part.count + 1, node

@@ -37,21 +37,22 @@ def plane_tasks(
     """Return the tasks of each NPU in one plane, in the order of the NPU's trace.
 
     Messages of one NPU with the same tag to several others are one multicast. With controllers
-    their tasks stand behind, and loads and stores as ``plane_storage.with_controllers`` says.
+    their tasks follow those of NPUs, and loads and stores are those of
+    ``plane_storage.with_controllers``.
 
     Parameters
     ----------
     ranks : sequence of sequence of Node
-        Traces, a node behind all that it waits for.
+        Traces, with each node after its dependencies.
     groups : mapping of str to sequence of int
         Ranks of each communicator.
     clock_hz : float
-        Of the plane [Hz]: so many cycles take compute as long as its traces say.
+        Clock of the plane [Hz], which converts the duration of compute to cycles.
     planes : int
-        That share the bytes.
+        Number of planes that share the bytes.
     flit_bytes, full_flit_bytes : int
-        Bytes of a flit of the plane that does the tasks, and of the one that they are for: cycles
-        do not depend on lanes, so fewer will do.
+        Bytes of a flit of the simulated plane, and of the represented one: cycles do not depend on
+        the number of lanes, so fewer lanes suffice.
     storage : mapping of (str, tuple of int) to int, optional
         Address of the controller of each group of NPUs; without it loads and stores are left out.
     endpoints : int
@@ -60,8 +61,8 @@ def plane_tasks(
     Raises
     ------
     InputError
-        A node is none that a plane does: compute, all-reduces, messages, and loads and stores of
-        groups that have a controller; or nodes of NPUs do not go together.
+        A node cannot run on a plane, which supports compute, all-reduces, messages, and loads and
+        stores of groups with a controller; or nodes of NPUs do not match.
     """
     sent: dict[tuple[int, int], list[int]] = {}
     for nodes in ranks:
@@ -91,14 +92,14 @@ class _Writer:
     Parameters
     ----------
     rank, groups, sent, storage : int, mapping, mapping, mapping or None
-        Whose nodes, the ranks of each communicator, those that each message goes to, and
+        Rank of the nodes, ranks of each communicator, destinations of each message, and
         controllers.
     clock_hz : float
-        Of the plane [Hz].
+        Clock of the plane [Hz].
     share : int
         Bytes that are one flit in each plane.
     flit_bytes : int
-        What stands for them.
+        Bytes of the simulated flit that represents them.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ def with_controllers(
 
     A controller cannot see when NPUs have free memory. Data that it sends too early would be lost
     and sent again after a timeout. NPUs therefore request a load that follows another task: before
-    the load, each of them stores one flit. Switches add the stored flits, so the request arrives
+    the load, each of them stores one flit. Switches reduce the stored flits, so the request arrives
     when the last NPU has free memory. The request uses the same buffers as other stores, so a later
     store finds the same contents there.
 

@@ -1,10 +1,10 @@
 """Conversion of PyTorch execution traces and Kineto traces of the same run to Chakra traces.
 
-The execution trace has the operators of the host: who called whom, and their tensors. The Kineto
-trace has times, and what ran on the device. An operator is the same in both if its ``rf_id`` is the
-``Record function id`` there. An operation on the device belongs to the innermost operator that
-was under way, in the same thread, when the call with its ``correlation`` launched it, or to the
-last one before.
+The execution trace has the operators of the host with their callers and tensors. The Kineto trace
+has times, and the operations on the device. An operator is the same in both if its ``rf_id`` is the
+``Record function id`` there. An operation on the device belongs to the innermost operator that was
+running, in the same thread, when the call with its ``correlation`` launched it, or to the last
+operator before that.
 
 Dependencies are those that Chakra's own converter makes (github mlcommons/chakra, ``trace_link``
 and ``pytorch_converter.py``): operators of a thread follow each other in the order of their calls,

@@ -58,12 +58,12 @@ def from_nodes(
     Parameters
     ----------
     nodes : sequence of Node
-        Those of its trace. Compute takes ``duration_ns`` or else ``duration_us``; ``cpu`` and
+        Nodes of its trace. Compute takes ``duration_ns`` or else ``duration_us``; ``cpu`` and
         ``nic`` are attributes of traces that were schedules.
     rank, ranks : int
-        Its number, and how many there are.
+        Number of the rank, and of all ranks.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count.
 

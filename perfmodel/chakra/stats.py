@@ -24,17 +24,17 @@ class Stats:
     Parameters
     ----------
     nodes, dependencies : int
-        How many; a dependency that is there twice counts twice.
+        Number of nodes and dependencies; a duplicate dependency counts twice.
     types : dict of str to int
         Nodes of each type.
     compute_us, path_us : int
         Durations of compute nodes [us], and of all nodes on the path with the longest ones [us].
     levels : int
-        Nodes on the path with the most of them.
+        Largest number of nodes on a path.
     operations : int
         Sum of ``num_ops``.
     collectives : dict of str to (int, int)
-        By kind: how many, and their bytes [B].
+        Number of collectives by kind, and their bytes [B].
     sent, received : tuple of (int, int)
         Messages, and their bytes [B].
     """
@@ -59,7 +59,7 @@ def measure(nodes: Iterable[Node], source: str = "", *, control: bool = True) ->
     nodes : iterable of Node
         The trace.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count too.
 

@@ -129,9 +129,9 @@ class TextWorkload:
     Parameters
     ----------
     nodes : list of Node
-        Of each NPU, but for the names of groups.
+        Nodes of each NPU, without the names of groups.
     npus, model_npus : int
-        In all, and those that share a model; 0 if all collectives are among all NPUs.
+        Number of NPUs, and of those that share a model; 0 if all collectives include all NPUs.
     """
 
     nodes: list[Node]
@@ -266,8 +266,8 @@ def _model(trace: _Trace, *, hybrid: bool = False) -> None:
 def _dlrm(trace: _Trace) -> None:
     """Add a pass of a recommendation model with distributed embedding tables in the first layer.
 
-    What it finds is exchanged while the bottom layers are computed, and the gradients of it after
-    the top layers.
+    The looked-up values are exchanged while the bottom layers are computed, and their gradients
+    after the top layers.
     """
     layers, bottom = trace.layers, trace.head.last_bottom_layer
     last: int | None = None

@@ -19,11 +19,11 @@ class TextHead:
     Parameters
     ----------
     parallelism : str
-        Its first word.
+        Parallelism, the first word of the line.
     last_bottom_layer : int
-        Of a recommendation model.
+        Number of the last bottom layer of a recommendation model.
     model_npus : int
-        NPUs that follow each other and share a model; 0 if that is not said.
+        Successive NPUs that share a model; 0 if not given.
     recomputed : mapping of int to int
         By layers whose backward pass recomputes forward passes, the first layer of these. The
         layer itself is not recomputed.
@@ -43,20 +43,20 @@ def parse_head(
     Parameters
     ----------
     words : sequence of str
-        The line.
+        Words of the line.
     name : str
-        The parallelism that it is read for, one of ``known``.
+        Parallelism to use, one of ``known``.
     known : collection of str
-        Parallelisms that there are rules for.
+        Supported parallelisms.
     layers : int
-        Of the workload.
+        Number of layers of the workload.
     source, line : str, int
-        For errors.
+        Position for errors.
 
     Raises
     ------
     InputError
-        The line is not that of such a parallelism.
+        The line does not describe that parallelism.
     """
     where = f"line {line}"
     if name not in known:

@@ -27,7 +27,7 @@ def groups_path(prefix: str | Path) -> Path:
 def find_traces(prefix: str | Path) -> list[Path]:
     """Return the files of a set, ordered by rank from 0.
 
-    Files end in ``.et``, or if there is none in ``.et.gz``, ``.json`` or ``.json.gz``.
+    Files end in ``.et``, or else in ``.et.gz``, ``.json`` or ``.json.gz``.
 
     Parameters
     ----------

@@ -41,11 +41,11 @@ class ClusterNpu(FileModel):
     peak_flops : float
         Operations per second at full rate [FLOP/s].
     matmul_efficiency : float
-        Share of it that matrix products reach.
+        Share of that rate that matrix products reach.
     memory_efficiency : float
-        Share of the memory's bandwidth that is reached.
+        Share of the memory bandwidth that is reached.
     buffer_bytes : float
-        Memory on the chip that matrix products work in [B].
+        On-chip memory used by matrix products [B].
     """
 
     peak_flops: Annotated[float, number_range(1e9, 1e21)]
@@ -199,11 +199,11 @@ class ClusterFile(FileModel):
     Parameters
     ----------
     npu : mapping
-        Each of the NPUs.
+        Properties of each NPU.
     local : mapping
-        Memory of its own.
+        Local memory of an NPU.
     expanded : mapping
-        Memory that it reaches beside, such as one behind CXL; none without it.
+        Additional memory of an NPU, such as memory behind CXL; none by default.
     access : str
         Whether both are read one after the other (`serial`) or at once (`striped`).
     networks : list of mapping
@@ -211,7 +211,7 @@ class ClusterFile(FileModel):
     training : mapping
         Batch, ZeRO stage and so on.
     vary : mapping
-        What is to be varied beside the strategy; nothing without it.
+        Parameters to vary in addition to the strategy; none by default.
     """
 
     file_kind = CLUSTER

@@ -36,15 +36,15 @@ class Cluster:
     Parameters
     ----------
     npu : Npu
-        Each of them.
+        Properties of each NPU.
     local : MemoryTier
         Its own memory.
     expanded : MemoryTier or None
-        What it reaches beside, such as a pool.
+        Additional memory, such as a pool.
     access : str
         One of ``tiers.ACCESS``.
     levels : tuple of Level
-        The innermost first.
+        Levels of the network, the innermost first.
     """
 
     npu: Npu

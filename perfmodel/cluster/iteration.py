@@ -29,7 +29,7 @@ class Times:
     forward_s, recompute_s, backward_s, optimizer_s : float
         Compute of the busiest stage [s].
     mp_s : float
-        All-reduces of activations, all of them exposed [s].
+        All-reduces of activations, which are all exposed [s].
     pp_s : float
         Messages between stages [s].
     dp_s : float
@@ -37,7 +37,7 @@ class Times:
     bubble_s : float
         Waiting for the pipeline to fill and drain [s].
     ep_s : float
-        All-to-alls between experts, all of them exposed [s].
+        All-to-alls between experts, which are all exposed [s].
     """
 
     forward_s: float

@@ -75,8 +75,8 @@ class Transformer:
     def products(self, samples: float, mp: int, ep: int = 1) -> Iterator[Product]:
         """Yield the forward products of a layer that have weights (Megatron-LM, arXiv 1909.08053).
 
-        With experts tokens are spread evenly: of the ``ep`` NPUs that share E experts out each
-        computes E/EP of them, for as many tokens each as come from all of these NPUs.
+        With experts, tokens are spread evenly: of the ``ep`` NPUs that share E experts, each
+        computes E/EP of them, each for as many tokens as come from all of these NPUs.
         """
         tokens, h = samples * self.sequence, self.hidden
         yield Product(tokens, h, (h + 2 * self.keys) / mp)
@@ -105,13 +105,13 @@ class Transformer:
         Parameters
         ----------
         samples : float
-            Of a microbatch.
+            Samples of a microbatch.
         mp : int
             NPUs that share the layer.
         scores : bool
-            Whether scores are stored, or computed again.
+            Whether scores are stored, or recomputed.
         sequence : bool
-            Whether MP divides also what is between the products (sequence parallelism).
+            Whether MP also divides the activations between the products (sequence parallelism).
         """
         h, k, f = self.hidden, self.keys, self.feed_forward
         # Of the 24 bytes, 8 are for queries, keys, values and the output of attention, and 16 for
@@ -134,8 +134,8 @@ class Transformer:
     def moved_bytes(self, samples: float, mp: int, *, sequence: bool) -> float:
         """Return the bytes moved between the products of a layer, forward, without scores [B].
 
-        Two norms read and write, two dropouts with residual sums read two, write one and a mask
-        of a byte, and the activation reads its input and writes its output.
+        Two norms read and write, two dropouts with residual sums read two numbers and write one and
+        a mask of a byte, and the activation reads its input and writes its output.
         """
         tokens, h = samples * self.sequence, self.hidden
         between = 2 * (2 * NUMBER_BYTES) + 2 * (3 * NUMBER_BYTES + 1)

@@ -24,17 +24,17 @@ class Point:
     Parameters
     ----------
     strategy : str
-        Such as ``MP64-DP16-PP1``.
+        Strategy, such as ``MP64-DP16-PP1``.
     footprint : Footprint
         Memory of an NPU.
     expanded_share : float
-        Share of it that the local memory has no room for.
+        Share of it that does not fit into the local memory.
     bytes_per_s : float or None
         Bandwidth of both memories together [B/s]; None if it does not fit.
     times : Times or None
-        Where an iteration's time goes; None if it does not fit.
+        Time of an iteration by activity; None if it does not fit.
     unconstrained : Times
-        The same with a local memory that is large enough.
+        The same with a sufficiently large local memory.
     """
 
     strategy: str
@@ -78,11 +78,11 @@ class Variant:
     Parameters
     ----------
     values : dict
-        What was varied.
+        The varied values.
     best : Best
         The fastest strategies.
     speedup : float or None
-        Of the best feasible one over that of the cluster as it stands; None where there is none.
+        Speedup of the best feasible strategy over that of the unchanged cluster; None without one.
     """
 
     values: dict[str, float]
@@ -137,11 +137,11 @@ def sweep(
     Parameters
     ----------
     model : Transformer
-        What is trained.
+        Model to train.
     cluster : Cluster
-        On what.
+        Cluster for the training.
     training : Training
-        How.
+        Settings of the training.
     pipeline : iterable of int
         Numbers of stages to try.
     groups : sequence of int
@@ -201,11 +201,11 @@ def design_space(model: Transformer, file: ClusterFile, base: Best) -> tuple[Var
     Parameters
     ----------
     model : Transformer
-        What is trained.
+        Model to train.
     file : ClusterFile
-        The cluster, and what is varied.
+        Cluster, and the parameters to vary.
     base : Best
-        Of the cluster as it stands.
+        Best strategies of the unchanged cluster.
     """
     found: list[Variant] = []
     training, pipeline, groups = file.training.plan, file.training.stages, file.training.groups

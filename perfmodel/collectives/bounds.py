@@ -69,14 +69,14 @@ def waits_s(
 ) -> float:
     """Return the least time of NPUs that send to several destinations in succession [s].
 
-    Where the link layer asks for it, a source waits for acks before it sends to the next.
+    If the link layer requires it, a source waits for acks before it sends to the next destination.
 
     Parameters
     ----------
     topology, pattern, groups
         As for :func:`volume_s`.
     destinations : int
-        Of a member.
+        Destinations of each member.
     """
     if not topology.waits_for_acks or topology.endpoint is not None:
         return 0.0
@@ -88,7 +88,7 @@ def any_s(
 ) -> float:
     """Return the least time of a collective by any algorithm, including in-network ones [s].
 
-    What each member gives at least leaves it, and what it is to have at least comes to it.
+    The data that each member must send leaves it, and the data that it must get arrives.
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ def in_sequence(pattern: str, words: str, stages: Sequence[Schedule]) -> Schedul
     Parameters
     ----------
     pattern, words : str
-        What the stages do together, and how.
+        Pattern of the whole sequence, and its description.
     stages : sequence of Schedule
-        Of the same groups, built without lockstep.
+        Schedules for the same groups, built without lockstep.
     """
     messages: list[Transfer] = []
     came: dict[int, tuple[int, ...]] = {}

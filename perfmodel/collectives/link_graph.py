@@ -38,7 +38,7 @@ class Arc:
 class LinkGraph:
     """The links over which the members of a group can reach each other.
 
-    Other NPUs and switches only pass messages on.
+    Other NPUs and switches only forward messages.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LinkGraph:
     outgoing : mapping of int to tuple of Arc
         Links that leave each node, in the order in which algorithms try them.
     rank : callable
-        What this order is sorted by; also that of the reversed graph.
+        Sort key of this order; also used for the reversed graph.
     """
 
     members: tuple[int, ...]

@@ -73,12 +73,12 @@ class _Gpu:
 def msccl_xml(schedule: Schedule) -> str:
     """Return a schedule as an MSCCL algorithm in XML.
 
-    GPUs are numbered by their places in the group in rising order of NPUs.
+    GPUs are numbered by position in the group, in ascending order of NPUs.
 
     Parameters
     ----------
     schedule : Schedule
-        Of one group, built without lockstep; its shards are of equal size.
+        Schedule of one group, built without lockstep, with shards of equal size.
 
     Raises
     ------

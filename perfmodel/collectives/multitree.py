@@ -1,8 +1,8 @@
 """MultiTree: a spanning tree per member, with links assigned to the edges by time slot.
 
 The trees grow together, one slot after the other, and no link is assigned twice in a slot. So all
-of them can send at once, in lockstep, without waiting for each other (Huang et al., ISCA 2021,
-DOI 10.1109/ISCA52012.2021.00023).
+trees can send at once, in lockstep, without waiting for each other (Huang et al., ISCA 2021, DOI
+10.1109/ISCA52012.2021.00023).
 
 A slot is the time of a chunk on the fastest link. A slower link takes several slots, and so does a
 path over it, which leaves the rest of its faster links to others.

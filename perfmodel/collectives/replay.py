@@ -68,12 +68,12 @@ def replay(schedule: Schedule) -> None:
     Each NPU starts with its own contribution to every shard (in an all-gather, an all-to-all or a
     broadcast only the owner of a shard has one). In the end each member must hold, for every shard
     (after a reduce-scatter or a reduce for those it owns, after an all-to-all for those meant for
-    it), each contribution exactly once. A transfer may only send
-    what transfers in its ``after`` have brought, so the result holds for any timing; what comes to
-    a source from others of its step is kept apart until it has sent.
+    it), each contribution exactly once. A transfer may only send data that transfers in its
+    ``after`` have delivered, so the result holds for any timing; data that a source receives from
+    others in its step is kept separate until it has sent.
 
-    Of a schedule of several stages each must keep the promise of its own pattern, wait for all that
-    the stages before it have brought, and be one of a sequence that does the pattern
+    In a schedule of several stages each stage must meet the requirement of its own pattern, wait
+    for all data from earlier stages, and belong to a sequence that implements the pattern
     (``guidelines``).
 
     Raises

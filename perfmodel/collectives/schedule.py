@@ -56,7 +56,7 @@ class Schedule:
     parts : tuple of Part
         The groups.
     messages : tuple of Transfer or RingPass
-        Messages, each behind those that it is ``after``.
+        Messages, each after those in its ``after``.
     assumptions : tuple of str
         Assumptions of the algorithm.
     details : mapping
@@ -232,8 +232,8 @@ class ScheduleBuilder:
     ) -> None:
         """Add a step in which every member sends to each other member at the same time.
 
-        With ``reduce`` a member gets its own part of all others, with ``copy`` it sends its own
-        part to all of them. In lockstep it is one item, except with endpoints, which send one
+        With ``reduce`` a member receives its own part from all others, with ``copy`` it sends its
+        own part to all of them. In lockstep it is one item, except with endpoints, which send one
         message after the other.
         """
         count = len(members)

@@ -48,8 +48,8 @@ MAX_CHUNKS = 128
 def chunk_bytes(size_bytes: float) -> float:
     """Return the chunk size [B] that keeps the pipeline full; the last chunk may be smaller.
 
-    One of ``MAX_CHUNKS`` of the data, at least ``LEAST_CHUNK_BYTES``, at most all of it. It never
-    falls as the data grow, so neither does the time.
+    It is the data divided by ``MAX_CHUNKS``, at least ``LEAST_CHUNK_BYTES`` and at most all data.
+    It never decreases as the data grow, so neither does the time.
 
     Parameters
     ----------
@@ -70,34 +70,35 @@ def build_schedule(
 ) -> Schedule:
     """Return the schedule of one chunk, on all groups at once.
 
-    With ``published`` each group uses the algorithm of those that fit which is preferred: on a
-    mesh the hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED
-    with in-network collectives the switches do it; else groups with equally many members, two or
-    more, on each of several L1s use two levels of rings, and other groups one ring. An all-to-all
-    is direct.
+    With ``published`` each group uses the preferred one of the suitable algorithms: on a mesh the
+    hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED with
+    in-network collectives the switches execute it; otherwise groups with equally many members, two
+    or more, on each of several L1s use two levels of rings, and other groups one ring. An
+    all-to-all is direct.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the collective.
     pattern : str
         One of ``PATTERNS``.
     groups : sequence of sequence of int
-        NPUs of each group, two or more, none of them twice. A broadcast or a reduce has its root
-        first, which may be another member of another group.
+        NPUs of each group, two or more, without duplicates. A broadcast or a reduce has its root
+        first, which may be an ordinary member of another group.
     bytes_each : float
-        The whole vector of one chunk, which each member has, gets or gives a share of [B].
+        Size of the whole vector of one chunk, which each member has, receives or contributes to
+        [B].
     algorithm : str
-        ``published``, one of ``algorithm.ALGORITHMS``, or stages that do the pattern one after the
-        other, as ``guidelines.composed_name`` writes them.
+        ``published``, one of ``algorithm.ALGORITHMS``, or stages that implement the pattern one
+        after the other, as written by ``guidelines.composed_name``.
     lockstep : bool
-        Take a pass around a ring as one item of the schedule; not for stages.
+        Whether a pass around a ring is one item of the schedule; not for stages.
 
     Raises
     ------
     InputError
-        The pattern or the algorithm is not one of the supported, they do not go together or with
-        the topology, or a group is not valid.
+        The pattern or the algorithm is not supported, they do not match each other or the topology,
+        or a group is invalid.
     """
     check_groups(topology, pattern, groups)
     if ":" in algorithm:

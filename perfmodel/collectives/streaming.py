@@ -32,14 +32,13 @@ def build_stream(
     """Return the schedule of streams between all I/O controllers and groups of NPUs.
 
     Each I/O controller has an equal share of the data of each group. Inwards, each member of a
-    group gets all of it; outwards, the contributions of all members are added up. This uses trees
-    or the switches where messages fork, or are added up, on their way, and otherwise rings of the
-    NPUs.
+    group receives all data; outwards, the contributions of all members are reduced. This uses
+    trees, or the switches where these fork and reduce messages, and otherwise rings of the NPUs.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the streams.
     pattern : str
         ``stream_in`` or ``stream_out``.
     groups : sequence of sequence of int

@@ -88,7 +88,7 @@ class Plan:
     link_utilization : float
         Share of the slots of all links in which they carry a shard.
     seed : int
-        Of the matching that needs the fewest slots.
+        Seed of the matching that needs the fewest slots.
     """
 
     moves: tuple[Move, ...]

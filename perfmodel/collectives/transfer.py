@@ -23,23 +23,23 @@ class Transfer:
     Parameters
     ----------
     sources, targets : tuple of int
-        Nodes that send and nodes that receive; NPU number i is node i.
+        Source nodes and target nodes; NPU number i is node i.
     hops : tuple
         Links in an order in which each follows those before it; see ``topology.graph.Hops``.
     payload_bytes : float
-        Bytes on every link of it [B].
+        Bytes on each of its links [B].
     after : tuple of int
-        Positions, in the same list and before this one, of transfers that must be complete. A
-        source waits for what it receives itself of such a transfer; if no source receives any
-        of it, all sources wait until every target has it.
+        Indices of earlier transfers in the same list that must be complete. A source waits for the
+        part of such a transfer that it receives itself; if no source receives any of it, all
+        sources wait until every target has it.
     shards : tuple of int
         Parts of the data that the message holds, for the symbolic check.
     action : str
-        ``reduce`` adds to what the targets hold, ``copy`` replaces it. Several sources are
-        added up on the way.
+        ``reduce`` adds to the data of the targets, ``copy`` replaces it. Data of several sources is
+        reduced on the way.
     step : int
-        Position of the first of the messages beside it, which begin from what their sources held
-        before any of them came; -1 if it is alone.
+        Index of the first message of a simultaneous step, whose messages all start from the data
+        before the step; -1 for a single message.
     """
 
     sources: tuple[int, ...]

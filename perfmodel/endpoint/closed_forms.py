@@ -13,8 +13,8 @@ LARGE_RING_READS = 1.5
 def ring_reads(members: int) -> float:
     """Return the bytes that cores read per byte sent in a ring all-reduce.
 
-    Its first step reads 1 byte for each byte sent, the other steps of the reduce-scatter 2, and
-    those of the all-gather 1.
+    Its first step reads 1 byte for each byte sent, the other steps of the reduce-scatter 2, and the
+    steps of the all-gather 1.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def ring_reads(members: int) -> float:
     Raises
     ------
     ValueError
-        There are fewer.
+        There are fewer members.
     """
     check_int("members", members, minimum=2)
     return (1 + 2 * (members - 2) + (members - 1)) / (2 * (members - 1))

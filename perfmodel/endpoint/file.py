@@ -39,7 +39,7 @@ class NpuShare(FileModel):
     cores : int
         Cores that compute, such as the streaming multiprocessors of a GPU.
     core_bytes_per_s : float
-        What one core can read from memory to send it [B/s].
+        Rate at which one core can read memory for sending [B/s].
     """
 
     memory_bytes_per_s: Annotated[_Rate, Field(examples=[900e9])]
@@ -76,9 +76,9 @@ class EndpointFile(FileModel):
     Parameters
     ----------
     npu : NpuShare
-        The NPU that settings are of; on another NPU they take the same shares.
+        The NPU of the settings; on another NPU they take the same shares.
     settings : list of SettingEntry
-        What communication may take. An estimate takes the fastest of the settings.
+        Resources for communication. An estimate uses the fastest of the settings.
     """
 
     file_kind = ENDPOINT
@@ -92,8 +92,8 @@ class EndpointFile(FileModel):
         Raises
         ------
         InputError
-            Two settings have one name, or a setting takes more than the NPU has, or all of it while
-            it overlaps.
+            Two settings have one name, or a setting takes more than the NPU has, or takes all of it
+            and overlaps with compute.
         """
         names = [one.name for one in self.settings]
         for n, one in enumerate(self.settings):

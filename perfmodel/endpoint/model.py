@@ -29,13 +29,13 @@ class Reservation:
     Parameters
     ----------
     name : str
-        The setting.
+        Name of the setting.
     memory_share, core_share : float
-        Shares of memory bandwidth and cores that compute lacks, 0 to less than 1.
+        Shares of memory bandwidth and cores that compute loses, 0 to less than 1.
     read_share : float
-        Rate at which communication reads memory, in memory bandwidths of the NPU.
+        Rate at which communication reads memory, relative to the NPU's memory bandwidth.
     overlap : bool
-        Whether gradients may be reduced while compute goes on.
+        Whether gradients may be reduced during compute.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The file formats of the public LIBRA code (github.com/astra-sim/libra).
 
-They are not ours to define, so `fred schema` has none of them.
+They are defined elsewhere, so `fred schema` does not contain them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class _Prices(BaseModel, frozen=True, extra="forbid", strict=True):
     Parameters
     ----------
     link, switch, nic : float
-        Of a link, of a port of a switch and of a network interface.
+        Price of a link, of a port of a switch and of a network interface.
     """
 
     link: Annotated[_Price, Field(alias="Link")]

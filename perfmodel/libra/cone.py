@@ -25,7 +25,7 @@ class Point:
     Parameters
     ----------
     values : tuple of float
-        Of the variables.
+        Values of the variables.
     linear : tuple of float
         Multipliers of the linear constraints, in the order in which they were added.
     hyperbolic : tuple of float

@@ -39,9 +39,9 @@ class Constraint:
     Parameters
     ----------
     text : str
-        As the user wrote it; several constraints may come from one text.
+        Text of the user; several constraints may come from one text.
     factors : tuple of float
-        Of the bandwidth of each dimension: 1e-9 for ``b0``, as users write GB/s.
+        Factor of the bandwidth of each dimension: 1e-9 for ``b0``, as users write GB/s.
     equal : bool
         Whether the sum must equal the bound.
     bound : float
@@ -78,14 +78,14 @@ def parse_constraint(
     text : str
         Two or more linear expressions with ``<=``, ``>=`` or ``=`` between them.
     names : mapping
-        As ``names_of`` returns them.
+        Names as returned by ``names_of``.
     dimensions : int
-        Of the network.
+        Number of dimensions of the network.
 
     Raises
     ------
     ValueError
-        The text is no such constraint.
+        The text is not such a constraint.
     """
     sides: list[list[Token]] = [[]]
     relations: list[str] = []

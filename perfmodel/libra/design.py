@@ -29,11 +29,11 @@ class DesignDimension(FileModel):
     Parameters
     ----------
     block : str
-        What joins the NPUs of a line along it.
+        Connection of the NPUs of a line along it.
     npus : int
         NPUs in a line.
     link : float
-        Price of links [$ per GB/s]. All dimensions have prices, or none has.
+        Price of links [$ per GB/s]. Either all dimensions have prices or none has.
     switch : float
         Price of switches, in a dimension with switches [$ per GB/s].
     nic : float
@@ -53,13 +53,13 @@ class DesignCollective(FileModel):
     Parameters
     ----------
     kind : str
-        Of the collective.
+        Kind of the collective.
     bytes : float
-        Size [B]; of an all-gather the share of one NPU.
+        Size [B]; for an all-gather the share of one NPU.
     groups : list of int
-        NPUs of each dimension that take part; 1 where the collective does not use a dimension.
+        NPUs of each dimension that take part; 1 if the collective does not use a dimension.
     count : int
-        How often it runs in an iteration.
+        Number of executions in an iteration.
     """
 
     kind: Annotated[str, one_of(*COLLECTIVES)]
@@ -80,7 +80,7 @@ class DesignWorkload(FileModel):
     compute_ms : float
         All compute of the iteration [ms].
     collectives : list of DesignCollective
-        What it communicates.
+        Collectives of the iteration.
     """
 
     name: str
@@ -97,13 +97,13 @@ class DesignFile(FileModel):
     dimensions : list of DesignDimension
         Dimensions of the network, the innermost first.
     workloads : list of DesignWorkload
-        What is trained on the network.
+        Workloads to be trained on the network.
     constraints : list of str
         Linear constraints, such as `b0 + b1 <= 500` or `b0 >= b1 >= b2`. `b0` is the bandwidth of
         an NPU in the innermost dimension [GB/s], `total` the sum of all, and `cost` the price of
         the network [$].
     objective : str
-        What is minimised: the time, or the time times the cost.
+        Quantity to be minimised: the time, or the time times the cost.
     """
 
     file_kind = DESIGN

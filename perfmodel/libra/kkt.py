@@ -15,11 +15,12 @@ class Multipliers:
     Parameters
     ----------
     shares : tuple of tuple of float
-        Of each collective, how much of its time each dimension decides; they sum to 1.
+        For each collective, the share of its time that each dimension determines; the shares sum to
+        1.
     rows : tuple of float
-        Of ``problem.rows``.
+        Multipliers of ``problem.rows``.
     floors : tuple of float
-        Of each bandwidth being at least 0.
+        Multipliers of the bounds that keep each bandwidth at 0 or above.
     """
 
     shares: tuple[tuple[float, ...], ...]
@@ -32,13 +33,13 @@ def kkt_residual(
 ) -> float:
     """Return the largest violation of an optimality condition, relative to the objective.
 
-    The value is log(time) + ``per_cost`` x cost: the product of time and cost has the same slopes
-    with 1 / cost there.
+    The objective is log(time) + ``per_cost`` x cost: the product of time and cost has the same
+    slopes with 1 / cost as factor.
 
-    The conditions are worked out from the problem, whatever found the allocation: no small change
-    of a bandwidth by a share of itself lowers the value (stationarity), only the slowest dimensions
-    of a collective and constraints without slack count (complementarity), multipliers have the
-    right signs and sums, and the constraints are met.
+    The conditions are computed from the problem, independently of the solver: no small relative
+    change of a bandwidth lowers the objective (stationarity), only the slowest dimensions of a
+    collective and constraints without slack have multipliers (complementarity), multipliers have
+    the right signs and sums, and the constraints are met.
     """
     scaled = [one / problem.unit for one in bytes_per_s]
     slopes = [

@@ -49,16 +49,16 @@ class Allocation:
     Parameters
     ----------
     bytes_per_s : tuple of float
-        Of an NPU in each dimension, the innermost first [B/s].
+        Bandwidth of an NPU in each dimension, the innermost first [B/s].
     time_s : float
         Weighted sum of the times of the workloads [s].
     cost : float or None
-        Of the network [$]; None without prices.
+        Cost of the network [$]; None without prices.
     value : float
-        What was minimised: the time [s], or time times cost [s $].
+        Minimised value: the time [s], or time times cost [s $].
     kkt_residual : float or None
-        How far the conditions of Karush, Kuhn and Tucker are from being met, as a share of
-        ``value``; None of an allocation that was not optimised.
+        Violation of the Karush-Kuhn-Tucker conditions, relative to ``value``; None for an
+        allocation that was not optimised.
     """
 
     bytes_per_s: tuple[float, ...]
@@ -74,10 +74,10 @@ def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
     Parameters
     ----------
     problem : Problem
-        What to optimise.
+        Problem to optimise.
     starts : int
-        In how many parts of the frontier the least product of time and cost is searched, 1 or
-        more.
+        Number of parts of the frontier in which the least product of time and cost is searched, 1
+        or more.
 
     Raises
     ------

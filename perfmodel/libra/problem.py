@@ -32,17 +32,17 @@ class Problem:
     Parameters
     ----------
     workloads : tuple of Workload
-        One or more.
+        Workloads, one or more.
     constraints : tuple of Constraint
-        On the bandwidths; one text may have several.
+        Constraints on the bandwidths; one text may have several.
     costs : tuple of float or None
         Cost of each dimension per bandwidth of an NPU [$ per B/s]; None without prices.
     dimensions : int
-        Of the network.
+        Number of dimensions of the network.
     objective : str
         One of ``OBJECTIVES``.
     source, field : str
-        What error lines name as the place of the constraints.
+        Position of the constraints in error messages.
     """
 
     workloads: tuple[Workload, ...]

@@ -45,7 +45,7 @@ class Tier:
     Parameters
     ----------
     file : MemoryFile
-        What it is like, and not none.
+        Description of the memory, which must exist.
     """
 
     def __init__(self, file: MemoryFile) -> None:
@@ -60,14 +60,14 @@ class Tier:
     def access(self, groups: Sequence[Sequence[int]], bytes_each: float) -> Access:
         """Return the access in which each NPU of the given groups moves equally many bytes.
 
-        Members of a group load the same, or store what is to be added up.
+        Members of a group load the same data, or store data that is reduced.
 
         Parameters
         ----------
         groups : sequence of sequence of int
-            NPUs.
+            NPUs of each group.
         bytes_each : float
-            Of each NPU [B], 0 or more.
+            Bytes of each NPU [B], 0 or more.
         """
         if self.file.hierarchical:
             return self._pooled(groups, bytes_each)

@@ -55,13 +55,13 @@ def least_s(
 ) -> float:
     """Return a lower bound of the time over any routes [s].
 
-    What all messages bring, each over the fewest links that lead there, takes this long if it loads
-    all links alike. Groups that are quick to try have no bound by routes.
+    It is the time of the traffic of all messages, each over the fewest possible links, if it loads
+    all links equally. Groups that are quick to simulate have no bound by routes.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the collective.
     pattern : str
         One of ``schedule.PATTERNS``.
     groups : sequence of sequence of int

@@ -45,7 +45,7 @@ Move = tuple[int, int, tuple[int, ...]]
 def lines(dimensions: Sequence[Dimension], members: Sequence[int]) -> list[Axis] | None:
     """Return the dimensions that a group spans, and the group's positions along each.
 
-    None if it is not at all crossings of them, or there are none.
+    None if the group is not at all crossings of them, or there are none.
     """
     found = [(one, sorted({one.place(npu) for npu in members})) for one in dimensions]
     if not found or prod(len(places) for _, places in found) != len(members):
@@ -248,7 +248,7 @@ def level_of(shards: Mapping[int, int], dimensions: Sequence[Dimension], *, back
     shards : mapping
         Shard of each member of the group.
     dimensions : sequence of Dimension
-        A member has the shards of all that are at its place along each of them.
+        Dimensions; a member has the shards of all members with the same positions along them.
     back : bool
         Whether lines are listed backwards.
     """
@@ -281,8 +281,8 @@ def add_level(
 ) -> None:
     """Add a reduce-scatter or an all-gather on all lines of a dimension.
 
-    With ``halving`` a power of two of NPUs on a switch go by recursive halving and doubling instead
-    of sending to each other at once.
+    With ``halving``, NPUs on a switch whose number is a power of two use recursive halving and
+    doubling instead of direct sends.
     """
     for line, parts in level:
         if _circular(dimension):

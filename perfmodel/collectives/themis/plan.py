@@ -58,12 +58,12 @@ class ChunkPlan:
     Parameters
     ----------
     size_bytes : int
-        That an NPU has of it before [B]; of an all-gather the part of one NPU.
+        Bytes that an NPU has before it [B]; for an all-gather the part of one NPU.
     order : tuple of int
         Dimensions as its reduce-scatter visits them, or as a stand-alone all-gather does. An
         all-reduce goes back through them in the reverse order.
     merged : bool
-        Whether an all-reduce does its last reduce-scatter and its first all-gather, which are along
+        Whether an all-reduce runs its last reduce-scatter and its first all-gather, which are along
         the same dimension, as one phase.
     """
 
@@ -129,7 +129,7 @@ def plan_sizes(
     Parameters
     ----------
     sizes : sequence of int
-        Of each chunk, what an NPU has before the collective [B].
+        For each chunk the bytes of an NPU before the collective [B].
     dimensions, pattern, policy, gap_denominator, compatible
         As for :func:`plan`.
 

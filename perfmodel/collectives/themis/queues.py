@@ -1,10 +1,10 @@
 """Timing of chunks in dimension queues; each queue serves one chunk at a time.
 
-All chunks are in the queue of their first dimension at the begin, in their order. A chunk that has
+All chunks are in the queue of their first dimension at the start, in their order. A chunk that has
 been served joins the queue of its next dimension, and then its last dimension takes the next chunk.
 Of phases that end at the same time, that of the outermost dimension ends first. Times are counted
-in ticks, of which each phase takes a whole number: which chunk is served next may depend on whether
-two times are equal, so they must not be rounded.
+in ticks, of which each phase takes a whole number: the next chunk to be served may depend on
+whether two times are equal, so times must not be rounded.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,13 +45,13 @@ class Service:
     Parameters
     ----------
     chunk, number : int
-        Of the chunk, and of its phase.
+        Numbers of the chunk, and of its phase.
     phase : Phase
-        What is done.
+        The phase.
     begin_s, end_s : float
-        When the dimension takes it up, and when it is free for others [s].
+        When the dimension starts it, and when it is free for others [s].
     done_s : float
-        When the chunk may go on [s].
+        When the chunk may continue [s].
     """
 
     chunk: int
