@@ -1,9 +1,10 @@
 """Figures printed in papers, the only such figures of the model; those of hardware are in fred_hw.
 
-First what the published wafer is made of, in SI base units, which the model works with. Then what
-came out of it: ours are put beside that, columns may show what follows, and no time is worked out
-from it but those of ``calibrated``. What we work out ourselves is in ``perfmodel.derived``. Rates
-of data sheets stand where an NPU is made of them: ``training.compute`` and ``studies.a100``.
+First the parameters of the published wafer, in SI base units, with which the model works. Then its
+published results: ours are compared with them, columns may derive values from them, and no time is
+computed from them except by ``calibrated``. Values that we derive ourselves are in
+``perfmodel.derived``. Data-sheet rates are defined with their NPU: ``training.compute`` and
+``studies.a100``.
 """
 
 from dataclasses import dataclass
@@ -83,11 +84,11 @@ class Published:
     Parameters
     ----------
     printed : str
-        The digits as they are printed, which say how exact they are.
+        The digits as printed, which show the precision.
     source : str
-        Where: a section of the paper, or another work.
+        Section of the paper, or another publication.
     unit : float
-        What the digits count, in SI base units or in the unit that is named where they stand.
+        Unit of the digits, in SI base units or in the unit named at the definition.
     about : bool
         Whether the text says "about", "around" or the like.
     """

@@ -84,21 +84,21 @@ class Measured:
     Parameters
     ----------
     model : str
-        What was trained: a name of ``studies.machines.MODELS``.
+        Trained model: a name of ``studies.machines.MODELS``.
     npus : int
-        How many trained.
+        Number of NPUs.
     strategy : str
-        How in parallel.
+        Parallel strategy.
     microbatches : int
-        Pieces of a replica's samples.
+        Number of parts of a replica's samples.
     samples : int
         Samples of a replica.
     pieces : int
-        Pieces of the layers on each stage, that microbatches go round through (interleaving).
+        Parts of the layers on each stage, which microbatches visit in sequence (interleaving).
     layers : int or None
-        Layers where they are fewer than those of the model.
+        Number of layers, if fewer than in the model.
     time : Published
-        The iteration [s].
+        Time of the iteration [s].
     """
 
     model: str
@@ -159,7 +159,7 @@ class SimulatorError:
     figure : Published
         The error [%].
     words : str
-        Of what: mean or bound, and of which runs.
+        Meaning of the error: mean or bound, and of which runs.
     worst : Published or None
         The largest error [%]; None if it is not published.
     """

@@ -37,26 +37,26 @@ class RouterCurve:
     Parameters
     ----------
     source : str
-        Work, repository, commit and file.
+        Publication, repository, commit and file.
     pattern, routing : str
-        As we call them; ``odd_even`` is adaptive there.
+        Our names; ``odd_even`` is adaptive there.
     packet_flits : int
         Flits of a packet.
     channels, channel_flits : int
-        Virtual channels of a port, and the flits that each has room for.
+        Virtual channels of a port, and the buffer size of each in flits.
     capacity : float
         Flits per node and cycle that single links allow with X-Y, by counting: with uniform traffic
-        half a flit, as nodes send to themselves too.
+        half a flit, as nodes also send to themselves.
     loads : tuple of float
-        Offered, in ascending order [``load_flits`` per node and cycle].
+        Offered loads, in ascending order [``load_flits`` per node and cycle].
     load_flits : float
-        What loads count [flits].
+        Unit of loads [flits].
     latencies : tuple of float
-        At each load [cycles].
+        Latency at each load [cycles].
     given_up : float or None
-        Next load that was run, which was given up; None if the last latency shows the end.
+        Next load, whose run was stopped; None if the last latency shows saturation.
     beyond : Published or None
-        Accepted at more load than passes [flits per node and cycle].
+        Accepted load at an offered load beyond saturation [flits per node and cycle].
     """
 
     source: str

@@ -45,22 +45,22 @@ class WafersResult:
     Parameters
     ----------
     topology : str
-        Each wafer.
+        Name of each wafer's topology.
     wafers, npus : int
-        Wafers, and NPUs of all of them.
+        Number of wafers, and of NPUs of all wafers.
     join : str
         One of ``JOINS``.
     size_bytes : float
-        The whole vector [B].
+        Size of the whole vector [B].
     chunks : int
-        Pieces that it was cut into.
+        Number of pieces.
     time_s : float
-        From the start to the last byte at the last NPU [s].
+        Time from the start to the last byte at the last NPU [s].
     bus_bandwidth_bytes_per_s : float
-        Bus bandwidth [B/s]: what an endpoint algorithm would have to send per NPU in this time.
+        Bus bandwidth [B/s]: the rate at which each NPU would send with an endpoint algorithm.
     inside_s, between_s : float
-        The same data only inside a wafer, in and out, and only between the wafers [s]: what each
-        takes alone. The whole takes less than both, as chunks overlap.
+        Time of the same data only inside a wafer, in and out, and only between the wafers [s], each
+        by itself. The total is less than their sum, as chunks overlap.
     provenance : Provenance
         Timing records used and assumptions made.
     """
@@ -168,13 +168,13 @@ class _Between:
     Parameters
     ----------
     payload : float
-        Bytes that a controller sends for each of its share.
+        Bytes that a controller sends for each byte of its share.
     latency_s : float
-        There and back [s].
+        Latency of both directions together [s].
     efficiency : float
-        Share of the link rate that the switches there leave for payload.
+        Share of the link rate that remains for payload in the switches there.
     assumptions, records : tuple of str, tuple of RecordUse
-        What it rests on.
+        Assumptions and records.
     """
 
     payload: float
@@ -223,7 +223,7 @@ class _Build:
     def capacities(self, shown: int, efficiency: float) -> list[float]:
         """Return the bandwidth of each link [B/s]: of a wafer, then from and to each I/O.
 
-        Of those between wafers, at most the share ``efficiency`` is left for payload.
+        Links between wafers have at most the share ``efficiency`` for payload.
         """
         index = self.topology.link_index
         sends = {node: self._link(index, node, out=True) for node in self.topology.io_nodes}

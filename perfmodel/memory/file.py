@@ -39,16 +39,16 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     Parameters
     ----------
     memory-type : str
-        None, one for each node that serves one request after the other, one for each NPU, one
-        for all that serves one request after the other, or groups of memory behind switches, whose
-        links all requests at a time share.
+        Kind of memory: none; one for each node that serves requests in order; one for each NPU; one
+        for all NPUs that serves requests in order; or groups of memory behind switches, whose links
+        concurrent requests share.
     remote-mem-latency : int
         Latency of each access [ns]; 0 by default.
     remote-mem-bw : float
         Bandwidth [bytes per ns], of each group in a hierarchical pool; required unless there is no
         such memory.
     num-nodes : int
-        Nodes, required with a memory for each of them and with a hierarchical pool.
+        Number of nodes, required with a memory for each of them and with a hierarchical pool.
     num-npus-per-node : int
         NPUs of a node, required in the same cases; the first NPUs are in node 0.
     num-remote-mem-groups : int
@@ -60,10 +60,10 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     in-node-bw : float
         Bandwidth of the fabric of a node to each of its NPUs, one direction [bytes per ns].
     piece-size : int
-        What goes from one level to the next as a whole [B].
+        Unit of transfer from one level to the next [B].
     in-switch-collectives : int
-        1 for switches that copy what several NPUs load, and add up what they store: the pool and
-        each node's links then carry it once.
+        1 for switches that copy data for several NPUs on loads, and reduce it on stores: the pool
+        and each node's links then carry it once.
     """
 
     file_kind = REMOTE_MEMORY

@@ -44,7 +44,7 @@ class LinearEntry(FileModel):
     kind : str
         linear.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     """
 
     kind: Literal["linear"]
@@ -59,9 +59,9 @@ class ConvEntry(FileModel):
     kind : str
         conv.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     stride : int
-        Distance of the windows.
+        Distance between windows.
     padding : int
         Zeros on each side.
     """
@@ -123,7 +123,7 @@ class NormEntry(FileModel):
         layer_norm or rms_norm over the channels; batch_norm with NAME.running_mean and
         NAME.running_var, or with neither where these are part of weight and bias.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     epsilon : float
         Added to the mean square.
     """

@@ -20,17 +20,17 @@ class Calibrated:
     Parameters
     ----------
     network : Network
-        As trained.
+        The trained network.
     inputs, outputs : array
-        Samples, and what the network makes of them.
+        Samples, and the outputs of the network for them.
     units : Units
         Channels that must be on the same worker.
     shapes : dict of str to tuple of int
         Shape of each value for one sample.
     moments : dict of str to Moments
-        Of what each product takes, with a constant 1 in the end if it has a bias.
+        Moments of the input of each product, with a constant 1 at the end if it has a bias.
     lipschitz : dict of str to float or None
-        How much an error may grow in each other operation.
+        Largest factor by which each other operation can amplify an error.
     """
 
     network: Network

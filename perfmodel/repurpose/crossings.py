@@ -45,15 +45,15 @@ class Crossing:
     value : str
         The value.
     before : str
-        Operation that waits for it: the first one that takes it.
+        Operation that waits for it: the first one that uses it.
     needs : array
-        Whether a worker uses a channel that another one owns, as channel x worker.
+        Whether a worker uses a channel of another worker, as channel x worker.
     positions : int
         Numbers in a channel.
     edges : int
-        Weights that take channels of other workers.
+        Number of weights that use channels of other workers.
     multicasts : tuple of Multicast
-        What is sent.
+        Multicasts to be sent.
     """
 
     value: str

@@ -24,13 +24,13 @@ class Step:
     Parameters
     ----------
     name : str
-        Of the product, or of the operation that waits for the value.
+        Name of the product, or of the operation that waits for the value.
     kind : str
         ``traffic`` or ``compute``.
     time_s : float
-        How long it takes [s].
+        Duration [s].
     flows : int
-        Multicasts of traffic.
+        Number of multicasts.
     sent_bytes : float
         Bytes that sources send [B].
     """

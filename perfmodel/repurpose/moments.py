@@ -60,9 +60,9 @@ class Moments:
 def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Array:
     """Return the kept weights with the least squared error of each row's output.
 
-    The result is found by conjugate gradients on many rows at once, from the weights as they are,
-    and on the inputs that some of these rows keep. No output gets a larger error than without the
-    refit.
+    The result is found by conjugate gradients on many rows at once, starting from the given
+    weights, and on the inputs that some of these rows keep. No output gets a larger error than
+    without the refit.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Arra
     keep : array
         Whether each weight is kept.
     moments : Moments
-        Those of the inputs.
+        Moments of the inputs.
     groups : array
         Group of each row: rows of a worker keep many of the same inputs.
     """

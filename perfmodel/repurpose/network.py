@@ -28,8 +28,8 @@ class Units:
     of : dict of str to array
         Unit of each channel of a value.
     layers : dict of str to array
-        Units that are placed together, by the name of the first product that makes them; those of
-        the network's input by ``INPUT``.
+        Units that are placed together, by the name of the first product that computes them; those
+        of the network's input are under ``INPUT``.
     """
 
     of: dict[str, Indices]

@@ -213,7 +213,7 @@ class Scale(Operation):
     Parameters
     ----------
     factor, summand : array
-        Of each channel.
+        Factor and summand of each channel.
     image : bool
         Whether the channels are those of an image.
     """
@@ -329,7 +329,7 @@ class Normalize(Operation):
     Parameters
     ----------
     factor, summand : array
-        Of each channel.
+        Factor and summand of each channel.
     centred : bool
         Whether the mean is subtracted.
     epsilon : float

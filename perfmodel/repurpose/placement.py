@@ -116,7 +116,7 @@ def equal_capacities(neurons: int, workers: int) -> tuple[int, ...]:
 def contiguous(neurons: int, capacities: Sequence[int]) -> Indices:
     """Return the worker of each neuron if workers take successive neurons in order.
 
-    Where there is more space than neurons, each worker takes its share of them.
+    If there is more space than neurons, each worker takes a proportional share.
     """
     ends = np.cumsum(capacities) * neurons / max(1, sum(capacities))
     places = np.searchsorted(np.round(ends), np.arange(neurons), side="right")

@@ -29,10 +29,10 @@ class Penalties:
     Parameters
     ----------
     lam0 : float
-        Of a kept weight; 0 keeps all weights that nothing else drops.
+        Cost of a kept weight; 0 keeps all weights that no other rule drops.
     lam1 : float
-        Of a weight whose input is on another worker (edge form), or of an activation that is sent
-        to another worker (activation form).
+        Cost of a weight whose input is on another worker (edge form), or of an activation that is
+        sent to another worker (activation form).
     form : str
         One of ``FORMS``.
     """
@@ -64,11 +64,11 @@ def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalt
     Parameters
     ----------
     energy : array
-        What each dropped weight costs, as row x input.
+        Cost of dropping each weight, as row x input.
     owner, rows : array
         Worker of each input, and of each row.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     """
     lam0, lam1 = penalties.lam0, penalties.lam1
     if penalties.form == "edge":
@@ -107,9 +107,10 @@ def place_layer(
 ) -> Placed:
     """Return the placement of a layer with the lowest objective found.
 
-    In the edge form that is the optimum. In the activation form an activation that some rows of a
-    worker use costs each of them a share of ``lam1``, and placement and pruning repeat until
-    nothing changes. Of all placements met, with the contiguous split among them, the best is taken.
+    In the edge form that is the optimum. In the activation form the cost ``lam1`` of an activation
+    is divided among the rows of a worker that use it, and placement and pruning repeat until
+    nothing changes. The best of all placements encountered, including the contiguous split, is
+    returned.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def place_layer(
     capacities : sequence of int
         Units that each worker takes at most.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     """
     units, workers = int(unit_of_row.max()) + 1, len(capacities)
     remote = np.ones((len(owner), workers))

@@ -57,12 +57,12 @@ class Options:
     workers : int
         Workers, 1 or more.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     capacities : mapping
-        Units that each worker takes at most, by layer; equal parts where a layer has none.
+        Most units of each worker, by layer; equal parts for other layers.
     pins : mapping
-        Worker that has all units of a layer, by layer; ``INPUT`` is the network's input, which is
-        split into contiguous parts otherwise.
+        Worker with all units of a layer, by layer; ``INPUT`` is the network's input, which is
+        otherwise split into contiguous parts.
     refit : bool
         Whether kept weights and biases are refitted on calibration data.
     method : Method
@@ -84,9 +84,9 @@ class Layer:
     Parameters
     ----------
     name : str
-        Of the product.
+        Name of the product.
     weights, nonzeros : int
-        Weights that are not 0, before and after.
+        Weights that are not 0, before and after pruning.
     dropped_share : float
         Energy of the dropped weights, as a share of that of all.
     error : float
@@ -107,9 +107,9 @@ class Restructured:
     Parameters
     ----------
     calibrated : Calibrated
-        What it was made from.
+        Original network with its calibration data.
     network : Network
-        With pruned weights.
+        Network with pruned weights.
     workers : int
         Workers.
     worker_of_unit : array
@@ -135,7 +135,7 @@ class Restructured:
     def orders(self) -> dict[str, Indices]:
         """Return the channels of each value, ordered by worker.
 
-        Those of the input and of the output stay in their order, as users of the network expect.
+        The order of the input and of the output is kept, as users of the network expect.
         """
         units = self.calibrated.units
         rank = np.arange(len(self.worker_of_unit))

@@ -29,7 +29,7 @@ class Answer:
     Parameters
     ----------
     options : Options
-        What was asked.
+        Options of the placement.
     made : Restructured
         The network.
     reordering_error, partition_error : float
@@ -115,7 +115,7 @@ class Comparison:
     Parameters
     ----------
     placed, contiguous : Latency
-        Of the placed and pruned network, and of the network as it is, split in its order.
+        Latency of the placed and pruned network, and of the unchanged network, split in its order.
     """
 
     placed: Latency

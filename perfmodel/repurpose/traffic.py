@@ -31,13 +31,13 @@ class Traffic:
     Parameters
     ----------
     time_s : float
-        From the first number sent to the last received [s].
+        Time from the first number sent to the last received [s].
     flows : int
-        Multicasts.
+        Number of multicasts.
     sent_bytes : float
         Bytes that sources send, each multicast once [B].
     assumptions : tuple of str
-        What algorithm and network model take for granted.
+        Assumptions of algorithm and network model.
     """
 
     time_s: float
@@ -49,15 +49,15 @@ class Traffic:
 def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
     """Return merged multicasts, with at most ``most`` per source.
 
-    The largest ones stay. Each other is joined with the smallest one that reaches all of its
-    targets, or with one that reaches the targets of all the rest.
+    The largest ones are kept. Each other one is merged with the smallest one that reaches all of
+    its targets, or with one that reaches the targets of all the rest.
 
     Parameters
     ----------
     multicasts : sequence of Multicast
-        Of any sources.
+        Multicasts from any sources.
     most : int
-        Multicasts of a source at most.
+        Most multicasts of a source.
     """
     found: list[Multicast] = []
     for source in sorted({one.source for one in multicasts}):
@@ -93,15 +93,15 @@ def schedule_of(
 ) -> Schedule:
     """Return the multicasts of one layer as a schedule; worker i is NPU i.
 
-    All sources begin at once, and each sends one multicast after the other. Where switches or
-    routers cannot fork, each target has a message of its own.
+    All sources start at once, and each sends one multicast after the other. If switches or routers
+    cannot fork, each target gets a separate message.
 
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology of the workers.
     multicasts : sequence of Multicast
-        What is sent.
+        Multicasts to be sent.
     number_bytes : float
         Bytes of a number [B].
     trees : str

@@ -26,13 +26,13 @@ class UnitArea(FileModel):
     unit : str
         ``switch of 12 ports`` and likewise, ``router`` or ``endpoint``.
     name : str
-        Of its top module.
+        Name of its top module.
     area_um2, clock_ns : float
-        Of its cells [um2], and its shortest clock, register to register [ns].
+        Area of its cells [um2], and its shortest clock period, register to register [ns].
     flip_flops, memory_bits : int
-        In it, and in memories beside it.
+        Flip-flops in it, and bits of its memories.
     verilog_sha256 : str
-        Canonical hash of what was mapped.
+        Canonical hash of the mapped Verilog.
     """
 
     unit: str
@@ -52,19 +52,19 @@ class AreaRecord(FileModel):
     schema : str
         ``fred-areas/1``; the field is called ``schema_name`` in Python.
     format, lanes : str, int
-        Of all units.
+        Format and lanes of all units.
     library : str
-        Of cells, in words.
+        Description of the cell library.
     libraries, tools : dict of str to str
         Hash of each file of the library, and versions of the tools.
     effort, target_clock_ns : str, float
-        How it was mapped, and the clock that was asked for [ns].
+        Effort of the mapping, and requested clock period [ns].
     git_commit : str or None
         Revision of the sources.
     date, minutes : str, float
         Day of the synthesis, and its processor time [min]; None if unknown.
     units : tuple of UnitArea
-        What was found.
+        Results by unit.
     """
 
     schema_name: Annotated[Literal["fred-areas/1"], Field(alias="schema")]

@@ -36,18 +36,18 @@ a flit."""
 class EndpointCycles(FileModel):
     """Co-simulation measurements of an endpoint.
 
-    Cycles of the link and of memory, and those in which a chunk is loaded, are not in them.
+    The latencies of the link and of memory, and the time to load a chunk, are not included.
 
     Parameters
     ----------
     start_cycles, ring_start_cycles : int
-        From software about to write COMMAND to the first flit on the link, of an exchange and of a
-        ring of two [cycles].
+        From the software's write of COMMAND to the first flit on the link, for an exchange and for
+        a ring of two [cycles].
     command_cycles : int
         From a COMMAND of software to that of the next descriptor, a ring, which it writes meanwhile
         [cycles].
     finish_cycles : int
-        From the last flit on the link to software that has read that all is done [cycles].
+        From the last flit on the link until software has read the completion [cycles].
     ack_cycles : int
         From the last flit of a flow on the link to its ack, as the next flow is set [cycles].
     answer_cycles : int
@@ -55,20 +55,21 @@ class EndpointCycles(FileModel):
     next_cycles : int
         From the ack of the last flit to the first of the next descriptor, in another flow [cycles].
     received_cycles : int
-        The same from the last flit that a descriptor receives, if it ends with that [cycles].
+        The same from the last flit that a descriptor receives, if it ends with a reception
+        [cycles].
     step_cycles : int
-        From the last flit of a message on the link to the first of what a state machine sends
-        then, in a ring [cycles].
+        From the last flit of a message on the link to the first flit that a state machine sends
+        next, in a ring [cycles].
     turn_cycles : int
-        From a message of a ring to the next one of its circuit, and from a part of a chunk that is
-        loaded to the next one, however short they are [cycles].
+        From a message of a ring to the next one on its virtual channel, and from a loaded part of a
+        chunk to the next one, however short they are [cycles].
     credit_cycles : int
-        From a flit to the credit for it between an endpoint and a switch, links and the
-        interconnect left out [cycles]: a packet starts there when the next receiver has room.
+        From a flit to the credit for it between an endpoint and a switch, without links and the
+        interconnect [cycles]: a packet starts there when the next receiver has space.
     flits_per_cycle : float
-        Rate at which it sends from memory and receives to it, above 0 and at most 1.
+        Rate at which it sends from memory and receives into it, above 0 and at most 1.
     ring_flits_per_cycle : float
-        Rate of an all-reduce as a ring with all state machines at work, above 0 and at most 1.
+        Rate of an all-reduce in a ring with all state machines busy, above 0 and at most 1.
     """
 
     start_cycles: Cycles
@@ -92,7 +93,7 @@ class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpe
     Parameters
     ----------
     endpoint : EndpointCycles
-        What was measured.
+        Measurements of the endpoint.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -107,18 +108,18 @@ class EndpointTiming:
     Parameters
     ----------
     record : EndpointRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     memory_s : float
-        From a read of memory to its data [s], 0 or more.
+        Latency of a memory read [s], 0 or more.
     ports : int
         Ports of an NPU, each with an endpoint that has its share of all data, 1 or more.
     clock : Clock, optional
-        Its clock, where that is another one than the record's.
+        Clock, if it differs from that of the record.
     read_ports : int, optional
-        Its ports to read memory, 1 or 2, where they are others than the record's: they change no
-        cycle of a record, which has one descriptor at a time and rings of two.
+        Number of memory read ports, 1 or 2, if it differs from that of the record: it does not
+        change the cycles of a record, which has one descriptor at a time and rings of two.
     """
 
     def __init__(
@@ -176,17 +177,17 @@ class EndpointTiming:
     def link_share(self, link_s: float, interconnect_cycles: int, rate: float = 1.0) -> float:
         """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
-        Who sends does so while the other end has room: a buffer in each round trip of credits,
-        whatever the link itself could carry in that.
+        A sender can send while the other end has space: one buffer in each round trip of credits,
+        whatever the link itself could carry in that time.
 
         Parameters
         ----------
         link_s : float
             Latency of the link in one direction [s].
         interconnect_cycles : int
-            Latency of the interconnect of the switch at an end of it [cycles].
+            Latency of the interconnect of the switch at one end of the link [cycles].
         rate : float
-            What the link carries in each cycle, above 0 and at most 1 [flits].
+            Rate of the link, above 0 and at most 1 [flits per cycle].
         """
         record = self.record
         trip = 2 * link_s * self.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
@@ -240,8 +241,8 @@ class EndpointTiming:
     def step_s(self, message_bytes: float) -> float:
         """Return the time from the last flit of a message to the first flit of the next one [s].
 
-        A packet leaves when all of it has been read: one that is shorter than the largest, of which
-        the record is, does so earlier.
+        A packet leaves when all of it has been read: packets shorter than the largest one, which
+        the record describes, leave earlier.
         """
         flits = ceil(message_bytes / self.flit_bytes - ROUNDING)
         less = max(0, self.record.spec.protocol.packet_flits - flits)
@@ -262,30 +263,32 @@ class EndpointTiming:
     ) -> float:
         """Return the time of a block once around a ring, in one step less than members [s].
 
-        State machines have a chunk each, of which a message goes on in each step, and take the next
-        chunks when they are through; what they send shares the link.
+        Each state machine handles one chunk, of which it sends one message in each step, and takes
+        the next chunk when it is done; their messages share the link.
 
         Parameters
         ----------
         members : int
-            Of the ring, 2 or more.
+            Members of the ring, 2 or more.
         block_bytes : float
-            What a member sends in a step in all messages [B].
+            Bytes that a member sends in a step in all messages [B].
         way_s : float
-            From a member to the next, of the head of a message, mean of all [s].
+            Mean latency of the head of a message from a member to the next [s].
         payload_bytes_per_s : float
             Payload that the link of an NPU carries for it [B/s].
         late_s : float or None
-            All ways that the message takes which is last [s]; those of the mean by default.
+            Total latency of the last message around the ring [s]; computed from the mean by
+            default.
         first : bool
-            Whether it is the first turn of a descriptor; a second one has no pause on a busy link.
+            Whether it is the first pass of a descriptor; a second one has no pause on a busy link.
         lanes : int
-            Circuits that share the link, and memory, at a time.
+            Number of virtual channels that share the link, and memory, at a time.
         loads : int
-            Blocks that are loaded meanwhile; of two ports the first one has one of them.
+            Number of blocks that are loaded meanwhile; with two ports the first one loads one of
+            them.
         reduces : bool
-            Whether what comes first waits for what it is reduced with, which is loaded behind a
-            message of each state machine, where that has no port of its own.
+            Whether received data waits for its local operand, which is loaded after a message of
+            each state machine, if it has no port of its own.
         """
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)

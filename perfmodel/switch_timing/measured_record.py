@@ -56,11 +56,11 @@ class Measured(FileModel, Generic[Schema]):
     Parameters
     ----------
     schema : str
-        Its format, with a version; the field is called ``schema_name`` in Python.
+        Format with its version; the field is called ``schema_name`` in Python.
     name : str
         Name of the hardware.
     simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: its Verilog.
+        Simulators, random seed, and measured Verilog.
     date, minutes : str, float
         Day of the measurement, and its processor time [min]; None if unknown.
     """
@@ -87,7 +87,7 @@ class MeasuredRecord(Measured[Schema], Generic[Schema, Spec]):
     Parameters
     ----------
     spec, measured_spec : Spec
-        What the record stands for, and what was simulated, which is smaller as ``SMALLER`` says:
+        Represented specification, and simulated one, which is smaller as given in ``SMALLER``:
         lanes are parallel and equal, so timing in cycles does not depend on them.
     flits_checked : int
         Flits compared with the golden model while measuring.

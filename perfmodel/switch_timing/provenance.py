@@ -14,18 +14,18 @@ class RecordUse:
     switches : str
         Switches of the topology that it describes, such as ``l1_0 to l1_2``.
     record : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     name : str
         Name of the characterized switch.
     measured : str
-        What of it was taken: ``whole switch``, ``interconnect alone`` or ``router``.
+        The part that was used: ``whole switch``, ``interconnect alone`` or ``router``.
     interpolated_ports : int or None
-        Ports of the switches, if more than those of the record, whose latency is then not
-        measured but interpolated; else None.
+        Ports of the switches, if more than those of the record, in which case the latency is
+        interpolated; else None.
     latency_cycles : int or None
-        Measured latency [cycles]; None if only the efficiency was taken.
+        Measured latency [cycles]; None if only the efficiency was used.
     latency_s : float or None
-        The same at the clock of the record [s].
+        The same latency at the clock of the record [s].
     efficiency : float
         Share of the link rate that is left for payload, above 0 and at most 1.
     clock : str
@@ -33,7 +33,7 @@ class RecordUse:
     measured_by : str
         Simulators with versions, seed and source revision.
     not_measured : tuple of str
-        Fields of the record that are null; the model takes them as free of cost.
+        Fields of the record that are null; the model takes them to cost nothing.
     """
 
     switches: str

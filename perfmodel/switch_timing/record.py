@@ -53,13 +53,13 @@ class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
     Parameters
     ----------
     latency_cycles : int
-        Of the interconnect alone, first flit in to first flit out [cycles].
+        Latency of the interconnect without ports, first flit in to first flit out [cycles].
     throughput_flits_per_cycle : float
         Sustained rate of a port of the interconnect [flits/cycle], above 0 and at most 1.
     reconfiguration_cycles : int
         Cycles lost when the interconnect changes its configuration [cycles].
     switch : WholeSwitch or None
-        The same and more of the whole switch; None where only the interconnect was measured.
+        The same and more for the whole switch; None if only the interconnect was measured.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -100,17 +100,17 @@ class SwitchTiming:
     Parameters
     ----------
     record : TimingRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     protocol : str
-        One of ``PROTOCOL_MODELS``: ``measured`` takes the whole switch where the record has it,
-        ``ideal`` the interconnect alone, as if the link layer took neither time nor link rate.
+        One of ``PROTOCOL_MODELS``: ``measured`` uses the whole switch if the record has it,
+        ``ideal`` only the interconnect, as if the link layer took neither time nor link rate.
     ports : int or None
-        Of the switch, if it has more than that of the record: its latency is then interpolated.
-        The interconnect has ``stage_registers`` in each of two stages more, and
-        ``adder_registers`` in one of them, for each level of micro-switches more; all else is as
-        measured, as the stages around it do not depend on ports.
+        Ports of the switch, if more than in the record: its latency is then interpolated. The
+        interconnect has ``stage_registers`` in each of two more stages, and ``adder_registers`` in
+        one of them, for each additional level of micro-switches; everything else is as measured, as
+        the other stages do not depend on the number of ports.
     """
 
     def __init__(
@@ -160,9 +160,9 @@ class SwitchTiming:
         Parameters
         ----------
         switches : str
-            What is described.
+            Name of the described switches.
         latency : bool
-            Whether the latency was taken too, and not the efficiency alone.
+            Whether the latency was used too, and not only the efficiency.
         """
         record = self.record
         return RecordUse(
@@ -193,13 +193,14 @@ def load_record(
     Parameters
     ----------
     name_or_path : str
-        Name of a shipped record, such as ``l1-12``, or path of a JSON file, told by its ending.
+        Name of a shipped record, such as ``l1-12``, or path of a JSON file, recognised by its
+        suffix.
     base : Path or None
         Folder that a relative path starts from; None is the working directory.
     protocol : str
         One of ``PROTOCOL_MODELS``.
     source, field : str
-        Where the name stands, for the refusal of one that no record has.
+        Position of the name in the input, for error messages.
 
     Raises
     ------

@@ -42,23 +42,23 @@ class Router(FileModel):
     Parameters
     ----------
     latency_cycles : int
-        A lone flit, port to port [cycles].
+        Latency of a lone flit, port to port [cycles].
     follow_cycles : int
-        Likewise of a flit that goes the way of the one before it [cycles].
+        The same for a flit that follows another one on the same route [cycles].
     preemption_cycles : int
-        What a lone urgent flit takes more at most where less urgent packets go the same way
+        Largest additional latency of a lone urgent flit if less urgent packets use the same route
         [cycles].
     message_cycles : int
-        Likewise of an ack or a nack [cycles].
+        The same as ``latency_cycles`` for an ack or a nack [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
-        Share of the cycles in which an ack crosses, and in which a flit without data does, acks
-        among them, 0 or more and below 1.
+        Share of the cycles in which an ack crosses, and in which any flit without data does,
+        including acks, 0 or more and below 1.
     payload_share : float
         Share of the raw link rate that is payload, above 0 and at most 1: ``data_flits_per_cycle``
-        times the bits of the data of a flit of ``spec`` over those of the flit with its header and
-        CRC.
+        times the bits of the data of a flit of ``spec`` divided by those of the flit with its
+        header and CRC.
     """
 
     latency_cycles: Cycles
@@ -77,7 +77,7 @@ class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
     Parameters
     ----------
     router : Router
-        What was measured.
+        Measurements of a router.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -109,9 +109,9 @@ class RouterTiming:
     Parameters
     ----------
     record : RouterRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     protocol : str
         One of ``PROTOCOL_MODELS``: ``measured``, or ``ideal``, as if routers and link layer took
         neither time nor link rate.

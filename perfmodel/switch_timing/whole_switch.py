@@ -20,8 +20,8 @@ class Recovery(FileModel):
     Parameters
     ----------
     to_switch, from_switch : int
-        From its loss until all packets come as if it had not been, at half of the full rate, on a
-        link into the switch and on one out of it [cycles].
+        Cycles from its loss until all packets arrive as without it, at half of the full rate, on a
+        link to the switch and on a link from it [cycles].
     """
 
     to_switch: Cycles

@@ -18,12 +18,12 @@ class Block:
     kind : str
         ``ring``, ``fully_connected`` or ``switch``.
     npus : int
-        In a line.
+        NPUs in a line.
     bytes_per_s : float
-        Of each link, each direction [B/s]: between neighbours of a ring, between two NPUs that are
-        fully connected, or from an NPU to its switch.
+        Bandwidth of each link in each direction [B/s]: between neighbours of a ring, between two
+        NPUs that are fully connected, or from an NPU to its switch.
     latency_s : float
-        Of each link, each direction [s]; through a switch it counts twice.
+        Latency of each link in each direction [s]; counted twice through a switch.
     """
 
     kind: BlockKind

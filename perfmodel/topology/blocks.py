@@ -41,13 +41,14 @@ class BlocksTopology(Topology):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     blocks : sequence of Block
         The dimensions, the innermost first.
     io_bytes_per_s : float or None
-        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
+        Bandwidth of an I/O controller at every NPU in each direction [B/s]; None without
+        controllers.
     link_timing : SwitchTiming or None
-        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        Timing of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
         protocol is ideal.
     """
 
@@ -196,14 +197,14 @@ class BlockEntry(FileModel):
     Parameters
     ----------
     block : str
-        What joins them. A `torus` is a ring along each of its dimensions.
+        Connection of the NPUs of a line. A `torus` is a ring along each of its dimensions.
     npus : int or list of int
-        NPUs in a line; of a `torus` a list, one number for each dimension.
+        NPUs in a line; for a `torus` a list with one number for each dimension.
     bytes_per_s : float
-        Of each link, one direction [B/s]: between neighbours of a ring, between two NPUs that are
-        fully connected, or from an NPU to its switch.
+        Bandwidth of each link in one direction [B/s]: between neighbours of a ring, between two
+        NPUs that are fully connected, or from an NPU to its switch.
     latency_s : float
-        Of each link, one direction [s]; through a switch it counts twice.
+        Latency of each link in one direction [s]; counted twice through a switch.
     """
 
     block: Annotated[str, one_of("ring", "torus", "fully_connected", "switch")]

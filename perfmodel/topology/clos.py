@@ -18,17 +18,18 @@ _MAX_LINKS = 100_000
 class Clos:
     """A Clos network of one to four levels of switches.
 
-    Level 1 are the leaves, which GPUs hang on. A pod of level n has ``widths[n - 1]`` switches of
-    that level, each linked to every switch at the top of the ``pods[n - 1]`` pods below.
+    Level 1 consists of the leaves, which are connected to GPUs. A pod of level n has ``widths[n -
+    1]`` switches of that level, each linked to every switch at the top of the ``pods[n - 1]`` pods
+    below.
 
     Parameters
     ----------
     gpus_per_leaf : int
         GPUs of a leaf.
     pods : tuple of int
-        Of level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
+        From level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
     widths : tuple of int
-        Of level 2 on: switches at the top of a pod.
+        From level 2 on: switches at the top of a pod.
     gbps : tuple of float
         Rate of a link of each level, level 1 first [Gb/s].
     latency_us : tuple of float

@@ -43,7 +43,8 @@ def cut_off(graph: DiGraph, names: Sequence[str]) -> tuple[list[str], list[str]]
 def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:
     """Return the least total ``weight`` of edges whose removal separates sources from targets.
 
-    The sources hang on one added node and the targets on another, by edges that cannot be cut.
+    The sources are connected to one added node and the targets to another, by edges that cannot be
+    cut.
     """
     networkx = importlib.import_module("networkx")
     graph = graph.copy()

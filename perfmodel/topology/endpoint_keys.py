@@ -42,11 +42,11 @@ def endpoint_of(file: HasEndpoint, name: str, base: Path | None) -> EndpointTimi
     Parameters
     ----------
     file : HasEndpoint
-        What the file says.
+        Contents of the file.
     name : str
         The file, for messages.
     base : Path or None
-        Where records with relative paths are.
+        Folder of records with relative paths.
 
     Raises
     ------

@@ -128,11 +128,11 @@ class Kind:
     Parameters
     ----------
     file : type
-        What a file of this kind holds.
+        Model of a file of this kind.
     names : tuple of str
-        Names that stand for such a file, as the command line lists them.
+        Names for such files, as listed by the command line.
     read_name : callable
-        Returns what the file would say that a name stands for, or None if it is no such name.
+        Returns the file contents for a name, or None for other names.
     """
 
     file: type[TopologyFile]
@@ -188,9 +188,9 @@ def build_topology(
     Parameters
     ----------
     data : object
-        What was read.
+        Contents of the file.
     name : str
-        Of the topology, and of its source in errors.
+        Name of the topology, and of its source in errors.
     base : Path or None
         Folder that relative paths of records start from; None is the working directory.
     protocol : str or None

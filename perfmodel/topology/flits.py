@@ -10,8 +10,8 @@ __all__ = ["payload_share", "protocol_of", "provenance"]
 def payload_share(timing: LinkTiming | None) -> float:
     """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
-    All of it if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
-    interconnect alone.
+    It is 1 if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
+    interconnect without ports.
     """
     return timing.link_share if timing else 1.0
 
@@ -27,12 +27,12 @@ def provenance(timing: LinkTiming | None, links: str, assumption: str) -> Proven
     Parameters
     ----------
     timing : SwitchTiming, RouterTiming or None
-        Of the routers at their ends, or of the switch whose flits, headers, CRC and acks they
-        carry.
+        Timing of the routers at their ends, or of the switch whose flits, headers, CRC and acks
+        they carry.
     links : str
-        What they are called, such as ``mesh links``.
+        Name of the links, such as ``mesh links``.
     assumption : str
-        What else their topology takes for granted without a record of its routers.
+        Further assumption of their topology without a record of its routers.
     """
     if timing is None or timing.protocol == "ideal":
         return Provenance(assumptions=(assumption, IDEAL_PROTOCOL))

@@ -22,9 +22,9 @@ class L1:
     Parameters
     ----------
     npus, io_controllers : int
-        What hangs on it.
+        Numbers of NPUs and I/O controllers attached to it.
     timing : SwitchTiming
-        Of each of the chiplets that it is made of.
+        Timing of each of its chiplets.
     """
 
     npus: int
@@ -39,11 +39,11 @@ class Level:
     Parameters
     ----------
     switches : tuple of SwitchTiming
-        Of each chiplet of each switch.
+        Timing of each chiplet, by switch.
     fan_in : int
-        Switches of the level below that hang on each, the last of which may have fewer.
+        Number of switches of the level below per switch; the last switch may have fewer.
     bytes_per_s : float
-        Bandwidth from each switch below, each direction [B/s].
+        Bandwidth from each lower switch, each direction [B/s].
     links : int
         Parallel links that share this bandwidth equally.
     """
@@ -60,27 +60,27 @@ class FredTopology(Topology):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     l1 : sequence of L1
         The L1 switches.
     levels : sequence of Level
-        Those above, the lowest first; the last has one switch, whose protocol is that of the
+        Levels above, the lowest first; the last has one switch, whose protocol is that of the
         topology.
     npu_l1_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU and of an I/O controller to its L1, each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     in_network : bool
-        Whether the switches reduce (FRED-B, D) or only route (FRED-A, C). Those that reduce fork
-        multicasts, too.
+        Whether the switches reduce (FRED-B, D) or only route (FRED-A, C). Switches that reduce also
+        fork multicasts.
     multicast : bool
         Whether the switches fork multicasts without ``in_network``.
     endpoint : EndpointTiming or None
-        Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
-        are free of cost.
+        Timing of the endpoint at each port of an NPU, which has as many as its bandwidth needs;
+        None if endpoints cost nothing.
     links_of : callable or None
-        Returns for the ends of a unicast which of the parallel links it takes, from one switch to
-        the next; with None every unicast takes the first one.
+        Returns, for the ends of a unicast, the parallel link that it takes from one switch to the
+        next; with None every unicast takes the first one.
     """
 
     def __init__(
@@ -204,8 +204,8 @@ class FredTopology(Topology):
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
         """Dimensions: NPUs on an L1, then per level the switches below each of its switches.
 
-        An NPU has an equal share of the links above its switch. There are none if switches of a
-        level differ in what hangs on them.
+        An NPU has an equal share of the links above its switch. There are no dimensions if switches
+        of a level differ in their members.
         """
         found: list[Dimension] = []
         stride, below = 1, tuple(range(self.npus))
@@ -244,9 +244,9 @@ class FredTopology(Topology):
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links of a flow that reduces over ``sources`` and distributes to ``targets``.
 
-        Each switch reduces what comes from below it, as far up as it must: what only one switch
-        has above it is joined there, and what one switch has does not come back to it from
-        above. A route from one node to another is the flow of one source and one target.
+        Each switch reduces the data from below it, as far up as necessary: data that only one
+        switch has above it is reduced there, and data does not return to a switch from above. A
+        route from one node to another is the flow of one source and one target.
 
         Raises
         ------
@@ -296,8 +296,8 @@ class FredTopology(Topology):
     def bisection_bytes_per_s(self) -> float:
         """Return half of the min cut between all NPUs and the top switch, one direction [B/s].
 
-        Five L1 switches have no whole half: as the published figures do, this counts the uplinks
-        of two and a half of them.
+        Five L1 switches have no exact half: as the published figures do, this counts the uplinks of
+        two and a half of them.
         """
         npus = [f"npu_{i}" for i in range(self.npus)]
         top = self.nodes[self.top_node].name

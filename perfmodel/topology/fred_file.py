@@ -50,9 +50,9 @@ class LevelEntry(FileModel):
     Parameters
     ----------
     fan_in : int
-        Switches of the level below on each.
+        Number of switches of the level below per switch.
     bytes_per_s : float
-        Of the links from one switch of the level below, one direction [B/s].
+        Bandwidth of the links from one switch of the level below, one direction [B/s].
     record : str
         Timing record of the chiplets, as for `l1`.
     """

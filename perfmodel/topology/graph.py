@@ -33,12 +33,12 @@ class Node:
     kind : str
         npu, switch or io.
     latency_s : float
-        From the head of a message coming in to its head going out [s]; of an NPU that of the router
-        beside it, which what begins or ends there crosses too, 0 without one.
+        From the arrival of a message's head to its departure [s]; for an NPU that of its router,
+        which messages that start or end there also cross, 0 without a router.
     preemption_s : float
-        What an urgent message waits for at most until it goes before others [s].
+        Longest wait of an urgent message until it overtakes others [s].
     sooner_s : float
-        What a unicast takes less in a switch where its path has stayed [s].
+        Time that a unicast saves in a switch where its path is still set up [s].
     """
 
     name: str
@@ -55,11 +55,11 @@ class Interconnect:
     Parameters
     ----------
     ports, middle : int
-        Those of FRED_m(P).
+        Ports P and middle subswitches m of FRED_m(P).
     ports_of : mapping
-        Ports by the node at the other end of their link.
+        Port numbers by the node at the other end of their link.
     bytes_per_s : float
-        Payload that one round of flows gets through all chiplets of the switch [B/s].
+        Payload rate of one round of flows through all chiplets of the switch [B/s].
     """
 
     ports: int
@@ -103,9 +103,9 @@ class Dimension:
     Parameters
     ----------
     npus, stride : int
-        NPUs in a line along it, and how far apart their numbers are.
+        NPUs in a line along it, and the difference of their numbers.
     kind : str
-        What joins the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
+        Connection of the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
         neighbours without the link that closes a ring.
     bytes_per_s : float
         Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
@@ -137,15 +137,15 @@ class Topology(ABC):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     nodes : sequence of Node
         NPUs first, so that NPU number i is node i.
     links : sequence of Link
-        Those from a node to another; several of them are parallel.
+        Links between nodes; there may be several parallel links.
     provenance : Provenance
         Timing records and assumptions in the numbers.
     protocol : str
-        One of ``timing.PROTOCOL_MODELS``: which of them the numbers are of.
+        One of ``timing.PROTOCOL_MODELS``: the protocol model of the numbers.
     """
 
     def __init__(
@@ -199,8 +199,8 @@ class Topology(ABC):
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
         """Dimensions that chunks of a collective can visit in any order, the innermost first.
 
-        Those of ``dimensions``, or where these are none levels that share links of NPUs; empty if
-        the topology has neither.
+        They are those of ``dimensions``, or else levels that share links of NPUs; empty if the
+        topology has neither.
         """
         return self.dimensions
 

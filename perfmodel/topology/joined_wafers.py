@@ -12,16 +12,16 @@ def joined_wafers(network: LinksFile, wafer: Topology) -> LinksFile:
     """Return a network in which I/O controllers of identical wafers replace the GPUs.
 
     The first GPUs become the controllers of the first wafer, the next ones those of the second, and
-    so on. NPUs are numbered wafer by wafer. Switches of the network come first, then of each wafer
-    its switches and its controllers, which forward too. Links on a wafer have its bandwidth for
-    payload; half of the latency of a switch is added to each of its links.
+    so on. NPUs are numbered wafer by wafer. Switches of the network come first, then for each wafer
+    its switches and its controllers, which also forward. Links on a wafer have its payload
+    bandwidth; half of the latency of a switch is added to each of its links.
 
     Parameters
     ----------
     network : LinksFile
-        Of NICs.
+        Network that connects the wafers.
     wafer : Topology
-        Has switches and I/O controllers, such as ``fred-d``.
+        A topology with switches and I/O controllers, such as ``fred-d``.
 
     Raises
     ------

@@ -17,10 +17,10 @@ _found: WeakKeyDictionary[Topology, tuple[str, ...]] = WeakKeyDictionary()
 def link_dimensions(topology: Topology) -> tuple[str, ...]:
     """Return the name of the dimension of each link, such as ``1: ring of 4``.
 
-    A link between two NPUs belongs to the dimension along which their places differ, a link of a
+    A link between two NPUs belongs to the dimension along which their positions differ, a link of a
     switch of blocks to that along which its NPUs lie, and in a tree of switches the links below
-    each level of switches are a dimension. Links of topologies without dimensions are named by
-    what is at their ends.
+    each level of switches are a dimension. Links of topologies without dimensions are named after
+    the kinds of their ends.
     """
     if topology not in _found:  # requested by each estimate
         _found[topology] = tuple(_names(topology))

@@ -31,24 +31,25 @@ of 32 Gb/s each, less encoding. The formats of such networks do not state it."""
 class LinksTopology(Topology):
     """NPUs and switches with the given links; messages take a path with the fewest links.
 
-    With ``ecmp`` NPUs forward only where there are no switches, and each pair of NPUs takes one of
-    the shortest paths by a hash, as in Ethernet (equal-cost multipath).
+    With ``ecmp`` NPUs forward only if there are no switches, and each pair of NPUs takes one of the
+    shortest paths by a hash, as in Ethernet (equal-cost multipath).
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     npus, switches : int
-        How many there are; they are called ``npu_0`` on and ``switch_0`` on.
+        Numbers of NPUs and switches, called ``npu_0`` on and ``switch_0`` on.
     links : sequence of Link
         All links, at most one from a node to another.
     link_timing : SwitchTiming or None
-        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        Timing of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
         protocol is ideal.
     ecmp : bool
         Whether pairs of NPUs are spread over all shortest paths.
     io_bytes_per_s : float or None
-        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
+        Bandwidth of an I/O controller at every NPU in each direction [B/s]; None without
+        controllers.
     """
 
     neighbours_matter = True
@@ -93,7 +94,7 @@ class LinksTopology(Topology):
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return a path with the fewest links.
 
-        Of several it is the one that a file names first, or with ``ecmp`` one by a hash.
+        Of several paths it is the first one in the file, or with ``ecmp`` one chosen by a hash.
 
         Raises
         ------
@@ -209,8 +210,9 @@ class LinksFile(TopologyFile):
     links : list of LinkEntry
         All links; they lead from each NPU to every other.
     routing : str
-        `first` takes the path that the file names first, of those with the fewest links; `ecmp`
-        spreads pairs of NPUs over all of them, and NPUs forward only where there are no switches.
+        `first` takes the path that comes first in the file, among those with the fewest links;
+        `ecmp` spreads pairs of NPUs over all of these, and NPUs forward only if there are no
+        switches.
     io_bytes_per_s : float
         Bandwidth of an I/O controller at every NPU, one direction [B/s]. Without this key there are
         no I/O controllers, and the topology runs collectives only.

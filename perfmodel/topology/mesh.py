@@ -46,33 +46,33 @@ _OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pa
 class MeshTopology(Topology):
     """A mesh of ``columns`` x ``rows`` NPUs, NPU x + columns * y at column x and row y.
 
-    Each side of an NPU that lies at the edge of the wafer has an I/O controller, so a corner has
-    two; 5 x 4 has the 18 published ones.
+    Each side of an NPU at the edge of the wafer has an I/O controller, so a corner has two; 5 x 4
+    has the 18 published ones.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     columns, rows : int
         NPUs in a row and in a column.
     link_bytes_per_s, io_bytes_per_s : float
         Bandwidth of a link between NPUs and of an I/O controller, each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     link_timing : RouterTiming, SwitchTiming or None
-        Of the routers: what crosses one is late by its latency, also where it begins or ends at an
-        NPU. Or of the switch whose flits, headers, CRC and acks the links carry, so that the same
-        share of their rate is left for payload where the whole switch was measured, and routers
-        take no time. None if the protocol is ideal.
+        Timing of the routers: every message that crosses one is delayed by its latency, also where
+        it starts or ends at an NPU. Or timing of the switch whose flits, headers, CRC and acks the
+        links carry, so that the same share of their rate remains for payload if the whole switch
+        was measured, and routers take no time. None if the protocol is ideal.
     endpoint : EndpointTiming or None
-        Of the NPUs' ends of links. Then an NPU hangs on a router by a link of its own, as in
-        docs/explanation/mesh.md, and runs at the clock of the routers; otherwise it is where its
-        router is.
+        Timing of the endpoints of NPUs. Then an NPU is connected to its router by a link, as in
+        docs/explanation/mesh.md, and runs at the clock of the routers; otherwise it is at the
+        position of its router.
 
     Raises
     ------
     ValueError
-        There are endpoints, and no timing of routers.
+        There are endpoints, but no timing of routers.
     """
 
     multicast = "X-Y multicast tree"
@@ -162,9 +162,9 @@ class MeshTopology(Topology):
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.
 
-        Several targets are served by a multicast tree, the union of their routes. An I/O
-        controller sends straight inwards along its own row or column, and from there across: so the
-        worst link of an N x N mesh carries 2N - 1 channels when all of them broadcast.
+        Several targets are served by a multicast tree, the union of their routes. An I/O controller
+        sends directly inwards along its own row or column, and from there across: so the busiest
+        link of an N x N mesh carries 2N - 1 channels when all of them broadcast.
 
         Raises
         ------
@@ -340,14 +340,14 @@ class MeshFile(TopologyFile):
         Latency of every link, one direction [s].
     link_record : str
         Timing record of the routers: the shipped `mesh-5x4` or the path of a JSON file. The record
-        of a switch, such as `l1-12`, gives the share of payload on the links; routers then take no
-        time.
+        of a switch, such as `l1-12`, gives only the share of payload on the links; routers then
+        take no time.
     endpoint_record : str
         Timing record of the NPUs' collective endpoints: ``endpoint`` or a file of `fred
         characterize`. An NPU then has one link to its router, as in hardware. Without this key NPUs
         take no time and have all links of their routers, as in the paper.
     memory_latency_s : float
-        From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
+        Latency of a memory read of an endpoint, with `endpoint_record`; 0 by default [s].
     """
 
     kind: Annotated[str, one_of("mesh")]

@@ -24,25 +24,25 @@ _TREES = "a flow is joined at the switch in the middle of its groups, along rows
 class MeshSwitchTopology(Topology):
     """Groups of NPUs on switches, each linked to the switches of the neighbouring groups.
 
-    NPUs are numbered group by group, groups row by row. I/O controllers are spread evenly.
+    NPUs are numbered group by group, and groups row by row. I/O controllers are spread evenly.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     columns, rows : int
         Groups in a row and in a column.
     npus : int
         NPUs of each group.
     io_controllers : int
-        I/O controllers of all groups.
+        I/O controllers of all groups together.
     timing : SwitchTiming
-        Of each switch.
+        Timing of each switch.
     npu_bytes_per_s, mesh_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU to its switch, of a link between switches, and of an I/O controller,
         each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     in_network : bool
         Whether the switches reduce and multicast, or only route.
     """

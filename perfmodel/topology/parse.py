@@ -38,8 +38,8 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
         ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``, another of ``topology_names()``,
         or the path of a file: YAML, an InfraGraph description, or an ns-3 topology (.txt).
     protocol : str or None
-        One of ``record.PROTOCOL_MODELS``: what headers, CRC, acks and the link layer cost. None is
-        what the file says, and ``measured`` where it or a name says nothing.
+        One of ``record.PROTOCOL_MODELS``: the cost of headers, CRC, acks and the link layer. None
+        takes it from the file, or ``measured`` if the file or name does not set it.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def said_of(text: str) -> dict[str, Any] | None:
 def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
     """Return a topology as :func:`parse_topology`; those of ``FABRICS`` are shared.
 
-    What is known of its collectives is then found again: calibration and studies ask for the same
-    few wafers many times. So it must not be changed.
+    Cached data about its collectives is thus reused: calibration and studies request the same few
+    wafers many times. So it must not be changed.
     """
     if (name := find_choice(text, FABRICS)) is None:
         return parse_topology(text, protocol)

@@ -11,7 +11,7 @@ class SwitchTree:
     Parameters
     ----------
     above : dict of int to int
-        Switch that each switch hangs on; the one at the top is in no key.
+        Parent of each switch; the root has no entry.
     """
 
     def __init__(self, above: dict[int, int]) -> None:
@@ -25,8 +25,8 @@ class SwitchTree:
     def meeting(self, sources: Iterable[int], targets: Iterable[int]) -> int:
         """Return the switch where flows from some switches join before they fork to others.
 
-        What the targets have above them alone is joined there, so nothing rises higher than it
-        must; what only the sources have above them forks there.
+        It is the lowest common ancestor of the targets if that is below that of the sources, and
+        that of the sources otherwise, so flows rise no higher than necessary.
         """
         joins, forks = self._common(sources), self._common(targets)
         return forks if joins in self._chains[forks] else joins

@@ -154,18 +154,18 @@ def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
     """Return the time of a layer for a number of samples.
 
     Operators are split evenly; where Megatron-LM splits no product, by tokens (sequence
-    parallelism, Korthikanti et al., arXiv 2205.05198, which moves as much as without).
+    parallelism, Korthikanti et al., arXiv 2205.05198, which moves equally many bytes).
 
     Parameters
     ----------
     layer : Layer
-        What is computed.
+        The layer.
     samples : float
-        Samples that go through it at once.
+        Samples that are processed at once.
     mp : int
-        NPUs that share it.
+        Number of NPUs that share the layer.
     npu : Npu
-        Each of them.
+        Properties of each NPU.
 
     Raises
     ------

@@ -23,30 +23,30 @@ class ComputeModel:
     Parameters
     ----------
     check : callable
-        Refuses fabrics that a workload cannot be compared on with this model.
+        Refuses fabrics on which a workload cannot be compared with this model.
     scale : callable
-        Returns what the compute times of the roofline are multiplied by, given the name of the
-        workload, the topology and the NPU; refuses what the model does not know.
+        Returns the factor for the compute times of the roofline, given the name of the workload,
+        the topology and the NPU; refuses unknown workloads.
     assumptions : callable
-        Returns what the model takes for granted, given the scale, the share of the peak that
-        compute then reaches (None where it is not identified), and the NPU.
+        Returns the assumptions of the model, given the scale, the share of the peak that compute
+        then reaches (None if it is not identified), and the NPU.
     workloads : callable
-        Returns which of some workloads it knows: what a comparison of all workloads takes.
+        Returns the known ones of some workloads, which a comparison of all workloads uses.
     basis : str
-        What stands behind its name in help texts: what it is solved from, if anything.
+        Text after its name in help texts: the source from which it is solved, if any.
     identified : callable
-        Returns whether what the model is solved from tells the compute, given the name of the
-        workload and the topology; where it does not, no rate of compute is stated.
+        Returns whether the source determines the compute rate, given the name of the workload and
+        the topology; otherwise no rate of compute is stated.
     fitted : bool
-        Whether a number of it is solved from the published speed-ups of FRED-C.
+        Whether a parameter is solved from the published speed-ups of FRED-C.
     chosen_by : tuple of str
-        Fabrics whose published speed-ups set a number of it, or had it taken at all: they are no
-        test of it.
+        Fabrics whose published speed-ups determined a parameter, or the choice of the model: they
+        cannot serve as a test of it.
     npu : callable
-        Returns the NPU that computes, given the one of the roofline; its ``pass_s`` gives the time
-        of an operator, its ``layer_s`` that of a layer.
+        Returns the NPU that computes, given that of the roofline; its ``pass_s`` gives the time of
+        an operator, its ``layer_s`` that of a layer.
     given : callable or None
-        Returns the model for the text behind the colon, such as a number or the path of a file, if
+        Returns the model for the text after the colon, such as a number or the path of a file, if
         its name has one.
     """
 

@@ -18,7 +18,7 @@ def counted(tasks: Sequence[Task], run: Run) -> Counted:
     Parameters
     ----------
     tasks, run : sequence of Task, Run
-        What was simulated, and the periods that were left out, which count too.
+        Simulated tasks, and the periods that were left out, which also count.
     """
     profiles = {id(task.profile): task.profile for task in tasks}
     times = Counter((task.kind, id(task.profile)) for task in tasks)

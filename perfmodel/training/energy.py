@@ -1,10 +1,10 @@
 """Energy of an iteration: operations, memory, link traffic, and additions of reductions.
 
-Energy is proportional to what is done: operations, bytes to and from memory, bits that cross each
-link with what the protocol adds to them, and additions of collectives. A reduction over N members
-adds N - 1 times the numbers of its vector, whether switches or NPUs add, so that the same transfer
-has one energy however it is asked for. Endpoints that are not ideal read memory for collectives;
-what collectives write to memory is left out, as are leakage, clocks of idle units and cooling.
+Energy is proportional to the work: operations, bytes to and from memory, bits that cross each link
+including those of the protocol, and additions of collectives. A reduction over N members takes N -
+1 additions for each number of its vector, whether switches or NPUs add, so that the same transfer
+always has the same energy. Endpoints that are not ideal read memory for collectives; writes of
+collectives to memory are left out, as are leakage, clocks of idle units and cooling.
 """
 
 from dataclasses import dataclass
@@ -90,11 +90,11 @@ class Energy:
     Parameters
     ----------
     total_j : float
-        All of it [J].
+        Total energy [J].
     parts_j : dict
-        The same by compute and kinds of communication, ``parts.PARTS`` [J].
+        Energy by compute and kinds of communication, ``parts.PARTS`` [J].
     uses_j : dict
-        The same by ``operations``, ``memory``, ``additions`` and ``LINK_CLASSES`` [J].
+        Energy by ``operations``, ``memory``, ``additions`` and ``LINK_CLASSES`` [J].
     """
 
     total_j: float
@@ -163,13 +163,13 @@ def profile_energy(
     Parameters
     ----------
     table : EnergyTable
-        What each unit of work takes.
+        Energy of each unit of work.
     topology : Topology
-        Whose links the profile loads.
+        Topology whose links the profile loads.
     profile : Profile
         Compute of one NPU, or a transfer of all that communicate at once.
     npus : int
-        NPUs that compute the same.
+        Number of NPUs that compute the same.
     endpoints : int
         As for :func:`link_class`.
     """
@@ -202,7 +202,7 @@ def energy(
     table, topology : EnergyTable, Topology
         As for :func:`profile_energy`.
     counts : Counted
-        What was done how often.
+        Number of executions of each task.
     npus : int
         NPUs of a pipeline stage.
     endpoints : int

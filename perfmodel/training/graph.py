@@ -1,6 +1,6 @@
 """Tasks of an iteration: compute, communication, and their dependencies.
 
-All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task stands for
+All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task represents
 all of them: compute on each, or the collectives of all their groups at once.
 """
 
@@ -72,12 +72,12 @@ class Job:
     samples : float
         Samples in a microbatch.
     microbatches : int
-        How many.
+        Number of microbatches.
     schedule : str
-        A name of ``SCHEDULES``; layers that are streamed run in the order in which they come.
+        A name of ``SCHEDULES``; streamed layers run in the order in which they arrive.
     overlap : bool
-        Reduce the gradients of a layer while the layers before it are still at work, instead of
-        all of them in the end.
+        Whether the gradients of a layer are reduced while earlier layers are still being computed,
+        instead of all gradients at the end.
     input_numbers : float
         Numbers of two bytes that storage sends to each replica.
     deferred : bool
@@ -115,9 +115,9 @@ class _Step(NamedTuple):
     Parameters
     ----------
     kind, profile, effort : str, Profile, float
-        As of ``Task``.
+        See ``Task``.
     suffix : str
-        What the name of the task has behind that of the pass.
+        Suffix of the task's name, after the name of the pass.
     """
 
     kind: str
@@ -388,12 +388,11 @@ def _hand_on(
 def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> list[Task]:
     """Return the tasks of an iteration whose weights are streamed in, layer by layer.
 
-    Layer i runs on stage i mod PP, so that PP layers that follow each other are on the wafer at
-    once and every layer is loaded once per pass. All microbatches go through a layer before the
-    next one of its stage. The I/O controllers load the layers one after the other, as soon as a
-    stage has room: it holds ``PREFETCH`` layers. In the backward pass the layers come in again in
-    reverse, and the gradients of each go out to storage, added up over DP, as soon as they are
-    complete.
+    Layer i runs on stage i mod PP, so that PP successive layers are on the wafer at once and every
+    layer is loaded once per pass. All microbatches pass a layer before the next one of its stage.
+    The I/O controllers load the layers one after the other, as soon as a stage has space: it holds
+    ``PREFETCH`` layers. In the backward pass the layers are loaded again in reverse order, and the
+    gradients of each are sent to storage, reduced over DP, as soon as they are complete.
 
     Parameters
     ----------
@@ -404,7 +403,8 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     mp : int
         NPUs that share each layer.
     job : Job
-        The rest; ``schedule`` has no effect here, and gradients always leave while others compute.
+        Other inputs; ``schedule`` has no effect here, and gradients are always sent while others
+        compute.
     """
     graph = _Graph(job)
     graph.load_input()

@@ -46,25 +46,25 @@ class Iteration:
     compute_s : float
         Compute of an NPU of this stage [s].
     exposed_s : Exposed
-        What an NPU of this stage waits for in the rest of the iteration [s].
+        Time by kind for which an NPU of this stage waits in the rest of the iteration [s].
     busy_s : float
-        Compute of the NPU that computes most [s], at most the iteration.
+        Compute of the busiest NPU [s], at most the iteration time.
     critical_path_s : dict
-        Time of each of ``PARTS`` on the critical path, which runs over all stages [s]; they add
-        up to the iteration.
+        Time of each of ``PARTS`` on the critical path, which may cross all stages [s]; they add up
+        to the iteration time.
     communication_s : dict
-        Time that each kind of communication takes in all, hidden or not, on the stage that has
-        most of it [s].
+        Total time of each kind of communication, hidden or not, on the stage with the most of it
+        [s].
     tasks, run : tuple of Task, Run
-        What was simulated, and when it ran.
+        Simulated tasks, and their start and end.
     memory : Memory
-        Need of the NPU that needs most.
+        Need of the NPU with the largest need.
     placement : Placement
-        Who ran where.
+        NPU of each worker.
     assumptions : tuple of str
-        What the simulated communication takes for granted.
+        Assumptions of the simulated communication.
     storage : str
-        What weights, gradients and input do.
+        Handling of weights, gradients and input.
     """
 
     stage: int
@@ -92,9 +92,9 @@ class Plan:
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the iteration.
     workload : Workload
-        What runs; its own strategy is not looked at.
+        Workload to run; its own strategy is ignored.
     placement : Placement
         The strategy, and the NPU of each worker.
     npu : Npu
@@ -102,16 +102,16 @@ class Plan:
     operations : Operations or None
         Simulated communication of the same placement, to use again.
     taken : Reservation or None
-        What communication takes of the NPU, so that compute lacks it; nothing if None. Stages are
-        balanced by the whole NPU.
+        Resources of the NPU used by communication, which compute then lacks; none if None. Stages
+        are balanced for the whole NPU.
     repeats : bool
-        Whether microbatches that take as long as those before are left out, where that is sure;
-        an iteration has not all tasks then.
+        Whether microbatches that are sure to take as long as earlier ones are left out; the
+        iteration then does not contain all tasks.
 
     Attributes
     ----------
     memory : Memory
-        Need of the NPU that needs most; the same for all placements of a strategy.
+        Need of the NPU with the largest need; the same for all placements of a strategy.
 
     Raises
     ------
@@ -342,12 +342,12 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
 def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     """Return the time of each part along the critical path, from the last task to the start.
 
-    Of periods that were left out the way has what it has of those before them, if it comes again
-    there; otherwise times do not add up to the iteration.
+    Periods that were left out contribute the same as the periods before them, if the path repeats
+    there; otherwise times do not add up to the iteration time.
 
-    Each task starts at the end of the last one that it waits for, so the durations on this way
-    add up to the whole. Of tasks that end together one of compute comes first: what was going on
-    meanwhile was hidden.
+    Each task starts at the end of the last one that it waits for, so the durations on this path
+    add up to the total. Of tasks that end together, compute comes first: communication meanwhile
+    was hidden.
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     here: Sequence[int] = range(len(tasks))

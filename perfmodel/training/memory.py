@@ -25,11 +25,11 @@ class Memory:
     Parameters
     ----------
     weights_bytes, gradients_bytes, optimizer_bytes : float
-        Of the parameters [B]; in streaming mode the optimizer is at the storage.
+        Bytes of the parameters [B]; in streaming mode the optimizer is at the storage.
     activations_bytes : float
-        Kept for the backward pass if nothing is recomputed [B].
+        Activations kept for the backward pass without recomputation [B].
     recomputed_bytes : float
-        The same if only the input of each layer is kept and the rest computed again [B].
+        Activations if only the input of each layer is kept and the rest recomputed [B].
     available_bytes : float
         Memory of the NPU [B].
     """
@@ -89,17 +89,17 @@ def memory(
 ) -> Memory:
     """Return the footprint of the NPU that needs the most memory.
 
-    Stationary, with ZeRO stage 2 along DP: FP16 weights, and a share of FP16 gradients and of the
-    optimizer's 12 bytes per parameter (arXiv 1910.02054). Activations are split along MP, with
-    sequence parallelism where Megatron-LM splits nothing else (arXiv 2205.05198). Streaming: the
-    layers of a stage that there is room for, and gradients of as many; all activations of the
-    stage's layers stay. Activations are those of the microbatches that the first stage holds at
-    once.
+    Stationary mode, with ZeRO stage 2 along DP: FP16 weights, and a share of FP16 gradients and of
+    the optimizer's 12 bytes per parameter (arXiv 1910.02054). Activations are split along MP, with
+    sequence parallelism where Megatron-LM splits nothing else (arXiv 2205.05198). Streaming mode:
+    the layers of a stage that are loaded at the same time, and gradients of as many; all
+    activations of the stage's layers are kept. Activations are those of the microbatches that the
+    first stage holds at once.
 
     Parameters
     ----------
     workload : Workload
-        Gives mode, schedule and samples; its network is what each NPU along CP and EP has.
+        Gives mode, schedule and samples; its network is the part of each NPU along CP and EP.
     strategy : Strategy
         Sizes.
     stages : sequence of sequence of Layer

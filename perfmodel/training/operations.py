@@ -27,11 +27,12 @@ class Role:
     Parameters
     ----------
     kind : str
-        Of its tasks: one of ``PRIORITIES``.
+        Kind of its tasks: one of ``PRIORITIES``.
     groups : callable
-        NPUs of each group of a stage, and with messages of the stage that they go to.
+        Returns the NPUs of each group of a stage, for messages including those of the destination
+        stage.
     urgent : bool
-        Whether it goes before others that are under way.
+        Whether it overtakes other communication in flight.
     beside : bool
         Whether other stages may do the same at any time meanwhile: switches need paths for all.
     """
@@ -77,19 +78,19 @@ class Operations:
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the iteration.
     placement : Placement
-        Who takes part.
+        NPU of each worker.
     algorithm : str
-        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
-        all-reduces alone one of ``collectives.algorithm.ALGORITHMS``.
+        Algorithm of collectives: ``published``, ``auto`` for the fastest one by itself, or for
+        all-reduces only one of ``collectives.algorithm.ALGORITHMS``.
     memory : MemoryFile or None
-        Where weights, gradients and input are, over links of its own; None for storage behind the
+        Memory of weights, gradients and input, over links of its own; None for storage behind the
         I/O controllers of the topology.
     network_model : str
-        One of ``network.model.NETWORK_MODELS``: how the times of collectives are found.
+        One of ``network.model.NETWORK_MODELS``: the model of the times of collectives.
     endpoint : Endpoint or None
-        What reads the memory of NPUs for collectives; None where that costs nothing.
+        Endpoint that reads the memory of NPUs for collectives; None if that costs nothing.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class Operations:
     def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
         """Return the collectives that reduce activations along MP in a stage (-1: all), by name.
 
-        That is an all-reduce, or with sequence parallelism a reduce-scatter and an all-gather of
+        These are an all-reduce, or with sequence parallelism a reduce-scatter and an all-gather of
         the same numbers (Korthikanti et al., arXiv 2205.05198, section 4.2.2).
         """
         patterns = ("reduce_scatter", "all_gather") if self._strategy.sp else ("all_reduce",)

@@ -164,7 +164,7 @@ class Options:
         Table of the energy of each unit of work: one of ``energy.energy_tables``, or the path of a
         YAML file.
     endpoint : str
-        What runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
+        Endpoint that runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
 
     Raises
     ------

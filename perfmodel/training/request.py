@@ -34,11 +34,11 @@ class Request(Options):
     Parameters
     ----------
     topology : Topology
-        Where to train.
+        Topology of the training.
     workload : Workload
-        What to train.
+        Workload to train.
     strategy : Strategy
-        How to train in parallel.
+        Parallel strategy.
     npu : Npu
         The roofline of each NPU.
     memory : MemoryFile or None
@@ -154,7 +154,7 @@ def read_requests(
     strategy : str or None
         Strategy of all requests; that of each workload if None.
     protocol : str or None
-        Of all topologies, as for ``topology.parse.parse_topology``.
+        Protocol of all topologies, as for ``topology.parse.parse_topology``.
     npu : mapping or None
         Rates of the NPUs of all topologies that change, as ``Topology.with_npu`` takes them.
     memory : Path or None
@@ -167,7 +167,7 @@ def read_requests(
     Raises
     ------
     InputError
-        A name, a file or a value is bad.
+        A name, a file or a value is invalid.
     """
     fabrics = [shared_topology(name, protocol) for name in topologies]
     npus = [npu_of(one.with_npu(npu or {}).npu_rates) for one in fabrics]

@@ -1,7 +1,7 @@
 """Placement search on a mesh: comparison of policies, and simulated annealing.
 
-In FRED every NPU is as near to its switch as any other, so the paper's placement is kept. On a mesh
-it matters who is next to whom, and the mesh is to be given its best chance.
+In FRED every NPU is equally near to its switch, so the paper's placement is kept. On a mesh the
+position of neighbours matters, and the mesh is compared with its best placement.
 """
 
 import math
@@ -66,9 +66,9 @@ def communication_s(
 ) -> float:
     """Return the total time of an iteration's communication without overlap [s].
 
-    Every collective counts as often as the stage that has most of them runs it, and those along
-    MP run in all stages at once. This is what placements are searched by: it needs no compute
-    times. ``recomputed`` is as for :func:`rounds`.
+    Every collective counts as often as the stage with the most of them runs it, and those along MP
+    run in all stages at once. Placements are optimised for this time, as it needs no compute times.
+    ``recomputed`` is as for :func:`rounds`.
     """
     return sum(one.time_s for one in rounds(operations, workload, recomputed=recomputed))
 
@@ -96,7 +96,7 @@ def rounds(
     operations : Operations
         Communication of a placed strategy.
     workload : Workload
-        What is trained.
+        Workload to train.
     recomputed : bool
         Whether each backward pass runs the forward pass of its layers again, with its collectives.
     """
@@ -154,7 +154,7 @@ def default_placement(
     Parameters
     ----------
     request : Request
-        What to place.
+        Iteration to place.
     judge : callable or None
         Time of an iteration with a placement [s]. A result of ``anneal`` must reduce it too.
 
@@ -201,13 +201,13 @@ def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) 
     Parameters
     ----------
     request : Request
-        What is placed, usually on a mesh.
+        Iteration to place, usually on a mesh.
     start : Placement
-        Where to begin.
+        Initial placement.
     steps : int
         Placements to try, 1 or more.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     """
     fluid, recomputed = _ideal(request), _recomputed(request, start)
 

@@ -13,14 +13,14 @@ __all__ = ["chrome_trace"]
 def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
     """Return a JSON object with a process for each NPU and a thread for each kind of task.
 
-    Tasks of a kind that are under way at once have further threads.
+    Concurrent tasks of a kind are on further threads.
 
     Parameters
     ----------
     iteration : Iteration
-        What ran.
+        The simulated iteration.
     title : str
-        For people.
+        Title for readers.
     """
     placement = iteration.placement
     events: list[dict[str, object]] = []

@@ -39,11 +39,11 @@ def utilization(topology: Topology, counts: Counted, time_s: float) -> tuple[Dim
     Parameters
     ----------
     topology : Topology
-        Whose links are looked at; those to remote memory are not among them.
+        Topology of the links; links to remote memory are not included.
     counts : Counted
-        What was done how often.
+        Number of executions of each task.
     time_s : float
-        The iteration, above 0 [s].
+        Time of the iteration, above 0 [s].
     """
     carried = [0.0] * len(topology.links)
     for _, profile, times in counts:

@@ -23,7 +23,7 @@ def waits_s(tasks: Sequence[Task], run: Run, stage: int) -> dict[str, float]:
     Parameters
     ----------
     tasks, run : sequence of Task, Run
-        What ran, and when.
+        Simulated tasks, and their start and end.
     stage : int
         Pipeline stage of the NPU.
     """

@@ -19,7 +19,8 @@ class AllReduceFile(WorkloadFile):
     Parameters
     ----------
     parameters : int
-        Trained numbers. Each NPU of the group adds two bytes of gradient for each of them.
+        Number of trained parameters. Each NPU of the group contributes a gradient of two bytes for
+        each.
     """
 
     kind: Annotated[str, one_of("all_reduce")]

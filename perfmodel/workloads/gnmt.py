@@ -18,11 +18,11 @@ def gnmt(
     """Return a translation model, Wu et al., arXiv 1609.08144, section 3.
 
     The encoder's first layer runs in both directions, so the second one has inputs of twice the
-    width. Attention is a perceptron with one hidden layer. Its result is an input of each layer
-    of the decoder, as is the output of the layer below. Source and target have embeddings of
-    their own, and the logits weights of their own. Nothing is split by model parallelism.
+    width. Attention is a perceptron with one hidden layer. Its result is an input of each layer of
+    the decoder, as is the output of the layer below. Source and target have separate embeddings,
+    and the logits have weights of their own. Model parallelism splits nothing.
 
-    The weights of a recurrent layer are read from memory once in a pass: cores are taken to keep
+    The weights of a recurrent layer are read from memory once in a pass: cores are assumed to keep
     them from token to token (persistent kernels, Diamos et al., ICML 2016).
 
     Parameters

@@ -58,28 +58,29 @@ class Layer:
     Parameters
     ----------
     name : str
-        For people.
+        Name for readers.
     operators : tuple of Operator
-        What it computes, in order.
+        Its operators, in order.
     output_numbers : int
-        Activations of a sample that the next layer gets, what it only hands on included.
+        Activations of a sample that the next layer receives, including forwarded ones.
     stored_numbers : float
         Activations of a sample that the backward pass needs, if nothing is recomputed.
     mp_reductions : int
         All-reduces along model parallelism in each pass; 0 if a layer is never split.
     mp_reduced_numbers : int
-        Numbers of a sample in each of them.
+        Numbers of a sample in each of these all-reduces.
     splits : bool
         Whether the NPUs of a model-parallel group can share it.
     all_to_alls : int
-        All-to-alls of an expert group in each pass; 2 are one before the experts and one behind.
+        All-to-alls of an expert group in each pass; 2 are one before the experts and one after
+        them.
     all_to_all_numbers : int
-        Numbers of a sample in each of them, those that stay where they are included.
+        Numbers of a sample in each of these all-to-alls, including those that stay in place.
     pieces : int
-        Experts that an expert group shares out whole; 0 if it may cut anywhere.
+        Experts that an expert group distributes as a whole; 0 if the layer may be cut anywhere.
     cp_numbers : int
-        Keys and values of a sample that context parallelism gathers; 0 if nothing meets the rest
-        of a sequence.
+        Keys and values of a sample that context parallelism gathers; 0 if no operator combines
+        positions of a sequence.
     """
 
     name: str
@@ -124,7 +125,7 @@ class Network:
     layers : tuple of Layer
         Equal layers may be one object.
     input_bytes : int
-        What storage sends for each sample [B].
+        Bytes that storage sends for each sample [B].
     """
 
     layers: tuple[Layer, ...]

@@ -31,7 +31,8 @@ def passes(ahead: int, microbatches: int) -> list[Pass]:
 def microbatches_held(schedule: str, stages: int, microbatches: int) -> int:
     """Return the largest number of microbatches with activations on the first stage at a time.
 
-    Of many it is looked at some: a schedule holds as many however many more there are, or all.
+    Large numbers are reduced first: a schedule holds the same number for any more microbatches, or
+    holds all.
     """
     few = min(microbatches, 2 * stages + 64)
     order = SCHEDULES[schedule](0, stages, few)

@@ -231,9 +231,9 @@ def _head(h: int, s: int, vocabulary: int, tied: bool, form: Form) -> Layer:
 def _stored(h: int, k: int, a: int, f: int, s: int, gated: bool) -> float:
     """Return the activations that a layer's backward pass needs, in two-byte numbers.
 
-    Of the 34 s h stored bytes, 4 are of two norms; 11 are s (7 h + 4 k) of attention, where keys
-    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of
-    arXiv 2205.05198). Gated, both products are kept to activate them again: s (3 h + 6 f).
+    Of the 34 s h stored bytes, 4 are for two norms; 11 are s (7 h + 4 k) of attention, where keys
+    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of arXiv
+    2205.05198). With a gate, both products are kept to compute the activation again: s (3 h + 6 f).
     """
     wide = (6 if gated else 4) * f / h
     return s * h * (14 + 4 * k / h + wide + 5 * a * s / h) / 2

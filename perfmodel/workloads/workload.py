@@ -55,21 +55,21 @@ class Workload:
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     network : Network
         Its layers.
     strategy : Strategy
-        The published one, used when no other is asked for.
+        The published strategy, used when no other is requested.
     mode : str
         One of ``file.MODES``.
     microbatches : int
-        Pieces that the samples of a replica go through the pipeline in.
+        Number of parts in which the samples of a replica pass the pipeline.
     samples_per_replica : int
         Samples in an iteration for each data-parallel replica.
     schedule : str
         One of ``pipeline_schedule.SCHEDULES``; only matters in stationary mode.
     overlap : bool
-        Whether gradients are reduced while the backward pass goes on, in stationary mode.
+        Whether gradients are reduced during the backward pass, in stationary mode.
     """
 
     name: str

@@ -40,7 +40,7 @@ def read_onnx(path: Path) -> Network:
     Raises
     ------
     InputError
-        The package is not installed, the file is none of its format, or it has an operation or an
+        The package is not installed, the file has another format, or it has an operation or an
         attribute that is not supported.
     """
     onnx: Any = extra_module("onnx", "onnx")
@@ -62,7 +62,7 @@ class _Node:
     onnx, node : object
         The library, and its node.
     source, name : str
-        Of the file and of the operation that is made.
+        Names of the file and of the created operation.
     """
 
     def __init__(self, onnx: Any, node: Any, source: str, name: str) -> None:

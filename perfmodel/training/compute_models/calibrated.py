@@ -41,18 +41,18 @@ class Calibration:
     Parameters
     ----------
     workload : str
-        Its name.
+        Name of the workload.
     scale : float
-        Compute times of the roofline are multiplied by it.
+        Factor for the compute times of the roofline.
     speedup : float
-        Of FRED-C over the mesh, with that scale.
+        Speed-up of FRED-C over the mesh, with that scale.
     published : float
-        The speed-up that it was solved from.
+        The speed-up from which it was solved.
     source : str
-        Where that stands.
+        Source of the published speed-up.
     identified : bool
-        Whether the published speed-up tells the scale: not if no compute at all gives it, too, to
-        the digits that are printed.
+        Whether the published speed-up determines the scale: not if a model without any compute also
+        gives it, to the printed digits.
     """
 
     workload: str
