@@ -37,8 +37,7 @@ def plane_tasks(
     """Return the tasks of each NPU in one plane, in the order of the NPU's trace.
 
     Messages of one NPU with the same tag to several others are one multicast. With controllers
-    their tasks follow those of NPUs, and loads and stores are those of
-    ``plane_storage.with_controllers``.
+    their tasks follow, and loads and stores are those of ``plane_storage.with_controllers``.
 
     Parameters
     ----------

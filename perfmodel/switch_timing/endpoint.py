@@ -277,15 +277,13 @@ class EndpointTiming:
         payload_bytes_per_s : float
             Payload that the link of an NPU carries for it [B/s].
         late_s : float or None
-            Total latency of the last message around the ring [s]; computed from the mean by
-            default.
+            Total latency of the last message around the ring [s]; by default that of the mean.
         first : bool
             Whether it is the first pass of a descriptor; a second one has no pause on a busy link.
         lanes : int
             Number of virtual channels that share the link, and memory, at a time.
         loads : int
-            Number of blocks that are loaded meanwhile; with two ports the first one loads one of
-            them.
+            Number of blocks loaded meanwhile; with two ports the first one loads one of them.
         reduces : bool
             Whether received data waits for its local operand, which is loaded after a message of
             each state machine, if it has no port of its own.

@@ -188,11 +188,9 @@ def run_switch(
         ``flits``, ``packets``, ``wanted_packets``
             Delivered, and expected, at all outputs together.
         ``wrong``, ``violations``, ``messages``
-            Wrong flits; violations of docs/reference/protocol.md, including these; descriptions of
-            the first.
+            Wrong flits; violations of docs/reference/protocol.md with them; the first of them.
         ``cycles``, ``late_flits``
-            Length of the run until all was acknowledged; data flits that the switch sent after
-            that.
+            Cycles until all was acknowledged; data flits that the switch sent after that.
         ``resent``, ``timeouts``, ``stomped``
             Packets that sources started again, retransmissions after a timeout, flits that the
             switch sent with an inverted CRC.
