@@ -78,7 +78,7 @@ REFUSED = {
     f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "
     r"that takes at most 10,000,000 cycles \(8\.5 ms\), not .*",
     f"estimate --topology fred-d --workload {ITERATION} --rtl {WAFER} --strategy MP4-DP5-PP1-SP": (
-        r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory, .*"
+        r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory on .*"
     ),
     f"estimate --topology fred-d --workload {ITERATION} --rtl {ENDS}": r"--rtl: must have I/O "
     r"controllers of 109.* B per cycle, as fred-d, not endpoints of 5 planes of 512 B",
