@@ -14,7 +14,7 @@ from .output import write_text
 if TYPE_CHECKING:
     from perfmodel.training.request import Request
 
-    from .rtl import Beside
+    from .rtl import RtlRun
     from .rtl_hardware import Hardware
 
 __all__ = ["SCHEMA", "check_record", "counted", "head", "record_text", "write_record"]
@@ -41,12 +41,12 @@ def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, ob
         raise InputError("estimate", given[0], message)
 
 
-def write_record(beside: "Beside", path: Path, request: "Request") -> None:
+def write_record(rtl_run: "RtlRun", path: Path, request: "Request") -> None:
     """Write the record of an iteration in RTL simulation.
 
     Parameters
     ----------
-    beside : Beside
+    rtl_run : RtlRun
         The iteration in RTL simulation.
     path : Path
         The file.
@@ -55,12 +55,12 @@ def write_record(beside: "Beside", path: Path, request: "Request") -> None:
     """
     from testbench.measurement import provenance
 
-    sha256 = beside.hardware.design().sha256
+    sha256 = rtl_run.hardware.design().sha256
     record = {
         "schema": SCHEMA,
-        **head(beside.hardware, shlex.join(["fred", *sys.argv[1:]]), request),
-        **provenance([beside.simulator], 1, beside.minutes, verilog_sha256=sha256),
-        **counted(beside),
+        **head(rtl_run.hardware, shlex.join(["fred", *sys.argv[1:]]), request),
+        **provenance([rtl_run.simulator], 1, rtl_run.minutes, verilog_sha256=sha256),
+        **counted(rtl_run),
     }
     write_text(record_text(record), path)
 
@@ -96,7 +96,7 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
     }
 
 
-def counted(beside: "Beside") -> dict[str, Any]:
+def counted(rtl_run: "RtlRun") -> dict[str, Any]:
     """Return the counts of an iteration in RTL simulation, for a record."""
     from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
 
@@ -106,14 +106,14 @@ def counted(beside: "Beside") -> dict[str, Any]:
             [names.setdefault(task.name, len(names)), KINDS.index(kind or "compute"), begin, end]
             for task, kind, (begin, end) in zip(*one, strict=True)
         ]
-        for one in zip(beside.tasks, beside.circuits, beside.times, strict=True)
+        for one in zip(rtl_run.tasks, rtl_run.circuits, rtl_run.times, strict=True)
     ]
     return {
-        "tasks_sha256": tasks_hash(beside.tasks),
-        "link_cycles": beside.link_cycles,
-        "memory_cycles": beside.memory_cycles,
-        "clock": {"hz": beside.clock_hz, "source": beside.hardware.clock_source},
-        "cycles": beside.cycles,
+        "tasks_sha256": tasks_hash(rtl_run.tasks),
+        "link_cycles": rtl_run.link_cycles,
+        "memory_cycles": rtl_run.memory_cycles,
+        "clock": {"hz": rtl_run.clock_hz, "source": rtl_run.hardware.clock_source},
+        "cycles": rtl_run.cycles,
         "names": list(names),
         "npus": npus,
     }

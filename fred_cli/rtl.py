@@ -16,9 +16,9 @@ from .rtl_hardware import Hardware, load_hardware
 
 __all__ = [
     "MEMORY_CYCLES",
-    "Beside",
+    "RtlRun",
     "hardware_tasks",
-    "iteration_beside_rtl",
+    "run_in_rtl",
     "say_rtl",
     "with_rtl",
 ]
@@ -37,7 +37,7 @@ _SORTED = 2
 
 
 @dataclass(frozen=True)
-class Beside:
+class RtlRun:
     """An iteration in RTL simulation with its estimate.
 
     Parameters
@@ -93,7 +93,7 @@ class Beside:
         }
 
 
-def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> Beside:
+def run_in_rtl(source: str, found: Any, *, recorded: bool = False) -> RtlRun:
     """Co-simulate an iteration on hardware.
 
     Parameters
@@ -133,7 +133,7 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
     minutes = (sum(os.times()[:4]) - begun_s) / 60
     ran = run.simulator, link_cycles, MEMORY_CYCLES, run.cycles, iteration.time_s
-    return Beside(hardware, *ran, tasks, run.times, run.circuits, minutes)
+    return RtlRun(hardware, *ran, tasks, run.times, run.circuits, minutes)
 
 
 def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int]:
@@ -221,31 +221,31 @@ def _simulate(
             raise InputError("--rtl", "", str(error)) from None
 
 
-def say_rtl(beside: Beside) -> None:
+def say_rtl(rtl_run: RtlRun) -> None:
     """Print the results of hardware and estimate."""
-    cycles = beside.model_s * beside.clock_hz
+    cycles = rtl_run.model_s * rtl_run.clock_hz
     rows = [
-        ("hardware", f"{beside.cycles:,}", f"{beside.time_s * 1e6:,.2f} us"),
-        ("estimate", f"{cycles:,.0f}", f"{beside.model_s * 1e6:,.2f} us"),
-        ("estimate / hardware", "", f"{beside.model_s / beside.time_s:.4f}"),
+        ("hardware", f"{rtl_run.cycles:,}", f"{rtl_run.time_s * 1e6:,.2f} us"),
+        ("estimate", f"{cycles:,.0f}", f"{rtl_run.model_s * 1e6:,.2f} us"),
+        ("estimate / hardware", "", f"{rtl_run.model_s / rtl_run.time_s:.4f}"),
     ]
-    where = f"{beside.hardware.words}, {beside.hardware.source}"
-    table(f"iteration on {where}, {beside.simulator}", ("", "cycles", "time"), rows)
+    where = f"{rtl_run.hardware.words}, {rtl_run.hardware.source}"
+    table(f"iteration on {where}, {rtl_run.simulator}", ("", "cycles", "time"), rows)
 
 
-def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
+def with_rtl(trace: Mapping[str, Any], rtl_run: RtlRun) -> dict[str, Any]:
     """Return a timeline with an additional process per NPU for the hardware."""
     events = [dict(one) for one in trace["traceEvents"]]
-    npus = len(beside.tasks)
+    npus = len(rtl_run.tasks)
     for one in events:
         if one["ph"] == "M" and one["name"] == "process_name":
             one["args"] = {"name": f"{one['args']['name']}, estimate"}
     for npu in range(npus):
-        own = ((npu, 0),) if npu < beside.hardware.npus else ()
+        own = ((npu, 0),) if npu < rtl_run.hardware.npus else ()
         for pid, place in (*own, (npus + npu, 1)):
             sort = {"sort_index": _SORTED * npu + place}
             events.append({"ph": "M", "name": "process_sort_index", "pid": pid, "args": sort})
-        what = "NPU" if npu < beside.hardware.npus else "I/O controller"
+        what = "NPU" if npu < rtl_run.hardware.npus else "I/O controller"
         name = {"name": f"{what} {npu}, hardware"}
         events.append({"ph": "M", "name": "process_name", "pid": npus + npu, "args": name})
         for place, thread in enumerate(_THREADS):
@@ -254,7 +254,7 @@ def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
             events.append(
                 {"ph": "M", "name": "thread_name", "pid": pid, "tid": place, "args": said}
             )
-        of = zip(beside.tasks[npu], beside.times[npu], beside.circuits[npu], strict=True)
+        of = zip(rtl_run.tasks[npu], rtl_run.times[npu], rtl_run.circuits[npu], strict=True)
         for task, (begin, end), circuit in of:
             events.append(
                 {
@@ -263,8 +263,8 @@ def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
                     "cat": "hardware",
                     "pid": npus + npu,
                     "tid": _THREADS.index(circuit),
-                    "ts": begin / beside.clock_hz * 1e6,
-                    "dur": (end - begin) / beside.clock_hz * 1e6,
+                    "ts": begin / rtl_run.clock_hz * 1e6,
+                    "dur": (end - begin) / rtl_run.clock_hz * 1e6,
                 }
             )
     return {**trace, "traceEvents": events}

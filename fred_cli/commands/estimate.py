@@ -136,7 +136,7 @@ def _estimate(
 ) -> None:
     """Estimate an iteration on a topology."""
     from fred_cli.iteration_record import check_record, write_record
-    from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
+    from fred_cli.rtl import run_in_rtl, say_rtl, with_rtl
     from fred_hw.errors import InputError
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.request import read_requests
@@ -163,20 +163,20 @@ def _estimate(
         request = replace(request, topology=with_roce(request.topology, parameters))
         found = simulate(request, repeats=repeats and not (timeline or congestion_chart or rtl))
         result = summarize(found)
-    beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None
-    if record and beside:
-        write_record(beside, record, request)
+    rtl_run = run_in_rtl(str(rtl), found, recorded=record is not None) if rtl else None
+    if record and rtl_run:
+        write_record(rtl_run, record, request)
     if timeline:
         trace = chrome_trace(found.iteration, _title(result))
-        write_json(with_rtl(trace, beside) if beside else trace, timeline)
+        write_json(with_rtl(trace, rtl_run) if rtl_run else trace, timeline)
     if congestion_chart:
         _draw_congestion(found.iteration, _title(result), parameters, congestion_chart)
     if as_json:
-        say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
+        say_json({**plain(result), "rtl": rtl_run.to_dict()} if rtl_run else result)
         return
     _say(result)
-    if beside:
-        say_rtl(beside)
+    if rtl_run:
+        say_rtl(rtl_run)
 
 
 def _title(result: Any) -> str:

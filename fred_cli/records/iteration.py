@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_cli.iteration_record import SCHEMA, counted, head
-from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, iteration_beside_rtl
+from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, run_in_rtl
 from fred_cli.rtl_hardware import Hardware, load_hardware
 from perfmodel.studies.rtl_iteration import tasks_hash
 from perfmodel.training.estimate import Simulated, simulate
@@ -65,7 +65,7 @@ class IterationMeasurement(Measurement):
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         rtl = str(self.root / self.rtl)
-        return counted(iteration_beside_rtl(rtl, self._estimated, recorded=True))
+        return counted(run_in_rtl(rtl, self._estimated, recorded=True))
 
     def other_inputs(self, record: Any) -> Iterator[str]:
         tasks, link_cycles = hardware_tasks(self._hardware, self._estimated)

@@ -124,10 +124,10 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
 class LinkSession(Unit):
     """Link handshake: start a session with the neighbour after a reset of either side.
 
-    Each end has an incarnation, which changes with each reset. A link is up when each end has
-    received the incarnation of the other and acknowledged it. An end that receives a new
-    incarnation ends the packets in flight, restarts sequence numbers and limits, and acknowledges
-    the incarnation; only handshakes pass until the link is up again. With an end of another
+    Each end has a session ID (incarnation), which changes with each reset. A link is up when each
+    end has received the session ID of the other and acknowledged it. An end that receives a new
+    session ID ends the packets in flight, restarts sequence numbers and limits, and acknowledges
+    the session ID; only handshakes pass until the link is up again. With an end of another
     protocol or other sizes it never gets up.
 
     Parameters
@@ -138,7 +138,7 @@ class LinkSession(Unit):
     Members
     -------
     incarnation : In(8)
-        Incarnation of this end; constant between resets, and changed by each.
+        Session ID of this end; constant between resets, and changed by each.
     link : Out(session_signature())
         Connection to the units of the link.
     up : Out(1)
@@ -151,7 +151,7 @@ class LinkSession(Unit):
         after one that was taken at once, until it is up.
     Throughput : one hello per cycle.
     Paths : ``link.empty`` to ``link.begins``.
-    Reset : down, and the incarnation of the other end is unknown.
+    Reset : down, and the session ID of the other end is unknown.
     """
 
     incarnation: Signal

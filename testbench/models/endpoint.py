@@ -161,7 +161,7 @@ class _Port(ctypes.Structure):
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
         ("sends", ctypes.c_uint),  # whether ``goes`` holds a flit
         ("address", ctypes.c_uint),
-        ("greets", ctypes.c_uint),  # whether it is a handshake, with its incarnation
+        ("greets", ctypes.c_uint),  # whether it is a handshake, with its session ID
         ("incarnation", ctypes.c_uint),
         ("up", ctypes.c_uint),
         ("refused", ctypes.c_uint),  # handshakes of incompatible neighbours
@@ -206,7 +206,7 @@ class Endpoint:
     address : int
         Its own address, as destination and source of unicasts.
     incarnation : int, optional
-        Incarnation in its handshakes, which changes with each reset; without it the link counts as
+        Session ID in its handshakes, which changes with each reset; without it the link counts as
         up.
     keeps_room : bool
         Whether received flits keep their buffer space until :meth:`free`.

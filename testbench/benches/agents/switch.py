@@ -194,7 +194,7 @@ class SwitchBench:
     generations : dict
         Generations of the written phases, by number.
     incarnation : int
-        Incarnation of the switch.
+        Session ID of the switch.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float = 0.0, delay: int = 0) -> None:
