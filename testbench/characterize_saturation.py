@@ -78,8 +78,8 @@ class SetUp:
     def mesh(self) -> MeshSpec:
         """The mesh; its links have no delay."""
         usual = MeshSpec(width=WIDTH, height=HEIGHT, lanes=LANES, routing=self.routing)
-        room = {"packet_flits": self.flits, "buffer_packets": SIZES[self.flits]}
-        return usual.with_changes(protocol=usual.protocol.with_changes(**room))
+        space = {"packet_flits": self.flits, "buffer_packets": SIZES[self.flits]}
+        return usual.with_changes(protocol=usual.protocol.with_changes(**space))
 
     def load(self, offered: float, seed: int) -> MeshLoad:
         """Return the offered load on one virtual channel [flits per sending endpoint and cycle]."""

@@ -26,11 +26,11 @@ def message_flits(block_flits: int, members: int, engine: EndpointSpec) -> int:
     ValueError
         A slot cannot hold a flit of each member.
     """
-    room = engine.chunk_flits // members
-    if not room:
+    space = engine.chunk_flits // members
+    if not space:
         raise ValueError(
             f"groups must have at most {engine.chunk_flits} NPUs, a flit of each in "
             f"a slot (endpoint.chunk_flits), not {members}"
         )
-    rounds = -(-block_flits // (room * engine.fsms))
+    rounds = -(-block_flits // (space * engine.fsms))
     return -(-block_flits // (rounds * engine.fsms))

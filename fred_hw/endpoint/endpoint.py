@@ -42,7 +42,7 @@ class Endpoint(Unit):
         ignored, as the header has it too.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
-    incarnation : In(8)
+    session_id : In(8)
         See ``LinkSession``.
     up, refused : Out(1)
         Whether the link is up; high for a cycle for each handshake of an incompatible neighbour.
@@ -89,10 +89,10 @@ class Endpoint(Unit):
         message takes the place of a flit.
     Paths : ``send_flow`` to ``send.ready``, ``receive_flow`` and ``receive_enough`` to
         ``receive_came``.
-    Reset : forgets all packets, tickets and numbers, and begins the link anew.
+    Reset : forgets all packets, link sequence numbers and numbers, and begins the link anew.
     """
 
-    incarnation: Signal
+    session_id: Signal
     up: Signal
     refused: Signal
     address: Signal
@@ -119,7 +119,7 @@ class Endpoint(Unit):
         fields = spec.protocol.fields
         members: dict[str, Member] = {
             "address": In(fields["source"]),
-            "incarnation": In(fields["incarnation"]),
+            "session_id": In(fields["session_id"]),
             "up": Out(1),
             "refused": Out(1),
         }
@@ -143,7 +143,7 @@ class Endpoint(Unit):
         session = place(m, "session", LinkSession(spec=self.spec))
         join_session(m, session.link, deframer, transmitter.link)
         m.d.comb += [
-            session.incarnation.eq(self.incarnation),
+            session.session_id.eq(self.session_id),
             self.up.eq(session.up),
             self.refused.eq(session.link.refused),
         ]

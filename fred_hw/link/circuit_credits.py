@@ -8,7 +8,7 @@ from fred_hw.gates.wire import wire
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .credits import ticket_bits
+from .credits import link_sequence_bits
 
 __all__ = ["CircuitCredits"]
 
@@ -23,7 +23,7 @@ class CircuitCredits(Unit):
 
     Members
     -------
-    grant, limit : In(1), In(ticket)
+    grant, limit : In(1), In(link_sequence)
         The neighbour reports its credit limit.
     closed, lost : In(1)
         No packet may start; any may start, and is lost.
@@ -31,20 +31,21 @@ class CircuitCredits(Unit):
         Sequence numbers restart at 0, and there is no space until the neighbour reports some; not
         with ``start``.
     start : In(1)
-        A packet takes its sequence number; only while ``room``.
+        A packet takes its sequence number; only while ``space``.
     length : In(last)
         Index of the last flit of that packet.
-    room : Out(1)
+    space : Out(1)
         Whether the neighbour has space for a largest packet.
     owed : Out(1)
         Whether some of its space is not granted; a cycle late.
-    ticket, taken : Out(ticket), Out(ticket)
+    link_sequence, taken : Out(link_sequence), Out(link_sequence)
         Sequence number of the next packet; of the one that started in the previous cycle.
 
     Timing
     ------
-    Latency : 1 cycle from ``start`` to ``room`` and ``ticket``, 2 to ``owed``; 2 from ``grant``;
-        1 from ``closed`` and ``lost`` to ``room``.
+    Latency : 1 cycle from ``start`` to ``space`` and ``link_sequence``, 2 to ``owed``; 2 from
+    ``grant``;
+        1 from ``closed`` and ``lost`` to ``space``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
     Reset : all space is granted, and the next sequence number is 0.
@@ -57,9 +58,9 @@ class CircuitCredits(Unit):
     begins: Signal
     start: Signal
     length: Signal
-    room: Signal
+    space: Signal
     owed: Signal
-    ticket: Signal
+    link_sequence: Signal
     taken: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -68,34 +69,34 @@ class CircuitCredits(Unit):
         self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
         members = {
             "grant": In(1),
-            "limit": In(ticket_bits(spec)),
+            "limit": In(link_sequence_bits(spec)),
             **dict.fromkeys(("closed", "lost", "begins"), In(1)),
             "start": In(1),
             "length": In(protocol.fields["last"]),
-            "room": Out(1),
+            "space": Out(1),
             "owed": Out(1),
-            "ticket": Out(ticket_bits(spec)),
-            "taken": Out(ticket_bits(spec)),
+            "link_sequence": Out(link_sequence_bits(spec)),
+            "taken": Out(link_sequence_bits(spec)),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
-        taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
+        taken, before, spare = (Signal.like(self.link_sequence) for _ in range(3))
         # The first position at which no largest packet may start, so its size is not subtracted.
-        limit = Signal.like(self.ticket, init=most - largest)
+        limit = Signal.like(self.link_sequence, init=most - largest)
         # The start settles late in its cycle, and is counted in the next one.
         begun, length = Signal(), Signal.like(self.length)
-        fits, last, flits = Signal(), Signal(), Signal.like(self.ticket)
-        room = Signal(init=1)
+        fits, last, flits = Signal(), Signal(), Signal.like(self.link_sequence)
+        space = Signal(init=1)
         m.d.comb += [
             flits.eq(Mux(begun, length + 1, 0)),
-            self.ticket.eq(taken + flits),
+            self.link_sequence.eq(taken + flits),
             self.taken.eq(taken),
             before.eq(limit - taken),
             # A started packet has a flit more than its length field: the complement subtracts both.
             spare.eq(before + (begun.replicate(len(spare)) & ~(length | Const(0, len(spare))))),
-            self.room.eq(room),
+            self.space.eq(space),
             fits.eq(self.lost | (spare <= most - largest)),
             # Only used if a largest packet fits, so there is no borrow.
             last.eq(~self.lost & self._at_most_length(m, spare)),
@@ -104,10 +105,10 @@ class CircuitCredits(Unit):
         m.d.sync += [
             begun.eq(self.start),
             length.eq(self.length),
-            taken.eq(self.ticket),
+            taken.eq(self.link_sequence),
             self.owed.eq(spare != most - largest),
             # The start of a packet settles last.
-            room.eq(choose_late(m, "room_then", self.start, open_ & ~last, open_)),
+            space.eq(choose_late(m, "space_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit - largest)

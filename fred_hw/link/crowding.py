@@ -21,8 +21,8 @@ a bit for no buffer space for such a packet, which blocks the output."""
 CROWDING_PLACES = {
     "north": ("index", 0),
     "east": ("last", 0),
-    "south": ("ticket", 0),
-    "west": ("ticket", CROWDING_BITS),
+    "south": ("link_sequence", 0),
+    "west": ("link_sequence", CROWDING_BITS),
 }
 """By direction, the header field and first bit of the output's load, without gaps.
 

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
-from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, TURNED, Kind
+from fred_hw.protocol import CONTROL, DATA_COUNT, HANDSHAKE_FIELDS, TURNED, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -18,11 +18,11 @@ from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
-from .session import Hello, hello_signature
+from .session import Handshake, handshake_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
-PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
+PACKET_FIELDS = ("circuit", "link_sequence", "unicast", "destination", "source", "sequence", "last")
 """Header fields that are equal in all flits of a packet; phase and generation share the bits of
 addresses."""
 
@@ -31,8 +31,8 @@ class Deframer(Unit):
     """Check received flits, and pass them to queues or as control messages.
 
     Flits of a packet are handed on in order; if one is missing, all after it are dropped. A packet
-    ends if no flit of it arrives for ``patience_cycles``, or if the neighbour requests credits on
-    its channel: later flits of it do not continue a packet.
+    ends if no flit of it arrives for ``packet_timeout_cycles``, or if the neighbour requests
+    credits on its channel: later flits of it do not continue a packet.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Deframer(Unit):
         The link.
     o : Out(arrival_signature(spec)).array(3)
         Flits of each virtual channel; a flit whose queue is not ready is lost.
-    hello : Out(hello_signature())
+    handshake : Out(handshake_signature())
         Received handshakes.
     down : In(1)
         Ignore everything but handshakes, restart sequence numbers at 0, and end all packets.
@@ -73,7 +73,7 @@ class Deframer(Unit):
 
     i: LinkFlit
     o: list[Arrival]
-    hello: Hello
+    handshake: Handshake
     down: Signal
     message: Message
     credit: Credits
@@ -91,7 +91,7 @@ class Deframer(Unit):
         members = {
             "i": In(link_flit_signature(spec)),
             "o": Out(arrival_signature(spec)).array(DATA_COUNT),
-            "hello": Out(hello_signature()),
+            "handshake": Out(handshake_signature()),
             "down": In(1),
             "message": Out(message_signature(spec)),
             "credit": Out(credit_signature(spec)),
@@ -104,11 +104,11 @@ class Deframer(Unit):
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
-        good, hello = Signal(), self.hello.payload
+        good, handshake = Signal(), self.handshake.payload
         m.d.comb += [
             good.eq(check.good & ~self.down),
-            self.hello.valid.eq(check.good & (check.header.kind == Kind.HELLO)),
-            *(hello[name].eq(check.header[name]) for name in HELLO_FIELDS),
+            self.handshake.valid.eq(check.good & (check.header.kind == Kind.HANDSHAKE)),
+            *(handshake[name].eq(check.header[name]) for name in HANDSHAKE_FIELDS),
         ]
         wanted, sync = self._sort(m, good, check.header, flow)
         left = Signal.like(check.header.last)
@@ -192,7 +192,7 @@ class Deframer(Unit):
         told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
         next_index = Signal.like(header.index)
-        patience = Signal(range(protocol.patience_cycles + 1))
+        timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
         )
@@ -218,15 +218,15 @@ class Deframer(Unit):
                 left.eq(header.last - header.index),
                 circuit.eq(header.circuit),
                 packet.eq(told),
-                patience.eq(0),
+                timeout.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):
             # A source that requests credits has no rest of a packet left to send.
             m.d.sync += opened.eq(0)
-        with m.Elif(opened & (patience == protocol.patience_cycles)):
+        with m.Elif(opened & (timeout == protocol.packet_timeout_cycles)):
             m.d.sync += opened.eq(0)
         with m.Elif(opened):
-            m.d.sync += patience.eq(patience + 1)
+            m.d.sync += timeout.eq(timeout + 1)
         with m.If(self.down):
             m.d.sync += opened.eq(0)
         return wanted & ~fits
@@ -242,27 +242,31 @@ class Deframer(Unit):
         protocol, here = self.spec.protocol, self.credit.here
         news: list[Value] = []
         for number, arrival in enumerate(self.o):
-            ticket = Signal.like(header.ticket, name=f"ticket_{number}")  # of the next flit
+            link_sequence = Signal.like(
+                header.link_sequence, name=f"link_sequence_{number}"
+            )  # of the next flit
             mine = header.circuit == number
-            ahead = Signal.like(header.ticket, name=f"ahead_{number}")
-            m.d.comb += ahead.eq(header.ticket - ticket)
+            ahead = Signal.like(header.link_sequence, name=f"ahead_{number}")
+            m.d.comb += ahead.eq(header.link_sequence - link_sequence)
             news.append(mine & (ahead < protocol.buffer_flits))
             with m.If(wanted & news[-1]):
-                m.d.sync += ticket.eq(header.ticket + header.last + 1)
+                m.d.sync += link_sequence.eq(header.link_sequence + header.last + 1)
             with m.Elif(sync & mine):
-                m.d.sync += ticket.eq(header.ticket)
+                m.d.sync += link_sequence.eq(header.link_sequence)
             with m.Elif(self.down):
-                m.d.sync += ticket.eq(0)
+                m.d.sync += link_sequence.eq(0)
             # Buffer space for the incoming packet is reserved already.
             kept = Signal.like(left, name=f"kept_{number}")
-            room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")
+            space = Signal(range(protocol.buffer_flits + 1), name=f"space_{number}")
             m.d.comb += [
                 kept.eq(Mux(arrival.incoming, left, 0)),
-                room.eq(protocol.buffer_flits - arrival.used - kept),
+                space.eq(protocol.buffer_flits - arrival.used - kept),
                 here.synced[number].eq(sync & mine),
             ]
-            limit = Signal.like(header.ticket, name=f"limit_{number}", init=protocol.buffer_flits)
-            m.d.sync += limit.eq(ticket + room)
+            limit = Signal.like(
+                header.link_sequence, name=f"limit_{number}", init=protocol.buffer_flits
+            )
+            m.d.sync += limit.eq(link_sequence + space)
             m.d.comb += here.limit[number].eq(limit)
         return Cat(news).any()
 

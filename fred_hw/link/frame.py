@@ -25,11 +25,11 @@ def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of what a flit carries besides its data.
 
     ``last`` ends the packet of ``descriptor`` on the virtual channel ``circuit``; ``index`` is the
-    position of the flit, and ``ticket`` the link sequence number of the packet; with the last flit
-    ``bad`` is high if the packet must not be used.
+    position of the flit, and ``link_sequence`` the link sequence number of the packet; with the
+    last flit ``bad`` is high if the packet must not be used.
     """
     fields = spec.protocol.fields
-    own = {name: fields[name] for name in ("index", "ticket")}
+    own = {name: fields[name] for name in ("index", "link_sequence")}
     layout = {
         "last": 1,
         "circuit": fields["circuit"],

@@ -27,7 +27,7 @@ class Allocator(Matching):
     -------
     coming : In(ArrayLayout(P, 3)).array(P)
         Output of the next packet of each input and channel, one-hot or 0.
-    room : In(3).array(P)
+    space : In(3).array(P)
         Channels of each output that have space for a packet.
     starts : In(P)
         Inputs that start a packet on their path.

@@ -173,20 +173,20 @@ class SwitchCore(Unit):
     ) -> None:
         """Report waiting packets to the scheduler, and the served phases to the ports."""
         # Flows use buffer space in the same cycle; the scheduler, which is large, a cycle later.
-        rooms = [Signal(self.spec.ports, name=f"room_{name}") for name in DATA_CIRCUITS]
-        for circuit, room in enumerate(rooms):
-            m.d.sync += room.eq(Cat(out.injection.room[circuit] for out in outs))
+        spaces = [Signal(self.spec.ports, name=f"space_{name}") for name in DATA_CIRCUITS]
+        for circuit, space in enumerate(spaces):
+            m.d.sync += space.eq(Cat(out.injection.space[circuit] for out in outs))
         for k, (hints, port) in enumerate(zip(scheduler.ports, ins, strict=True)):
             m.d.comb += [
                 hints.waiting.eq(port.head.waiting),
                 port.serves.eq(hints.serves),
-                hints.room.eq(Cat(room[k] for room in rooms)),
+                hints.space.eq(Cat(space[k] for space in spaces)),
             ]
-            for circuit, room in enumerate(rooms):
+            for circuit, space in enumerate(spaces):
                 descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
                 m.d.comb += [
                     hints.phases[circuit].eq(descriptor.phase),
-                    hints.reaches[circuit].eq(room.bit_select(exits, 1)),
+                    hints.reaches[circuit].eq(space.bit_select(exits, 1)),
                 ]
 
     def _guard(

@@ -21,7 +21,7 @@ def matching_members(ports: int) -> dict[str, Member]:
     """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`."""
     return {
         "coming": In(data.ArrayLayout(ports, DATA_COUNT)).array(ports),
-        "room": In(DATA_COUNT).array(ports),
+        "space": In(DATA_COUNT).array(ports),
         **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
         "destination_of": Out(ports).array(ports),
         "circuit_of": Out(2).array(ports),
@@ -39,7 +39,7 @@ class Matching(Unit):
     """
 
     coming: list[data.View]
-    room: list[Signal]
+    space: list[Signal]
     starts: Signal
     holds: Signal
     closing: Signal
@@ -100,13 +100,13 @@ class Matching(Unit):
             # beforehand.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
-        rooms = [
-            wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
+        spaces = [
+            wire(m, f"space_{name}", Cat(space[c] for space in self.space) | ending)
             for c, name in enumerate(DATA_CIRCUITS)
         ]
         vacant = [
-            wire(m, f"vacant_{name}", room & ~busy)
-            for name, room in zip(DATA_CIRCUITS, rooms, strict=True)
+            wire(m, f"vacant_{name}", space & ~busy)
+            for name, space in zip(DATA_CIRCUITS, spaces, strict=True)
         ]
         requests: list[SourceRequest] = []
         for k, coming in enumerate(self.coming):
@@ -120,7 +120,7 @@ class Matching(Unit):
             for c in range(DATA_COUNT):
                 m.d.comb += [
                     request.coming[c].eq(coming[c]),
-                    request.rooms[c].eq(rooms[c]),
+                    request.spaces[c].eq(spaces[c]),
                     request.vacant[c].eq(vacant[c]),
                 ]
         return requests

@@ -31,14 +31,14 @@ class OnlineRouter(Matching):
 
     Parameters
     ----------
-    ports, middle : int
+    ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
     Members
     -------
     coming : In(ArrayLayout(P, 3)).array(P)
         Destination of the next unicast of each source and channel, one-hot or 0.
-    room : In(3).array(P)
+    space : In(3).array(P)
         Channels of each destination that have space for a packet.
     starts : In(P)
         Sources that start a packet on their path.
@@ -68,24 +68,29 @@ class OnlineRouter(Matching):
 
     configuration: Signal
 
-    def __init__(self, *, ports: int, middle: int) -> None:
+    def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
-        self.middle = check_int("OnlineRouter middle", middle, minimum=2)
-        self.unit_name = f"online_router_m{middle}_p{ports}"
+        self.middle_switches = check_int("OnlineRouter middle", middle_switches, minimum=2)
+        self.unit_name = f"online_router_m{middle_switches}_p{ports}"
         super().__init__(
-            {**matching_members(ports), "configuration": Out(configuration_width(ports, middle))}
+            {
+                **matching_members(ports),
+                "configuration": Out(configuration_width(ports, middle_switches)),
+            }
         )
 
     def build(self, m: Module) -> None:
-        router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
+        router = place(
+            m, "paths", UnicastRouter(ports=self.port_count, middle_switches=self.middle_switches)
+        )
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
         # With two subswitches, paths block those of others.
-        self.match(m, in_the_way=self.middle == 2)
+        self.match(m, in_the_way=self.middle_switches == 2)
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
-        if self.middle != 2:
+        if self.middle_switches != 2:
             return super().admit(m, matched)
         paths = self.destination_of
         held = wire(m, "held", self._ends(self.holds))

@@ -303,7 +303,7 @@ class Scheduler(Unit):
             m.d.comb += [
                 watch.number.eq(number),
                 watch.waiting.eq(Cat(port.waiting for port in self.ports)),
-                watch.room.eq(Cat(port.room for port in self.ports)),
+                watch.space.eq(Cat(port.space for port in self.ports)),
                 watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
         for circuit, name in enumerate(DATA_CIRCUITS):
@@ -337,10 +337,10 @@ class Scheduler(Unit):
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
         m.d.sync += [recent.eq(chosen), behind.eq(later)]
-        there, room, found = self.there, Signal(ports), Signal()
+        there, space, found = self.there, Signal(ports), Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
-            room.eq(one_hot_mux(recent, [watch.free for watch in watches])),
+            space.eq(one_hot_mux(recent, [watch.free for watch in watches])),
         ]
         inputs, outputs = (
             [wire(m, f"{name}_{k}", decoded(own, ports + 1)) for k, own in enumerate(flows)]
@@ -349,7 +349,7 @@ class Scheduler(Unit):
         ready = []
         for flow in range(1, ports + 1):
             members, ends = (Cat(own[flow] for own in flows) for flows in (inputs, outputs))
-            ready.append(members.any() & (there | ~members).all() & (room | ~ends).all())
+            ready.append(members.any() & (there | ~members).all() & (space | ~ends).all())
         m.d.comb += found.eq(Cat(ready).any())
         partly = Signal(phases)
         flows = (partly & ~recent) | (recent & found.replicate(phases))

@@ -24,7 +24,7 @@ class PortHints(wiring.PureInterface):
     """Waiting packets and buffer space of a port."""
 
     waiting: Signal
-    room: Signal
+    space: Signal
     reaches: Signal
     phases: data.View
     serves: data.View
@@ -71,7 +71,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    waiting, room, reaches : Out(3)
+    waiting, space, reaches : Out(3)
         For each channel: a packet waits; the output has space; for a unicast, the output of the
         packet has space.
     phases : Out(ArrayLayout(phase, 3))
@@ -82,7 +82,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     phase = spec.protocol.fields["phase"]
     members = {
         "waiting": Out(DATA_COUNT),
-        "room": Out(DATA_COUNT),
+        "space": Out(DATA_COUNT),
         "reaches": Out(DATA_COUNT),
         "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
         "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),

@@ -323,8 +323,8 @@ class StarvationGuard(Unit):
         names = ("vacant_now", "granted_now", "took", "less_urgent_took")
         vacant, granted, took, passed = (Signal(self.spec.ports, name=name) for name in names)
         for known, name in ((vacant, "vacant"), (granted, "granted")):
-            rooms = (getattr(own, name) for own in self.ports)
-            m.d.sync += known.eq(Cat((room & circuit).any() for room in rooms))
+            spaces = (getattr(own, name) for own in self.ports)
+            m.d.sync += known.eq(Cat((space & circuit).any() for space in spaces))
         unicasts = Signal(name="unicasts_started")
         age, ages = Signal(range(RECENT_CYCLES)), Signal()
         m.d.sync += [unicasts.eq(self.online), age.eq(age + 1), ages.eq(age.all())]
@@ -376,7 +376,7 @@ class StarvationGuard(Unit):
         circuit: Signal,
         phase: Signal,
         online: Signal,
-        rooms: tuple[Value, Value],
+        spaces: tuple[Value, Value],
     ) -> None:
         """Output the reservations and claims for the packet.
 
@@ -395,5 +395,5 @@ class StarvationGuard(Unit):
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
             self.holds.eq(gated(held, claims)),
         ]
-        for own, kept, granted in zip(self.ports, *rooms, strict=True):
+        for own, kept, granted in zip(self.ports, *spaces, strict=True):
             m.d.sync += own.reserved.eq(gated(circuit | gated(held, granted), keeps & kept))

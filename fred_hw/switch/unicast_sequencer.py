@@ -21,7 +21,7 @@ class UnicastSequencer(Unit):
 
     Members
     -------
-    may, here, room : In(1)
+    may, here, space : In(1)
         Whether packets may start; whether there is one with a path, and space at its destination.
     valid, broken, last : In(1)
         A flit is present; the rest of the packet is missing and will not arrive; it is the last
@@ -53,7 +53,7 @@ class UnicastSequencer(Unit):
 
     may: Signal
     here: Signal
-    room: Signal
+    space: Signal
     valid: Signal
     broken: Signal
     last: Signal
@@ -72,7 +72,7 @@ class UnicastSequencer(Unit):
         self.spec = check_spec("UnicastSequencer", spec)
         length = spec.protocol.fields["last"]
         self.unit_name = f"unicast_sequencer_n{length}"
-        inputs = ("may", "here", "room", "valid", "broken", "last")
+        inputs = ("may", "here", "space", "valid", "broken", "last")
         strobes = (
             "able",
             "start",
@@ -94,7 +94,7 @@ class UnicastSequencer(Unit):
     def build(self, m: Module) -> None:
         under_way, stops, there = self.under_way, Signal(), Signal()
         m.d.comb += [
-            self.able.eq(~under_way & self.here & self.room),
+            self.able.eq(~under_way & self.here & self.space),
             self.start.eq(self.may & self.able),
             there.eq(self.valid | self.broken),
             self.fire.eq(self.start | (under_way & there)),

@@ -85,7 +85,9 @@ class WaferSpec(FabricSpec, WaferTree):
     def chiplet(self, number: int) -> SwitchSpec:
         """Return the specification of a switch's chiplets."""
         one = self.switches[number]
-        return self._unit(one.ports, middle=one.middle, protocol=self._protocol(one))
+        return self._unit(
+            one.ports, middle_switches=one.middle_switches, protocol=self._protocol(one)
+        )
 
     @property
     def phases(self) -> int:
@@ -109,7 +111,7 @@ class WaferSpec(FabricSpec, WaferTree):
     def _tree_of(self, one: SwitchEntry) -> Iterator[object]:
         """Yield the chiplets of each switch, and their links in a plane."""
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
-        yield from (one.npus, one.controllers, one.middle)
+        yield from (one.npus, one.controllers, one.middle_switches)
         yield one.protocol.suffix if one.protocol else ""
         if (one.spare, one.uplink_cycles) != (0, 1):
             yield from (one.spare, one.uplink_cycles)

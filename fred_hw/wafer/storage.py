@@ -98,9 +98,9 @@ def _turns(
     plane: Plane, groups: Sequence[Group], uses: Counter[int]
 ) -> Iterator[list[tuple[int, Group]]]:
     """Yield groups that are served together, each with its controller; count controllers' uses."""
-    room = plane.addresses - plane.wafer.npus
-    for begin in range(0, len(groups), room):
-        own = groups[begin : begin + room]
+    space = plane.addresses - plane.wafer.npus
+    for begin in range(0, len(groups), space):
+        own = groups[begin : begin + space]
         controllers = controllers_of(plane, own, uses)
         uses.update(controllers)
         yield list(zip(controllers, own, strict=True))

@@ -257,7 +257,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     bench, rng = await started(dut, 0.0, [blocked, free])
     port, most = bench.ports[-1], PROTOCOL.packet_flits
     count = PROTOCOL.buffer_packets + 3
-    port.endpoint.keeps_room = True
+    port.endpoint.keeps_space = True
     bench.play(turns_of(rng, blocked, count, most))
     await bench.cycles(2 * LATENCY + 4 * most * count)
     came = len(bench.data(bench.outputs[-1]))
@@ -267,7 +267,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     await bench.cycles(20 * LATENCY + 4 * most * PACKETS)
     assert bench.missing() == stuck
     assert len(bench.data(bench.outputs[-1])) == came
-    port.endpoint.keeps_room = False
+    port.endpoint.keeps_space = False
     port.endpoint.free()
     again = bench.cycle
     await bench.drain()

@@ -254,10 +254,10 @@ def endpoint(
     links : (str, str)
         The ``link_line`` of incoming flits, and that of outgoing flits.
     rst, number : str
-        Its reset and its incarnation.
+        Its reset and its session ID.
     """
     return (
-        f"  {top} n{k} (.clk(clk), .rst({rst}), .incarnation({number}), .irq(), "
+        f"  {top} n{k} (.clk(clk), .rst({rst}), .session_id({number}), .irq(), "
         f"{link_pins('', *links, spec.data_width)}, {memory_pins(spec, k)}, "
         f"{axil_pins(f'n{k}')});"
     )

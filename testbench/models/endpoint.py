@@ -108,9 +108,9 @@ class FlitCodec:
         last = not carries or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
-    def hello(self, **fields: int) -> Flit:
+    def handshake(self, **fields: int) -> Flit:
         """Return the handshake of a compatible endpoint; fields can make it incompatible."""
-        return self.pack(kind=Kind.HELLO, circuit=CONTROL, **fitting(self._spec) | fields)
+        return self.pack(kind=Kind.HANDSHAKE, circuit=CONTROL, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
         """Return the fields of a flit; fields that it lacks are 0."""
@@ -156,13 +156,13 @@ class _Port(ctypes.Structure):
         ("goes", _Header),
         ("comes", ctypes.c_uint),  # whether ``came`` holds a flit
         ("may_send", ctypes.c_uint),
-        ("keeps_room", ctypes.c_uint),
+        ("keeps_space", ctypes.c_uint),
         ("mine", ctypes.c_uint),  # whether the received flit is for this endpoint
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
         ("sends", ctypes.c_uint),  # whether ``goes`` holds a flit
         ("address", ctypes.c_uint),
         ("greets", ctypes.c_uint),  # whether it is a handshake, with its session ID
-        ("incarnation", ctypes.c_uint),
+        ("session_id", ctypes.c_uint),
         ("up", ctypes.c_uint),
         ("refused", ctypes.c_uint),  # handshakes of incompatible neighbours
     )
@@ -205,10 +205,10 @@ class Endpoint:
         Sizes.
     address : int
         Its own address, as destination and source of unicasts.
-    incarnation : int, optional
+    session_id : int, optional
         Session ID in its handshakes, which changes with each reset; without it the link counts as
         up.
-    keeps_room : bool
+    keeps_space : bool
         Whether received flits keep their buffer space until :meth:`free`.
 
     Attributes
@@ -224,10 +224,10 @@ class Endpoint:
         spec: SwitchSpec,
         address: int = 0,
         *,
-        incarnation: int | None = None,
-        keeps_room: bool = False,
+        session_id: int | None = None,
+        keeps_space: bool = False,
     ) -> None:
-        self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
+        self.spec, self.keeps_space, self.interval = spec, keeps_space, 0
         self.codec = FlitCodec(spec)
         self.received: dict[FlowKey, list[tuple[int, ...]]] = {}
         self._coming: dict[FlowKey, list[int]] = {}  # flits of incomplete packets
@@ -237,8 +237,8 @@ class Endpoint:
         self._port = _Port(
             sizes=_Sizes(**protocol_sizes(spec)),
             address=address,
-            greets=incarnation is not None,
-            incarnation=incarnation or 0,
+            greets=session_id is not None,
+            session_id=session_id or 0,
         )
         self._library = endpoint_library()
         self._end = self._library.endpoint_new(self._port)
@@ -257,7 +257,7 @@ class Endpoint:
         return bool(self._port.up)
 
     @property
-    def hellos_refused(self) -> int:
+    def handshakes_refused(self) -> int:
         """Number of handshakes refused as incompatible."""
         return self._port.refused
 
@@ -301,7 +301,7 @@ class Endpoint:
     def step(self, received: Flit | None, may_send: bool = True) -> Flit | None:
         """Advance one cycle: receive the incoming flit, if any, and return the outgoing one."""
         port = self._port
-        port.may_send, port.keeps_room, port.interval = may_send, self.keeps_room, self.interval
+        port.may_send, port.keeps_space, port.interval = may_send, self.keeps_space, self.interval
         port.comes = False
         if received is not None:
             self._show(received)

@@ -79,7 +79,8 @@ class CircuitQueue(FlitQueue):
         none from this port.
     late, early, stuck, stale : Out(1)
         High for a cycle when a packet is dropped because its number is before the expected one, or
-        after it, or because it has waited for ``stuck_cycles``, or is of another generation.
+        after it, or because it has waited for ``head_of_line_timeout_cycles``, or is of another
+        generation.
     enters, leaves : Out(1)
         Likewise, when the first flit of a packet arrives, and when it leaves.
 
@@ -192,15 +193,15 @@ class CircuitQueue(FlitQueue):
         due_next = (then.generation == own.generation) & (then.sequence == next_one)
         online = own.phase == self.spec.protocol.online
         goes_on = online | due_next
-        stuck = self.spec.protocol.stuck_cycles
-        patience = Signal(range(stuck + 1))
+        stuck = self.spec.protocol.head_of_line_timeout_cycles
+        timeout = Signal(range(stuck + 1))
         ends, gives_up, anew = Signal(), Signal(), self.anew
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
             # It has started, so the following number is expected.
             follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
-            ends.eq(patience == stuck - 1),
+            ends.eq(timeout == stuck - 1),
             gives_up.eq(due & ~self.start & ~anew & ends),
         ]
         m.d.sync += [
@@ -216,9 +217,9 @@ class CircuitQueue(FlitQueue):
         # packet is at the head settles late, and counts a cycle later.
         m.d.sync += anew.eq(self.start | (head.moves & head.following.first))
         with m.If(anew):
-            m.d.sync += patience.eq(due)
+            m.d.sync += timeout.eq(due)
         with m.Elif(due & ~ends):
-            m.d.sync += patience.eq(patience + 1)
+            m.d.sync += timeout.eq(timeout + 1)
         with m.If(spoilt):
             m.d.sync += [chain.eq(0), judged.eq(0)]
         with m.Elif(head.moves & head.following.first):

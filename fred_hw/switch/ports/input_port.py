@@ -14,7 +14,7 @@ from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, sel
 from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
-from fred_hw.link.session import hello_signature
+from fred_hw.link.session import handshake_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import place
@@ -56,7 +56,7 @@ class InputPort(Arrivals):
         Port by which unicasts leave. Unicasts to an address without a route are dropped.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
-    hello, down : Out(hello_signature()), In(1)
+    handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
         Port by which a ``message`` about a unicast leaves.
@@ -64,7 +64,7 @@ class InputPort(Arrivals):
         Expected packet numbers.
     event : Out(event_signature(spec))
         A packet of a flow was dropped whose number is before the expected one, or after it. At most
-        one such event of a channel in ``patience_cycles``, and none for as long after
+        one such event of a channel in ``packet_timeout_cycles``, and none for as long after
         ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
         High for a cycle for each accepted and dropped flit, and for errors. A packet that is
@@ -113,7 +113,7 @@ class InputPort(Arrivals):
             "changed": In(1),
             "routes": In(routes_layout(spec)),
             "exit": Out(port_bits(spec)),
-            "hello": Out(hello_signature()),
+            "handshake": Out(handshake_signature()),
             "down": In(1),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),
@@ -260,9 +260,9 @@ class InputPort(Arrivals):
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Report packets with unexpected numbers."""
-        patience = self.spec.protocol.patience_cycles
+        timeout = self.spec.protocol.packet_timeout_cycles
         event, behind = self.event, Signal(len(queues), name="behind_told")
-        pauses = [Signal(range(patience + 1), name=f"pause_{k}") for k in range(len(queues))]
+        pauses = [Signal(range(timeout + 1), name=f"pause_{k}") for k in range(len(queues))]
         late, early = (
             Cat(
                 getattr(queue, name) & (pause == 0)
@@ -281,7 +281,7 @@ class InputPort(Arrivals):
             )
         for k, pause in enumerate(pauses):
             with m.If(~event.late & ~event.early & chosen[k]):
-                m.d.sync += pause.eq(patience)
+                m.d.sync += pause.eq(timeout)
             with m.Elif(pause != 0):
                 m.d.sync += pause.eq(pause - 1)
         with m.If(event.taken):
@@ -289,4 +289,4 @@ class InputPort(Arrivals):
         with m.If(self.due.write):
             # The source is told at the same time; packets in flight are late or early regardless.
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
-            m.d.sync += [pause.eq(patience) for pause in pauses]
+            m.d.sync += [pause.eq(timeout) for pause in pauses]

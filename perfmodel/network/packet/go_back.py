@@ -132,7 +132,7 @@ class Packets(GoBack):
             ready = self._loads + loaded
             if number:
                 ready = max(ready, self._ready[-1] + flits)
-            if number >= self._window:  # it waited for room
+            if number >= self._window:  # it waited for space
                 ready = max(ready, now + flits)
             self._ready.append(ready)
             self._newest += 1
