@@ -16,8 +16,8 @@ effort_option = click.option(
     type=NameChoice(names_in("synth.mapping", "EFFORTS")),
     default="speed",
     show_default=True,
-    help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "
-    "area found with the clock that is asked for.",
+    help="Smallest area; shortest clock period by choice of buffers and cell sizes; or the "
+    "smallest area that reaches the requested clock.",
 )
 
 sizing_option = click.option(
@@ -29,12 +29,12 @@ sizing_option = click.option(
 
 
 class _LibraryFile(NameOrFile):
-    """The name of an installed cell library, or a file of one, whose reader says what is wrong."""
+    """Parameter type: the name of an installed cell library, or a library file."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         from synth.installed import library_path
 
-        if ctx and ctx.resilient_parsing:  # completion of a shell
+        if ctx and ctx.resilient_parsing:  # a shell completes the command line
             return Path(value)
         return library_path(str(value))
 
@@ -48,7 +48,7 @@ def _libraries_listing() -> str:
 
 
 def liberty_option(*, required: bool = False) -> Callable[..., Any]:
-    """Return the option for cell libraries."""
+    """Return the option that selects cell libraries."""
     return click.option(
         "--liberty",
         cls=ListingOption,
@@ -61,7 +61,7 @@ def liberty_option(*, required: bool = False) -> Callable[..., Any]:
 
 
 def read_cells(liberty: Sequence[Path]) -> Any:
-    """Return the cell libraries named on the command line, if there is a tool for them."""
+    """Return the cell libraries named on the command line; fail without the synthesis tool."""
     from synth.liberty import read_libraries
     from synth.mapping import find_yosys
 

@@ -1,4 +1,4 @@
-"""The command group `fred`: options in, one JSON object or a table out."""
+"""The command group `fred`: each command prints a table, or one JSON object."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -26,7 +26,7 @@ fred --help lists all commands."""
 
 
 class _Commands(click.Group):
-    """The commands in the folder of that name, each imported when it is asked for."""
+    """Commands found in the folder ``commands``; each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in iter_modules(commands.__path__))

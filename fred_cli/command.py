@@ -1,4 +1,4 @@
-"""Commands of `fred` whose help has options in sections and ends with an example."""
+"""Command classes of `fred`, whose help has sections of options and ends with an example."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ SECTIONS = {
         "draw picture export waves check evidence as_json"
     ),
 }
-"""Parameters of each section; all others are in the first one, without a name of its own."""
+"""Parameters of each help section; all others are in the first section, which has no name."""
 
 _MOST = 14
-"""Options of which a single list is still read at a glance."""
+"""Largest number of options that are shown in one list."""
 
 _SECTION_OF = {name: title for title, names in SECTIONS.items() for name in names.split()}
 
@@ -48,7 +48,7 @@ class Command(click.Command):
         self.example = example
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options; those of long lists in sections."""
+        """Write the options, in sections if there are many."""
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
         records = [
             (_section(one, ctx), record)
@@ -63,20 +63,20 @@ class Command(click.Command):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example, which is one line to copy."""
+        """Write the example as one line to copy."""
         with formatter.section("Example"):
             formatter.write(f"{'':{formatter.current_indent}}{self.example}\n")
 
 
 class Group(click.Group):
-    """A group of such commands."""
+    """A group of commands with examples."""
 
     command_class = Command
     group_class = type
 
 
 def _section(option: click.Option, ctx: click.Context) -> str:
-    """Return the section of an option."""
+    """Return the help section of an option."""
     if set(option.opts) & set(ctx.help_option_names):
         return "Output"
     return _SECTION_OF.get(option.name or "", "Options")

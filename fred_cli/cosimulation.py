@@ -1,4 +1,4 @@
-"""Shared code of commands that co-simulate, which need optional packages."""
+"""Shared code of co-simulation commands, which need optional packages."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ __all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_
 _TEST = re.compile(rb" running \S+ \((\d+)/(\d+)\)")
 
 _BOTH = ("verilator", "icarus")
-"""What ``--sim both`` asks for: the two that everyone can have."""
+"""Simulators that ``--sim both`` selects; both are freely available."""
 
 
 def check_tests(names: tuple[str, ...], level: str) -> None:
-    """Refuse names of tests that benches lack."""
+    """Fail if benches lack a requested test."""
     from testbench.cosimulation.benches import tests_of
 
     known = tests_of(level)
@@ -30,12 +30,12 @@ def check_tests(names: tuple[str, ...], level: str) -> None:
 
 
 def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
-    """Import the co-simulation, which an installation may lack; return it and the simulators.
+    """Import the co-simulation package, which is optional; return it and the simulators.
 
     Raises
     ------
     InputError
-        It is not installed.
+        The package is not installed.
     """
     with needed("cocotb", "co-simulation", "fred-hw[sim]"):
         from testbench.cosimulation import interconnect as cosimulation
@@ -48,7 +48,7 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def tests_begun(log: Path) -> tuple[str, int, int] | None:
-    """Return the unit, the number of finished tests and their total, by a log."""
+    """Return the unit, the number of finished tests and their total, parsed from a log."""
     try:
         said = log.read_bytes()
     except OSError:  # the simulator is still being built
@@ -58,7 +58,7 @@ def tests_begun(log: Path) -> tuple[str, int, int] | None:
 
 
 def tests_begun_last(logs: Iterable[Path], since_s: float) -> tuple[str, int, int] | None:
-    """Return what ``tests_begun`` does of the log that was written last, since a time of day."""
+    """Return ``tests_begun`` of the most recently written log, if newer than a given time."""
     found: list[tuple[float, Path]] = []
     for log in logs:
         with suppress(OSError):
@@ -69,7 +69,7 @@ def tests_begun_last(logs: Iterable[Path], since_s: float) -> tuple[str, int, in
 
 @contextmanager
 def simulating() -> Iterator[None]:
-    """Turn a simulator that is missing or fails into an error line."""
+    """Convert a missing or failing simulator to an error message."""
     from testbench.sim.tools import SimulatorError
 
     try:

@@ -1,4 +1,4 @@
-"""`fred route` of a mesh or a wafer: programs of its endpoints and switches."""
+"""`fred route` for a mesh or a wafer: programs of its endpoints and switches."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ def route_fabric(
     source, changes, strategy, size, output, as_json
         As given on the command line.
     how
-        What its compiler takes beside.
+        Further arguments of its compiler.
     """
     from fred_hw.compiler.placement import Strategy
 
@@ -56,7 +56,7 @@ def route_fabric(
 
 
 def _mesh() -> tuple[Any, Any, Any]:
-    """Return what reads a mesh, what compiles for it, and what prints that."""
+    """Return the functions that load a mesh, compile for it and print the program."""
     from fred_hw.mesh.load import load_mesh
     from fred_hw.mesh.program import compile_for_mesh
 
@@ -64,7 +64,7 @@ def _mesh() -> tuple[Any, Any, Any]:
 
 
 def _wafer() -> tuple[Any, Any, Any]:
-    """Return the same of a wafer."""
+    """Return the functions that load a wafer, compile for it and print the program."""
     from fred_hw.wafer.load import load_wafer
     from fred_hw.wafer.program import compile_strategy
 
@@ -72,7 +72,7 @@ def _wafer() -> tuple[Any, Any, Any]:
 
 
 def _whole_flits(size: str, flit_bytes: int) -> int:
-    """Return the bytes of a buffer that ``--size`` gives, or refuse too many and parts of flits."""
+    """Return the bytes of a buffer that ``--size`` gives; fail unless whole flits that fit."""
     count = parse_size(size)
     if count < flit_bytes or count % flit_bytes or count >= 1 << 32:
         message = f"must be whole flits of {flit_bytes} B, at most 4 GiB, not {size!r}"
@@ -81,7 +81,7 @@ def _whole_flits(size: str, flit_bytes: int) -> int:
 
 
 def _say_mesh(program: "MeshProgram") -> None:
-    """Print what each phase takes of the mesh."""
+    """Print what each phase uses on the mesh."""
     rows = [
         (
             one.name,
@@ -98,7 +98,7 @@ def _say_mesh(program: "MeshProgram") -> None:
 
 
 def _say_wafer(program: "WaferProgram") -> None:
-    """Print what each phase takes of the plane."""
+    """Print what each phase uses on the plane."""
     chiplets = program.plane.chiplets
     title = f"{program.strategy} on a plane of {program.plane.wafer.name}"
     if program.collectives == "ring":

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["VECTOR_FLITS", "HardwareRow", "Price", "hardware_rows", "price"]
 
 VECTOR_FLITS = 20_480
-"""Of each NPU in the all-reduce that work is counted of: 10 MiB, whole blocks on both fabrics."""
+"""Vector of each NPU in the all-reduce whose work is counted [flits]: 10 MiB, whole blocks on both
+fabrics."""
 
 _AREA, _TOTAL, _PER_LINK = "area", ", total", ", per link of an NPU"
 
@@ -28,11 +29,11 @@ class HardwareRow:
     Parameters
     ----------
     part, what, unit : str
-        What it is about, what it is, and its unit.
+        Its subject, its name, and its unit.
     fred, mesh : float
-        The figure.
+        Its values.
     source : str
-        Where it comes from.
+        Its source.
     """
 
     part: str
@@ -45,7 +46,7 @@ class HardwareRow:
 
 @dataclass(frozen=True)
 class Price:
-    """Logic area of FRED over that of the mesh.
+    """Logic area of FRED relative to the mesh.
 
     Parameters
     ----------
@@ -62,12 +63,12 @@ class Price:
 
     @staticmethod
     def ratio(row: HardwareRow) -> float:
-        """Return the area of FRED over that of the mesh."""
+        """Return the area of FRED relative to the mesh."""
         return row.fred / row.mesh
 
 
 def price(rows: Iterable[HardwareRow]) -> Price:
-    """Return the price of FRED in area, from the rows and the record behind them."""
+    """Return the area cost of FRED, from the rows and the record behind them."""
     from fred_hw.files import load_model
     from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
 
@@ -78,7 +79,7 @@ def price(rows: Iterable[HardwareRow]) -> Price:
 
 
 def hardware_rows() -> tuple[HardwareRow, ...]:
-    """Return the published wafers, twenty NPUs on planes of switches and on a mesh, as hardware."""
+    """Return the hardware figures of the published wafers: twenty NPUs on switches or on a mesh."""
     from fred_hw.files import load_model
     from perfmodel.studies.rtl_plane import load_plane_cycles
     from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
@@ -99,7 +100,7 @@ def hardware_rows() -> tuple[HardwareRow, ...]:
 
 
 def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
-    """Yield areas: those of all chiplets of all planes, and of a router and an endpoint per NPU."""
+    """Yield areas: all chiplets of all planes, or a router and an endpoint per NPU."""
     from fred_hw.wafer.plane import Plane
 
     ports = Counter(one.spec.ports for one in Plane(wafer).chiplets)
@@ -132,7 +133,7 @@ def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
 def _clock(
     wafer: "WaferSpec", areas: "AreaRecord", router: "RouterTiming"
 ) -> Iterator[HardwareRow]:
-    """Yield clocks and the rates that follow."""
+    """Yield clocks, and the rates that follow from them."""
     from perfmodel.switch_timing.record import SHIPPED, load_record
 
     timings = [load_record(name) for name in SHIPPED]
@@ -164,7 +165,7 @@ def _clock(
 
 
 def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> Iterator[HardwareRow]:
-    """Yield how long a flit takes: through a unit, and between NPUs, endpoints left out."""
+    """Yield latencies of a flit: through a unit, and between NPUs without endpoints."""
     from perfmodel.published import LINK_LATENCY_S
     from perfmodel.switch_timing.record import SHIPPED, load_record
 
@@ -242,7 +243,7 @@ def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
 
 
 def _iteration() -> HardwareRow:
-    """Return how long a training iteration takes in RTL on both."""
+    """Return the duration of a training iteration in RTL simulation on both fabrics."""
     from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
 
     fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
@@ -251,7 +252,7 @@ def _iteration() -> HardwareRow:
 
 
 def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
-    """Yield what an all-reduce makes the hardware do, which energy goes with."""
+    """Yield the work of the hardware in an all-reduce, which determines energy."""
     works = plane_work(wafer, VECTOR_FLITS), mesh_work(mesh, VECTOR_FLITS)
     source = "all-reduce of all NPUs, compiled; per NPU and byte of its vector"
     for what, key in (

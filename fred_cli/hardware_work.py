@@ -1,4 +1,4 @@
-"""Work of an all-reduce in the hardware of a fabric, counted from compiled programs."""
+"""Hardware work of an all-reduce on a fabric, counted from compiled programs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Work:
-    """What all NPUs, links and switches do in an all-reduce, in flits over those of a vector.
+    """Work of all NPUs, links and switches in an all-reduce, in flits per flit of a vector.
 
     A vector is what one NPU has of the tensor, in all planes together; so each figure is per NPU if
     it is over the number of NPUs.
@@ -50,7 +50,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Ways:
-    """Switches or routers, and links, between any two NPUs.
+    """Number of switches or routers, and of links, between two NPUs.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class Ways:
 
 
 def plane_work(wafer: "WaferSpec", vector_flits: int) -> Work:
-    """Return what planes of switches do in an all-reduce of all NPUs, reduced in the network.
+    """Return the work of planes of switches in an in-network all-reduce of all NPUs.
 
     Parameters
     ----------
     wafer : WaferSpec
         The wafer.
     vector_flits : int
-        What each NPU has, in all planes together: as many flits in each.
+        Vector of each NPU, in all planes together; the same number of flits in each plane.
     """
     from fred_hw.compiler.placement import Strategy
     from fred_hw.wafer.program import compile_strategy
@@ -96,7 +96,7 @@ def plane_work(wafer: "WaferSpec", vector_flits: int) -> Work:
 
 
 def mesh_work(mesh: "MeshSpec", vector_flits: int) -> Work:
-    """Return what a mesh does in an all-reduce of all NPUs, as its compiler makes it by default."""
+    """Return the work of a mesh in an all-reduce of all NPUs, as compiled by default."""
     from fred_hw.compiler.placement import Strategy
     from fred_hw.mesh.program import compile_for_mesh
 
@@ -114,8 +114,8 @@ def mesh_work(mesh: "MeshSpec", vector_flits: int) -> Work:
 def memory_flits(jobs: Iterable["Descriptor"], flit_bytes: int) -> tuple[int, int, int]:
     """Return the flits that descriptors read, write and send.
 
-    Of a ring each block is read once and each result written once: what is reduced on its way stays
-    in the scratchpad (ACE, arXiv 2007.00156).
+    In a ring each block is read once and each result written once: partial sums stay in the
+    scratchpad (ACE, arXiv 2007.00156).
     """
     read = written = sent = 0
     for one in jobs:
@@ -133,12 +133,12 @@ def memory_flits(jobs: Iterable["Descriptor"], flit_bytes: int) -> tuple[int, in
 
 
 def added_flits(one: "Descriptor", flit_bytes: int) -> int:
-    """Return the flits that an endpoint adds: of all blocks but the one that it sends first."""
+    """Return the flits that an endpoint adds: those of all blocks but the first it sends."""
     if one.ring is None or one.operation == "all_gather":
         return 0
     flits = one.source.size // flit_bytes
     blocks = _blocks(flits, one.ring.members)
-    # In a reduce-scatter rank k begins with block k - 1, and ends with its own.
+    # In a reduce-scatter rank k starts with block k - 1, and ends with block k.
     return flits - blocks[one.ring.rank - 1]
 
 
@@ -148,7 +148,7 @@ def _blocks(flits: int, members: int) -> list[int]:
 
 
 def plane_ways(wafer: "WaferSpec") -> Ways:
-    """Return what is between any two NPUs in a plane."""
+    """Return the distances between any two NPUs of a plane."""
     from fred_hw.wafer.plane import Plane
 
     plane = Plane(wafer)
@@ -163,7 +163,7 @@ def plane_ways(wafer: "WaferSpec") -> Ways:
 
 
 def mesh_ways(mesh: "MeshSpec") -> Ways:
-    """Return what is between any two NPUs of a mesh."""
+    """Return the distances between any two NPUs of a mesh."""
     from fred_hw.mesh.ways import way
 
     pairs = permutations(range(mesh.routers), 2)

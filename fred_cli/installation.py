@@ -28,7 +28,7 @@ EXTRAS = {
     "docs": "the documentation site: make site",
     "dev": "the tests and checks of the project",
 }
-"""What the optional parts of the package enable."""
+"""What each optional extra of the package enables."""
 
 _NAME = re.compile(r"[\w.-]+")
 _IN_EXTRA = re.compile(r"""extra\s*==\s*["'](\w+)["']""")
@@ -41,13 +41,13 @@ class Part:
     Parameters
     ----------
     name, kind : str
-        What it is called, and whether it is a package, a simulator or a program.
+        Its name, and whether it is a package, a simulator or a program.
     version : str or None
-        The one installed; None if it is missing, empty if it is there and does not say.
+        Installed version; None if it is missing, empty if it is present without a known version.
     enables : str
-        What it is for.
+        Its purpose.
     install : str
-        Where it is to be had.
+        Where to get it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """Return all parts: Python, packages by what they are for, simulators, programs."""
+    """Return all parts: Python, packages by purpose, simulators, programs."""
     return (
         Part("Python", "program", platform.python_version(), "everything", ""),
         *_packages(),
@@ -68,7 +68,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def _packages() -> Iterator[Part]:
-    """Yield this package and all that it wants, each once, with what needs it first."""
+    """Yield this package and its dependencies, each once, with the first package that needs it."""
     ours = "fred-hw"
     yield Part(ours, "package", _version(ours), "the command fred", "")
     seen = {ours}
@@ -95,13 +95,13 @@ def _simulators() -> Iterator[Part]:
     for name, simulator in SIMULATORS.items():
         version = (simulator.version() or "") if simulator.find() else None
         package = re.search(r"PyPI package (\S+)", simulator.package)
-        if version == "0" and package:  # the program does not say; one of the system does
+        if version == "0" and package:  # no version in the program itself: use the package's
             version = _version(package[1])
         yield Part(name, "simulator", version, f"fred sim --sim {name}", simulator.package)
 
 
 def _programs() -> Iterator[Part]:
-    """Yield programs that packages of Python do not bring."""
+    """Yield programs that Python packages do not include."""
     from testbench.sim.tools import COMPILERS
 
     compiler = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), COMPILERS[0])
@@ -116,7 +116,7 @@ def _programs() -> Iterator[Part]:
 
 
 def _said(program: str, option: str) -> str | None:
-    """Return the version in what a program says, or None if it is not installed."""
+    """Return the version in a program's output; None if it is not installed."""
     path = shutil.which(program)
     if path is None:
         return None

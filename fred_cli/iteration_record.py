@@ -1,4 +1,4 @@
-"""`--rtl` with `--record` of `fred estimate`: the iteration in RTL, for the report."""
+"""`--rtl` with `--record` of `fred estimate`: record of the iteration in RTL simulation."""
 
 import json
 import shlex
@@ -14,7 +14,7 @@ from .output import write_text
 if TYPE_CHECKING:
     from perfmodel.training.request import Request
 
-    from .rtl import Beside
+    from .rtl import RtlRun
     from .rtl_hardware import Hardware
 
 __all__ = ["SCHEMA", "check_record", "counted", "head", "record_text", "write_record"]
@@ -23,7 +23,7 @@ SCHEMA = "fred-iteration-cycles/1"
 
 
 def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, object]) -> None:
-    """Refuse a record without hardware, or of an iteration with other options.
+    """Fail if a record lacks hardware, or if options differ from those of recorded iterations.
 
     Parameters
     ----------
@@ -37,45 +37,45 @@ def check_record(record: Path | None, rtl: Path | None, changes: Mapping[str, ob
     if rtl is None:
         raise InputError("estimate", "--record", "must be given with --rtl")
     if given := [name for name, value in changes.items() if value not in (None, ())]:
-        message = "must not be given with --record: let the files say it"
+        message = "must not be given with --record: set it in the files"
         raise InputError("estimate", given[0], message)
 
 
-def write_record(beside: "Beside", path: Path, request: "Request") -> None:
-    """Write what hardware did.
+def write_record(rtl_run: "RtlRun", path: Path, request: "Request") -> None:
+    """Write the record of an iteration in RTL simulation.
 
     Parameters
     ----------
-    beside : Beside
-        What it did.
+    rtl_run : RtlRun
+        The iteration in RTL simulation.
     path : Path
         The file.
     request : Request
-        What was asked for.
+        The requested iteration.
     """
     from testbench.measurement import provenance
 
-    sha256 = beside.hardware.design().sha256
+    sha256 = rtl_run.hardware.design().sha256
     record = {
         "schema": SCHEMA,
-        **head(beside.hardware, shlex.join(["fred", *sys.argv[1:]]), request),
-        **provenance([beside.simulator], 1, beside.minutes, verilog_sha256=sha256),
-        **counted(beside),
+        **head(rtl_run.hardware, shlex.join(["fred", *sys.argv[1:]]), request),
+        **provenance([rtl_run.simulator], 1, rtl_run.minutes, verilog_sha256=sha256),
+        **counted(rtl_run),
     }
     write_text(record_text(record), path)
 
 
 def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, Any]:
-    """Return the description of hardware and iteration, for a record.
+    """Return the description of hardware and iteration in a record.
 
     Parameters
     ----------
     hardware : Hardware
-        What does the iteration.
+        Hardware that executes the iteration.
     command : str
         The command that measures it.
     request : Request
-        What was asked for.
+        The requested iteration.
     """
     from fred_hw.reading import read_data
     from perfmodel.topology.parse import said_of
@@ -96,8 +96,8 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
     }
 
 
-def counted(beside: "Beside") -> dict[str, Any]:
-    """Return the counts of an iteration in RTL, for a record."""
+def counted(rtl_run: "RtlRun") -> dict[str, Any]:
+    """Return the counts of an iteration in RTL simulation, for a record."""
     from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
 
     names: dict[str, int] = {}
@@ -106,21 +106,21 @@ def counted(beside: "Beside") -> dict[str, Any]:
             [names.setdefault(task.name, len(names)), KINDS.index(kind or "compute"), begin, end]
             for task, kind, (begin, end) in zip(*one, strict=True)
         ]
-        for one in zip(beside.tasks, beside.circuits, beside.times, strict=True)
+        for one in zip(rtl_run.tasks, rtl_run.circuits, rtl_run.times, strict=True)
     ]
     return {
-        "tasks_sha256": tasks_hash(beside.tasks),
-        "link_cycles": beside.link_cycles,
-        "memory_cycles": beside.memory_cycles,
-        "clock": {"hz": beside.clock_hz, "source": beside.hardware.clock_source},
-        "cycles": beside.cycles,
+        "tasks_sha256": tasks_hash(rtl_run.tasks),
+        "link_cycles": rtl_run.link_cycles,
+        "memory_cycles": rtl_run.memory_cycles,
+        "clock": {"hz": rtl_run.clock_hz, "source": rtl_run.hardware.clock_source},
+        "cycles": rtl_run.cycles,
         "names": list(names),
         "npus": npus,
     }
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """Return a record as JSON, each NPU of an iteration on one line."""
+    """Return a record as JSON, with one line per NPU of an iteration."""
     rest = json.dumps({key: record[key] for key in record if key != "npus"}, indent=1)
     if "npus" not in record:
         return f"{rest}\n"

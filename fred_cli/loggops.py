@@ -17,7 +17,7 @@ _TAKES = ("workload", "network_model", "loggops", "control", "as_json")
 
 
 def check_loggops(context: click.Context) -> bool:
-    """Return whether the LogGOPS model is meant.
+    """Return whether the LogGOPS model is requested.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def estimate_schedule(
 
 
 def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
-    """Return the parameters of the model that the command line has given."""
+    """Return the model parameters given on the command line."""
     from math import isfinite
 
     from fred_hw.load import parse_change

@@ -1,6 +1,6 @@
-"""Start and end of `fred`: one error line whatever goes wrong, and no child process left."""
+"""Start and end of `fred`: one error line for any failure, and no child process left running."""
 
-# What takes long to import is imported where an interrupt is waited for.
+# Slow imports happen inside the functions, where interrupts are handled.
 import errno
 import gc
 import io
@@ -16,13 +16,13 @@ __all__ = ["main"]
 
 _STOPS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _asked: list[int] = []
-"""Signals that asked for an end."""
+"""Signals that requested termination."""
 
 _MEMORY = ("Cannot allocate memory", "failed to reserve", "bad_alloc", "out of memory")
 
 
 class _StopError(BaseException):
-    """A signal asks for an end; no handler of exceptions in a library takes it for its own."""
+    """Termination requested by a signal; exception handlers in libraries do not catch it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -52,10 +52,10 @@ def main() -> None:
         if not _asked:
             raise
         status = 0
-    if _asked:  # also where what was being left ended in another error
+    if _asked:  # also where the interrupted work ended in another error
         status = 128 + _asked[0]
         _say(_STOPS[signal.Signals(_asked[0])])
-    # What is done is done: nothing may interrupt the end.
+    # The command has ended: ignore signals during the clean-up.
     _handle(signal.SIG_IGN)
     _leave_output()
     sys.stdout, sys.stderr = streams
@@ -63,16 +63,16 @@ def main() -> None:
 
 
 def _begin() -> None:
-    """Set up signals, standard streams and the search for garbage."""
+    """Set up signals, standard streams and garbage collection."""
     _asked.clear()
-    # Commands keep what they make, or drop it without cycles: to look for those every 700 objects
-    # takes a quarter of the time of `fred reproduce` and frees nothing.
+    # Commands keep their objects, or drop them without reference cycles: a collection every 700
+    # objects takes a quarter of the time of `fred reproduce` and frees nothing.
     gc.set_threshold(50_000, 20, 50)
     _handle(_stop)
     sys.unraisablehook = _unraisable
-    # Amaranth says so of hardware that an error or an interrupt leaves unfinished.
+    # Amaranth warns so about hardware that an error or an interrupt leaves unfinished.
     warnings.filterwarnings("ignore", message=".* created but never used")
-    # A descriptor that is closed would become that of the next file, which all output went to.
+    # The next file to be opened would get the number of a closed descriptor, and all output.
     for number in range(3):
         try:
             os.fstat(number)
@@ -84,7 +84,7 @@ def _begin() -> None:
 
 
 def _harmless(stream: Any) -> Any:
-    """Return a stream that takes any name: with letters that the locale lacks, or control codes."""
+    """Return a stream that accepts any text, escaping unencodable and control characters."""
     from .streams import VisibleStream
 
     if isinstance(stream, io.TextIOWrapper):
@@ -102,7 +102,7 @@ def _run() -> int:
 
     from .cli import cli
 
-    warnings.filterwarnings("default", category=InputWarning)  # each text once
+    warnings.filterwarnings("default", category=InputWarning)  # show each text once
     warnings.showwarning = _show_warning
     try:
         status = cli.main(prog_name="fred", standalone_mode=False)
@@ -116,14 +116,14 @@ def _run() -> int:
     except click.Abort:
         return 128 + signal.SIGINT
     except Exception as error:
-        if any(text in str(error) for text in _MEMORY):  # of WebAssembly, say
+        if any(text in str(error) for text in _MEMORY):  # such as a lack of memory in WebAssembly
             return _no_memory()
         raise
     return status if isinstance(status, int) else 0
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
-    """Print a warning as a line: of input without its place in the code, which users cannot use."""
+    """Print a warning as one line; warnings about input omit the code location."""
     from fred_hw.errors import InputWarning, one_line
 
     name = "" if issubclass(category, InputWarning) else f"{category.__name__}: "
@@ -141,18 +141,18 @@ def _no_memory() -> int:
 
 
 def _say(line: str) -> int:
-    """Print a line on standard error, and return the status of what it refuses."""
+    """Print a line on standard error; return exit status 2, that of a refusal."""
     if _asked and line not in _STOPS.values():
         return 2
     try:
         print(line, file=sys.stderr, flush=True)
-    except OSError:  # nobody reads it
+    except OSError:  # nobody reads standard error
         sys.stderr = io.StringIO()
     return 2
 
 
 def _os_error(error: OSError) -> int:
-    """Say what the system refused: files that no package below checks itself, or output."""
+    """Report an operating system error that no other code handles."""
     if isinstance(error, BrokenPipeError):
         return 1
     if error.errno == errno.ENOMEM:
@@ -162,7 +162,7 @@ def _os_error(error: OSError) -> int:
 
 
 def _leave_output() -> None:
-    """Flush standard output; what it does not take is dropped."""
+    """Flush standard output; drop what cannot be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -173,33 +173,33 @@ def _leave_output() -> None:
 
 
 def _handle(action: Any) -> None:
-    """Set what signals do that end the command, but for those that are ignored."""
+    """Set the action of termination signals, except for signals that are ignored."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _STOPS:
-        # A shell has what it runs in the background ignore an interrupt.
+        # A shell makes its background processes ignore interrupts.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, action)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """End what this process started, then the process."""
+    """Kill the child processes, then end this process."""
     _asked.append(number)
     _end_children()
     raise _StopError(number)
 
 
 def _end_children() -> None:
-    """Kill all processes below this one: whoever waits for one goes on at once."""
+    """Kill all descendants of this process; code that waits for one then continues."""
     import psutil
 
-    # One process of multiprocessing ends by itself when all others have, and complains if it is
-    # ended before it has removed what they shared.
+    # The resource tracker of multiprocessing ends by itself after all other processes. If ended
+    # earlier, it complains that it has not removed shared resources.
     tracker = sys.modules.get("multiprocessing.resource_tracker")
     ends_itself = getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
     found: list[psutil.Process] = []
     known = [psutil.Process(ends_itself)] if ends_itself else []
-    # Each is stopped before its children are looked for, so that none starts another meanwhile.
+    # Stop each process before looking for its children, so that none starts another meanwhile.
     while new := [one for one in psutil.Process().children(recursive=True) if one not in known]:
         found += new
         known += new
@@ -216,9 +216,9 @@ def _send(processes: list[Any], number: int) -> None:
 
 
 def _unraisable(what: Any) -> None:
-    """Stop after all where a signal came while an object was removed, which would forget it."""
+    """Repeat a signal that arrived inside an object's destructor, where it would be lost."""
     if isinstance(what.exc_value, _StopError):
-        # Not here, where it would be forgotten again.
+        # An exception raised here would be lost again.
         main, number = threading.main_thread().ident, what.exc_value.number
         again = threading.Timer(0.01, signal.pthread_kill, (main, number))
         again.daemon = True

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str]]:
-    """Return what imports the names that a module has, or gives, under ``name`` when asked."""
+    """Return a function that imports a module and returns the names in its attribute ``name``."""
 
     def names(*_: object) -> Iterable[str]:
         found: Any = getattr(import_module(module), name)
@@ -36,14 +36,14 @@ def names_in(module: str, name: str, *before: str) -> Callable[..., Iterable[str
 
 
 class Named(click.ParamType):
-    """Text that names one of some things, in letters of any case; others may be allowed too.
+    """Parameter type: one of several names in any letter case; other texts may be allowed too.
 
-    A shell completes the names. A text that is none of them is passed on as it is.
+    The shell can complete the names. A text that is not one of them is passed on unchanged.
 
     Parameters
     ----------
     names : Callable
-        Returns the names when a shell asks for them, given the context of the command.
+        Returns the names for shell completion, given the context of the command.
     """
 
     name = "text"
@@ -61,10 +61,10 @@ class Named(click.ParamType):
 
 
 def option_value(name: str) -> Named:
-    """Return the type of the values of an option of a request."""
+    """Return the parameter type of a request option's values."""
 
     def names(_context: click.Context) -> Iterable[str]:
-        # What follows the colon of a name is a number.
+        # A number follows the colon of a name.
         return [one.partition(":")[0] + ":" * (":" in one) for one in OPTIONS[name].names()]
 
     return Named(names)
@@ -95,7 +95,7 @@ def _spec_keys(context: click.Context) -> Iterable[str]:
 
 
 def _keys(model: Any, above: str = "") -> Iterator[str]:
-    """Yield the keys of a file's model, as a change begins with them."""
+    """Yield the keys of a file's model in the form in which a change begins."""
     for key, field in model.model_fields.items():
         kinds = getattr(field.annotation, "__args__", ()) or (field.annotation,)
         inner = next((one for one in kinds if hasattr(one, "model_fields")), None)

@@ -1,4 +1,4 @@
-"""Options and arguments that commands share."""
+"""Options and arguments shared by commands."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class ListingOption(click.Option):
-    """An option whose help lists names that are looked up when it is shown, not before.
+    """An option whose help text lists names that are looked up when the help is shown.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class ListingOption(click.Option):
 
 
 def option_name(param: click.Parameter | None) -> str:
-    """Return what error lines call a parameter: ``--level``, or ``KIND`` of an argument."""
+    """Return a parameter's name in error messages: ``--level``, or ``KIND`` of an argument."""
     if param is None:
         return ""
     name = param.opts[-1]
@@ -82,7 +82,7 @@ def option_name(param: click.Parameter | None) -> str:
 
 
 class NameChoice(Named):
-    """A choice of names that are looked up when they are needed, not before.
+    """A choice of names that are looked up when needed.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class NameChoice(Named):
     Raises
     ------
     InputError
-        The value is none of the names.
+        The value is not one of the names.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class NameChoice(Named):
 
 
 class InputPath(click.ParamType):
-    """An input file; its reader reports errors."""
+    """An input file; the function that reads it reports errors."""
 
     name = "path"
 
@@ -138,7 +138,7 @@ class InputPath(click.ParamType):
 
 
 class OutputPath(click.ParamType):
-    """A file, or a folder, that is written to: checked when it is read, before any work is done.
+    """An output file or folder, checked before any work is done.
 
     No two options of a command may be the same file.
 
@@ -160,7 +160,7 @@ class OutputPath(click.ParamType):
         from fred_hw.errors import InputError
         from gen.write import check_file, check_folder, check_prefix
 
-        if ctx and ctx.resilient_parsing:  # completion of a shell
+        if ctx and ctx.resilient_parsing:  # a shell completes the command line
             return Path(value)
         name = option_name(param)
         if not str(value):
@@ -169,7 +169,7 @@ class OutputPath(click.ParamType):
         path = Path(value)
         if self._prefix:
             check_prefix(str(value))
-            if not path.is_dir():  # a folder may have the name of a prefix, and no file can
+            if not path.is_dir():  # a folder may share its name with a prefix; a file may not
                 _refuse_twin(path, name, ctx)
         elif self._folder:
             check_folder(path)
@@ -185,7 +185,7 @@ class OutputPath(click.ParamType):
 
 
 def _refuse_twin(path: Path, name: str, ctx: click.Context | None) -> None:
-    """Refuse a file that another option of the command has been given too, however it is spelt."""
+    """Fail if another option of the command names the same file, in any spelling."""
     from fred_hw.errors import InputError
     from gen.write import place_of
 
@@ -196,7 +196,7 @@ def _refuse_twin(path: Path, name: str, ctx: click.Context | None) -> None:
 
 
 class NameOrFile(Named):
-    """Text that is a name, in letters of any case, or a path: a shell completes both.
+    """A name in any letter case, or a path; shell completion offers both.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class NameOrFile(Named):
 def _topology_names(*_: object) -> Iterable[str]:
     from perfmodel.topology.parse import topology_names
 
-    return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
+    return [name for name in topology_names() if name.islower()]  # leaves out mesh:COLUMNSxROWS
 
 
 def _simulators(_context: object) -> Iterable[str]:
@@ -227,14 +227,14 @@ def _simulators(_context: object) -> Iterable[str]:
 
 
 def topologies_listing() -> str:
-    """Return the help text of the values of a topology option."""
+    """Return the help text for the values of a topology option."""
     from perfmodel.topology.parse import topology_names
 
     return f"{', '.join(topology_names())}, or YAML."
 
 
 def workloads_listing() -> str:
-    """Return the help text of the values of a workload option."""
+    """Return the help text for the values of a workload option."""
     from perfmodel.workloads.workload import WORKLOADS
 
     return f"{', '.join(WORKLOADS)}, or YAML."
@@ -261,7 +261,7 @@ simulator_option = click.option(
 
 
 def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[Any], Any]:
-    """Return the option for a level of generation, any or one of some."""
+    """Return the option that selects a generator level, out of all or some."""
 
     def names(*_: object) -> list[str]:
         from gen.level import LEVELS
@@ -342,14 +342,14 @@ memory_option = click.option(
     help="Remote memory file: source of weights and input instead of the I/O controllers.",
 )
 size_option = click.option(
-    "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
+    "--size", default="1GiB", show_default=True, help="Size of the vector, such as 64MB or 1GiB."
 )
 
 
 def request_option(
     name: str, default: str | None = None, listing: Callable[[], str] | None = None
 ) -> Callable[[Any], Any]:
-    """Return an option of a request, with another default or another help text if given."""
+    """Return an option of a request, optionally with another default or help text."""
     option = OPTIONS[name]
     return click.option(
         f"--{name.replace('_', '-')}",
@@ -364,14 +364,14 @@ def request_option(
 
 
 def request_options(command: Any) -> Any:
-    """Add every option of a request that takes a name."""
+    """Add every request option that takes a name."""
     for name in reversed(OPTIONS):
         command = request_option(name)(command)
     return command
 
 
 def equal_terms_options(command: Any) -> Any:
-    """Add the options for comparing topologies with different NPUs."""
+    """Add the options that compare topologies with different NPUs."""
     command = click.option("--as-is", is_flag=True, help="Compare topologies whose NPUs differ.")(
         command
     )
@@ -404,14 +404,14 @@ TRAINING_OPTIONS = (
     "ep",
     "npu_from",
 )
-"""Fields in errors of lower packages that are options of the same name."""
+"""Error fields of lower packages that are options with the same name."""
 
 EQUAL_TERMS = "--npu-from or --as-is"
-"""What error lines call the ways to compare topologies whose NPUs differ."""
+"""Names in error messages of the ways to compare topologies with different NPUs."""
 
 
 def refuse_given(*names: str, message: str) -> None:
-    """Refuse parameters of the command that are not left to their defaults."""
+    """Fail if any of the parameters was given on the command line."""
     from fred_hw.errors import InputError
 
     context = click.get_current_context()
@@ -432,7 +432,7 @@ def read_spec(source: str, changes: tuple[str, ...], load: Callable[..., Any] | 
 
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:
-    """Return the rates of NPUs named on the command line, as ``Topology.with_npu`` takes them."""
+    """Return NPU rates from the command line in the form ``Topology.with_npu`` takes."""
     from fred_hw.errors import InputError
     from fred_hw.files import validate
     from fred_hw.load import changed, parse_change

@@ -34,11 +34,11 @@ __all__ = [
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "|")
 _NUMBER = re.compile(r"[-+][0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?%?")
 
-_FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
+_FILE_WIDTH = 180  # width in characters of a table in a file or a pipe
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` as what JSON knows."""
+    """Return ``value`` converted to JSON types."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def say_json(value: Any) -> None:
 
 
 def write_json(value: Any, path: Path) -> None:
-    """Write ``value`` as JSON to ``path``, all of it or nothing.
+    """Write ``value`` as JSON to ``path`` atomically.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write ``text`` to ``path``, all of it or nothing.
+    """Write ``text`` to ``path`` atomically.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def write_given(files: Mapping[Path | None, Callable[[], str | bytes]]) -> None:
-    """Write what functions return to the paths that are given, all of it or nothing.
+    """Write the results of functions to the given paths, all of them or none.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def write_given(files: Mapping[Path | None, Callable[[], str | bytes]]) -> None:
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table as CSV text; None is an empty cell.
 
-    What a spreadsheet would take for a formula has an apostrophe in front.
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -105,14 +105,14 @@ def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        value = value.replace("\r", "\\r")  # ends lines in the eyes of some, and is not quoted
+        value = value.replace("\r", "\\r")  # ends a line for some readers; csv does not quote it
     if isinstance(value, str) and value.startswith(_FORMULAS) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; the first column is text, numbers stand to the right."""
+    """Print a table; the first column is text, numbers are right-aligned."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -128,7 +128,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         )
     for row in rows:
         view.add_row(*(Text(visible(str(cell))) for cell in row))
-    file = getattr(sys.stdout, "stream", sys.stdout)  # which lets styles through
+    file = getattr(sys.stdout, "stream", sys.stdout)  # the wrapped stream lets styles through
     console = Console(file=file, highlight=False)
     if not console.is_terminal:
         console = Console(file=file, highlight=False, width=_FILE_WIDTH)
@@ -142,9 +142,9 @@ def _numeric(cell: object) -> bool:
 
 @contextmanager
 def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
-    """Turn a ValueError of a library into an error line with ``source`` and ``field``.
+    """Convert a ValueError of a library to an error message with ``source`` and ``field``.
 
-    Of a specification it names the field that is at fault, and with ``spec`` where that is from.
+    For a specification it names the field at fault, and with ``spec`` the source of the field.
     """
     try:
         yield
@@ -156,7 +156,7 @@ def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
 
 @contextmanager
 def option_names(*names: str) -> Iterator[None]:
-    """Name the options in errors of packages below that know a value but not where it came from."""
+    """Add option names to errors of lower packages, which do not know where a value came from."""
     try:
         yield
     except InputError as error:
@@ -164,7 +164,7 @@ def option_names(*names: str) -> Iterator[None]:
             option = f"--{name.replace('_', '-')}"
             if name in (error.source, error.field) and "" in (error.source, error.field):
                 raise InputError(option, "", error.message) from None
-            # Checks of single numbers have the name in front of the message.
+            # The message of a check of a single number starts with the number's name.
             if not error.source and not error.field and error.message.startswith(f"{name} must"):
                 message = error.message.removeprefix(f"{name} ")
                 raise InputError(option, "", message) from None
@@ -172,7 +172,7 @@ def option_names(*names: str) -> Iterator[None]:
 
 
 def say_provenance(provenance: Any) -> None:
-    """Print where the figures come from."""
+    """Print the provenance of figures."""
     for use in provenance.records:
         latency = (
             ""
@@ -192,7 +192,7 @@ def say_provenance(provenance: Any) -> None:
 def say_above_peak(estimates: Iterable[Any]) -> None:
     """Print the workloads whose calibrated compute exceeds the NPU's peak.
 
-    Where the model of compute does not tell the rate, say that.
+    If the compute model does not give the rate, this is printed instead.
     """
     shares: dict[str, float] = {}
     unknown: dict[str, None] = {}
@@ -211,7 +211,7 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
 
 
 def need_plotly() -> None:
-    """Fail unless charts can be drawn.
+    """Fail unless plotly is installed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Progress on standard error: silent at first, then a percentage."""
+"""Progress on standard error: silent at first, then a percentage or a count."""
 
 import sys
 import threading
@@ -12,7 +12,7 @@ __all__ = ["progress", "steps"]
 
 _QUIET_S = 2.0
 _LINE_S = 10.0
-"""What takes less is not spoken of; where there is no terminal, a line comes every so often."""
+"""Duration below which nothing is reported, and interval of lines without a terminal [s]."""
 
 _REFRESH_S = 0.2
 
@@ -21,14 +21,15 @@ Counted = tuple[str, int, int | None]
 
 
 class _Display:
-    """Shows how far work has come, from a thread of its own.
+    """Progress display that runs in a separate thread.
 
     Parameters
     ----------
     what : str
         The work.
     look : callable, optional
-        Returns what is counted, how many are done, and of how many, or None; asked now and then.
+        Returns the name of what is counted, the number done, and the total, or None; called
+        periodically.
     """
 
     def __init__(self, what: str, look: Callable[[], Counted | None] | None = None) -> None:
@@ -42,21 +43,21 @@ class _Display:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin to wait for the moment from which on work is spoken of."""
+        """Start waiting for the time after which progress is shown."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Show no more."""
+        """Stop the display."""
         self._ended.set()
         self._thread.join()
 
     def told(self, what: str, done: int, total: int | None, ahead: int = 0) -> None:
-        """Take note of how far the work has come, and how much is being worked on."""
+        """Record the progress, and the amount of work in flight."""
         before, count, _, _ = self._counted
         now = time.monotonic()
         if (before, count) != (what, done):
             self._moved = now
-        # What was counted before what is within it goes on from where it was.
+        # An outer count continues where it was when an inner one ends.
         name, _, _ = what.partition(",")
         count, begun = self._since.get(name, (0, now))
         if not 0 < done >= count:
@@ -78,12 +79,12 @@ class _Display:
     def line(self) -> str:
         """Return a progress line: unit, count, rate and remaining time."""
         found = self._look() if self._look else None
-        if found and found != self._found:  # else something else may be counted now
+        if found and found != self._found:  # otherwise something else may be counted now
             self._found = found
             self.told(*found, ahead=1)
         what, done, total, begun = self._counted
         now = time.monotonic()
-        # Where all that was counted is done, or may be, and long ago, something else goes on.
+        # A count that ended, or has no known end, and has not moved for long is out of date.
         if not what or (total in (None, done) and now - self._moved > 2 * _LINE_S):
             return ""
         rate = done / max(now - begun, 1e-3)
@@ -92,9 +93,9 @@ class _Display:
         return text if left is None else f"{text}, {left:,.0f} s left"
 
     def _left(self, done: int, total: int, begun: float, now: float) -> float | None:
-        """Return the time that remains [s], or None if nobody knows.
+        """Return the estimated remaining time [s]; None if unknown.
 
-        What is being worked on is taken to go on at the rate of what is done, until it should be.
+        The current item is assumed to take as long as earlier ones, until that time has passed.
         """
         usual = done / max(self._moved - begun, 1e-3)
         within = min(usual * (now - self._moved), self._ahead)
@@ -124,11 +125,11 @@ class _Display:
 
 @contextmanager
 def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
-    """Report progress of work over two seconds, and its duration, on standard error.
+    """Report the progress of work that takes over two seconds, and its duration.
 
-    Packages below that ``fred_hw.progress`` hears of are counted, with their rate and what time
-    remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
-    they do not count ``look`` may find.
+    Loops that ``fred_hw.progress`` reports are counted, with their rate and the remaining time: in
+    a line that stays up to date on a terminal, otherwise in a line every ten seconds. Other
+    progress may be found by ``look``.
     """
     display = _Display(what, look)
     display.start()
@@ -143,7 +144,7 @@ def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Ite
 
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[str], None]]:
-    """Report like ``progress``; yield a function that takes the count."""
+    """Report progress as ``progress`` does; yield a function that takes the count."""
     said = time.monotonic()
 
     def step(text: str) -> None:

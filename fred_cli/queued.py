@@ -1,4 +1,4 @@
-"""`fred collective` with orders of dimensions, such as Themis."""
+"""`fred collective` with chunk orders such as Themis."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def say_queued(
     files: Sequence[Path],
     as_json: bool,
 ) -> None:
-    """Simulate a collective by dimensions and print what was found.
+    """Simulate a collective by dimensions, and print the result.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _rows(result: Any, check: bool) -> list[tuple[str, object]]:
 
 
 def _drawn(fabric: Any, size: tuple[str, float], how: Any, result: Any) -> str:
-    """Return the chart of the fixed order, and below it that of another order."""
+    """Return a chart of the fixed order, with another order below it."""
     from dataclasses import replace
 
     from fred_cli.drawings.queues import Panel, draw_queues

@@ -1,4 +1,4 @@
-"""Options of congestion control, which commands with a network model share."""
+"""Options of congestion control, shared by commands with a network model."""
 
 from pathlib import Path
 from typing import Any
@@ -60,5 +60,5 @@ def read_roce(network_model: str, cc: str | None, roce: Path | None, *others: st
 
 
 def with_roce(topology: Any, parameters: Any) -> Any:
-    """Return a topology with the parameters of the network model roce, if any are given."""
+    """Return a topology with parameters of network model roce, if any are given."""
     return topology if parameters is None else topology.with_network_options("roce", parameters)

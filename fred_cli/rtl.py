@@ -1,4 +1,4 @@
-"""`--rtl` of `fred estimate`: the same iteration in RTL."""
+"""`--rtl` of `fred estimate`: the same iteration in RTL simulation."""
 
 import os
 import tempfile
@@ -16,45 +16,45 @@ from .rtl_hardware import Hardware, load_hardware
 
 __all__ = [
     "MEMORY_CYCLES",
-    "Beside",
+    "RtlRun",
     "hardware_tasks",
-    "iteration_beside_rtl",
+    "run_in_rtl",
     "say_rtl",
     "with_rtl",
 ]
 
 MAX_CYCLES = 10_000_000
-"""Of an iteration that is co-simulated, by the estimate."""
+"""Largest estimated length of an iteration that is co-simulated [cycles]."""
 
 MEMORY_CYCLES = 40
-"""From a read of an NPU's memory to its data."""
+"""Latency from a read of an NPU's memory to its data [cycles]."""
 
 _THREADS = ("", "mp", "dp", "pp")
-"""Of an NPU in a timeline: compute, and what goes on each circuit."""
+"""Threads of an NPU in a timeline: compute, and one per virtual channel."""
 
 _SORTED = 2
-"""Processes of a timeline for each NPU: the estimate, and the hardware below it."""
+"""Timeline processes per NPU: the estimate, with the hardware below it."""
 
 
 @dataclass(frozen=True)
-class Beside:
-    """An iteration in RTL, and its estimate.
+class RtlRun:
+    """An iteration in RTL simulation with its estimate.
 
     Parameters
     ----------
     hardware : Hardware
-        What it ran on.
+        The hardware.
     simulator : str
-        That ran it.
+        Name of the simulator.
     link_cycles, memory_cycles : int
-        Of each link in one direction, and from a read of memory to its data [cycles].
+        Latency of each link in one direction, and from a read of memory to its data [cycles].
     cycles : int
-        The iteration takes in hardware.
+        Duration of the iteration in hardware.
     model_s : float
-        It takes by the estimate [s].
+        Duration in the estimate [s].
     tasks, times, circuits : sequence of sequence
-        Tasks of each NPU in hardware, begin and end of each [cycles], and its circuit; empty for
-        compute.
+        Tasks of each NPU in hardware, start and end of each [cycles], and its virtual channel,
+        which is empty for compute.
     minutes : float
         Processor time of the co-simulation [min].
     """
@@ -72,16 +72,16 @@ class Beside:
 
     @property
     def clock_hz(self) -> float:
-        """Of the hardware [Hz]."""
+        """Clock frequency of the hardware [Hz]."""
         return self.hardware.clock_hz
 
     @property
     def time_s(self) -> float:
-        """What the iteration takes in hardware [s]."""
+        """Duration of the iteration in RTL simulation [s]."""
         return self.cycles / self.clock_hz
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` has of it."""
+        """Return the values that ``--json`` prints."""
         return {
             "wafer": self.hardware.source,
             "simulator": self.simulator,
@@ -93,7 +93,7 @@ class Beside:
         }
 
 
-def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> Beside:
+def run_in_rtl(source: str, found: Any, *, recorded: bool = False) -> RtlRun:
     """Co-simulate an iteration on hardware.
 
     Parameters
@@ -101,14 +101,14 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     source : str
         File of the hardware.
     found : Simulated
-        The iteration as it was simulated; hardware runs the algorithm of its request.
+        The simulated iteration; hardware runs the algorithm of its request.
     recorded : bool
-        Whether a record is to be written of it.
+        Whether a record of it will be written.
 
     Raises
     ------
     InputError
-        The hardware is not that of the topology, or does not do what the iteration asks for.
+        The hardware does not match the topology, or cannot do what the iteration needs.
     """
     iteration, request = found.iteration, found.request
     hardware = load_hardware(source)
@@ -116,7 +116,9 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     groups = _groups(iteration.placement)
     does = hardware.algorithm(request.topology, groups, request.algorithm)
     if recorded and hardware.controllers:
-        message = "must be of hardware without endpoints at I/O controllers, as it has NPUs alone"
+        message = (
+            "must be of hardware without endpoints at I/O controllers: a record holds only NPUs"
+        )
         raise InputError("--record", "", message)
     estimated = iteration.time_s * hardware.clock_hz
     if estimated > MAX_CYCLES:
@@ -131,7 +133,7 @@ def iteration_beside_rtl(source: str, found: Any, *, recorded: bool = False) -> 
     run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
     minutes = (sum(os.times()[:4]) - begun_s) / 60
     ran = run.simulator, link_cycles, MEMORY_CYCLES, run.cycles, iteration.time_s
-    return Beside(hardware, *ran, tasks, run.times, run.circuits, minutes)
+    return RtlRun(hardware, *ran, tasks, run.times, run.circuits, minutes)
 
 
 def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int]:
@@ -140,12 +142,12 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
     Parameters
     ----------
     hardware, found : Hardware, Simulated
-        What does them, and the iteration as it was simulated.
+        Hardware that executes the tasks, and the simulated iteration.
 
     Raises
     ------
     InputError
-        The hardware does not do what the iteration asks for.
+        The hardware cannot do what the iteration needs.
     """
     from perfmodel.chakra.iteration import iteration_traces
 
@@ -157,7 +159,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
 
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
-    """Return the tasks of all endpoints; with ``streams`` weights come from storage."""
+    """Return the tasks of all endpoints; with ``streams``, weights come from storage."""
     from perfmodel.chakra.plane import plane_tasks
 
     try:
@@ -180,7 +182,7 @@ def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> 
 
 
 def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
-    """Return tasks that say their circuits: all-reduces by their group, and messages of PP."""
+    """Return tasks with virtual channels: all-reduces by group, and messages of PP."""
     stages = range(placement.strategy.pp)
     groups = {tuple(sorted(one)) for stage in stages for one in placement.mp_groups(stage)}
 
@@ -194,7 +196,7 @@ def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
 
 
 def _groups(placement: Any) -> list[Sequence[int]]:
-    """Return the groups of all-reduces."""
+    """Return the groups of all all-reduces."""
     stages = range(placement.strategy.pp)
     every = [one for s in stages for one in (*placement.mp_groups(s), *placement.dp_groups(s))]
     return [one for one in every if len(one) > 1]
@@ -203,7 +205,7 @@ def _groups(placement: Any) -> list[Sequence[int]]:
 def _simulate(
     hardware: Hardware, strategy: Any, algorithm: str, tasks: Any, link_cycles: int, limit: int
 ) -> Any:
-    """Return the run of the tasks of all NPUs."""
+    """Return the result of simulating the tasks of all NPUs."""
     load_testbench("verilator")
     from testbench.collectives.fabric import Sizes
     from testbench.collectives.iteration import run_tasks
@@ -219,31 +221,31 @@ def _simulate(
             raise InputError("--rtl", "", str(error)) from None
 
 
-def say_rtl(beside: Beside) -> None:
-    """Print hardware and estimate."""
-    cycles = beside.model_s * beside.clock_hz
+def say_rtl(rtl_run: RtlRun) -> None:
+    """Print the results of hardware and estimate."""
+    cycles = rtl_run.model_s * rtl_run.clock_hz
     rows = [
-        ("hardware", f"{beside.cycles:,}", f"{beside.time_s * 1e6:,.2f} us"),
-        ("estimate", f"{cycles:,.0f}", f"{beside.model_s * 1e6:,.2f} us"),
-        ("estimate / hardware", "", f"{beside.model_s / beside.time_s:.4f}"),
+        ("hardware", f"{rtl_run.cycles:,}", f"{rtl_run.time_s * 1e6:,.2f} us"),
+        ("estimate", f"{cycles:,.0f}", f"{rtl_run.model_s * 1e6:,.2f} us"),
+        ("estimate / hardware", "", f"{rtl_run.model_s / rtl_run.time_s:.4f}"),
     ]
-    where = f"{beside.hardware.words}, {beside.hardware.source}"
-    table(f"iteration on {where}, {beside.simulator}", ("", "cycles", "time"), rows)
+    where = f"{rtl_run.hardware.words}, {rtl_run.hardware.source}"
+    table(f"iteration on {where}, {rtl_run.simulator}", ("", "cycles", "time"), rows)
 
 
-def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
-    """Return a timeline with a further process for each NPU: what hardware did."""
+def with_rtl(trace: Mapping[str, Any], rtl_run: RtlRun) -> dict[str, Any]:
+    """Return a timeline with an additional process per NPU for the hardware."""
     events = [dict(one) for one in trace["traceEvents"]]
-    npus = len(beside.tasks)
+    npus = len(rtl_run.tasks)
     for one in events:
         if one["ph"] == "M" and one["name"] == "process_name":
             one["args"] = {"name": f"{one['args']['name']}, estimate"}
     for npu in range(npus):
-        own = ((npu, 0),) if npu < beside.hardware.npus else ()
+        own = ((npu, 0),) if npu < rtl_run.hardware.npus else ()
         for pid, place in (*own, (npus + npu, 1)):
             sort = {"sort_index": _SORTED * npu + place}
             events.append({"ph": "M", "name": "process_sort_index", "pid": pid, "args": sort})
-        what = "NPU" if npu < beside.hardware.npus else "I/O controller"
+        what = "NPU" if npu < rtl_run.hardware.npus else "I/O controller"
         name = {"name": f"{what} {npu}, hardware"}
         events.append({"ph": "M", "name": "process_name", "pid": npus + npu, "args": name})
         for place, thread in enumerate(_THREADS):
@@ -252,7 +254,7 @@ def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
             events.append(
                 {"ph": "M", "name": "thread_name", "pid": pid, "tid": place, "args": said}
             )
-        of = zip(beside.tasks[npu], beside.times[npu], beside.circuits[npu], strict=True)
+        of = zip(rtl_run.tasks[npu], rtl_run.times[npu], rtl_run.circuits[npu], strict=True)
         for task, (begin, end), circuit in of:
             events.append(
                 {
@@ -261,8 +263,8 @@ def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
                     "cat": "hardware",
                     "pid": npus + npu,
                     "tid": _THREADS.index(circuit),
-                    "ts": begin / beside.clock_hz * 1e6,
-                    "dur": (end - begin) / beside.clock_hz * 1e6,
+                    "ts": begin / rtl_run.clock_hz * 1e6,
+                    "dur": (end - begin) / rtl_run.clock_hz * 1e6,
                 }
             )
     return {**trace, "traceEvents": events}

@@ -1,4 +1,4 @@
-"""Hardware of `--rtl` of `fred estimate`: a plane of a wafer, or a mesh."""
+"""Hardware for `--rtl` of `fred estimate`: a plane of a wafer, or a mesh."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,57 +9,57 @@ from fred_hw.errors import InputError
 __all__ = ["Hardware", "load_hardware"]
 
 _SAME = 1e-6
-"""Relative difference that equal rates may have."""
+"""Relative difference up to which rates are equal."""
 
 _SMALLER: dict[str, Any] = {
     "lanes": 1,
     "protocol": {"phases": 8},
     "endpoint": {"fsms": 1, "slots": 2},
 }
-"""Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
+"""Specification keys that may be smaller in simulation, as cycle counts do not depend on them."""
 
 
 _FEWER_LANES: dict[str, Any] = {"lanes": 1}
-"""Endpoints of a mesh reduce, so their state machines are all at work."""
+"""The same for a mesh, whose endpoints need all ring state machines as they reduce."""
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Hardware that does the communication of an iteration.
+    """Hardware that executes the communication of an iteration.
 
     Parameters
     ----------
     source, name, words : str
-        Its file, its name, and what it is.
+        Its file, its name, and its description.
     npus, planes : int
-        NPUs, and planes that share the bytes of each.
+        Number of NPUs, and of planes that share the bytes of each.
     flit_bytes, full_flit_bytes : int
-        Of a flit of what is simulated, and of what it stands for.
+        Size of a flit in the simulation, and in the represented hardware.
     clock_hz, clock_source : float, str
-        Its clock [Hz], and where that comes from.
+        Its clock [Hz], and the source of that value.
     changes : mapping
-        What is simulated differs in these keys from what the file says.
+        Keys in which the simulated hardware differs from the file.
     algorithms : Callable
-        Returns the names of the all-reduce algorithms that it runs in a group.
+        Returns the names of the all-reduce algorithms that it can run in a group.
     program : Callable
         Compiles a strategy, the bytes of its largest task and an all-reduce algorithm.
     homes : sequence of int
-        Switch that each NPU is on; nothing of a mesh.
+        Switch of each NPU; empty for a mesh.
     cuts : Callable, optional
-        Returns the NPUs below each switch that has some and not all, and the bytes that can leave
-        them for the others in a cycle; None of a mesh.
+        Returns the NPUs below each switch that has only some of them, and the bytes that can leave
+        them for the others in a cycle; None for a mesh.
     controllers : int
-        I/O controllers with endpoints.
+        Number of I/O controllers with endpoints.
     storage : Callable, optional
-        Returns for a strategy, and whether weights are streamed, which controller loads and stores
-        what; None without controllers.
+        Returns, for a strategy and whether weights are streamed, the loads and stores of each
+        controller; None without controllers.
     design : Callable
         Returns its Verilog, whose hash is in a record: that of the shipped records of the same
         plane or mesh.
     grid : tuple of int, optional
         Columns and rows of a mesh.
     read_ports : int
-        Ports of an endpoint to read memory.
+        Number of memory read ports of an endpoint.
     """
 
     source: str
@@ -83,7 +83,7 @@ class Hardware:
     read_ports: int = 1
 
     def check(self, fabric: Any) -> None:
-        """Refuse a topology that is not of this hardware.
+        """Fail if a topology does not describe this hardware.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class Hardware:
         if self.grid != fabric.grid:
             wanted = "be a mesh of {} x {}".format(*fabric.grid) if fabric.grid else "be no mesh"
             raise InputError("--rtl", "", f"must {wanted}, as {fabric.name}, not {self.name}")
-        # The first link of a mesh joins two NPUs; elsewhere an NPU's planes have a link each.
+        # The first link of a mesh joins two NPUs; elsewhere an NPU has one link to each plane.
         links = fabric.links[:1] if self.grid else [o for o in fabric.links if o.source == 0]
         rate = sum(one.bytes_per_s for one in links)
         if abs(self.planes * self.full_flit_bytes * self.clock_hz / rate - 1) > _SAME:
@@ -117,8 +117,8 @@ class Hardware:
             self._check_controllers(fabric)
 
     def _check_homes(self, fabric: Any) -> None:
-        """Refuse a topology that has other NPUs on a switch."""
-        # An NPU without a switch is alone.
+        """Fail if a topology attaches other NPUs to a switch."""
+        # An NPU without a switch is in a group of its own.
         given = [fabric.switch_of.get(npu, -1 - npu) for npu in range(self.npus)]
         theirs, ours = (
             {tuple(npu for npu, one in enumerate(homes) if one == home) for home in homes}
@@ -130,7 +130,7 @@ class Hardware:
             raise InputError("--rtl", "", f"{message}, not {self.name}")
 
     def _check_cuts(self, fabric: Any, cuts: Iterable[tuple[Sequence[int], float]]) -> None:
-        """Refuse a topology whose links between switches carry more or less, or join others."""
+        """Fail if links between switches have another bandwidth or connect others."""
         from perfmodel.topology.cuts import min_cut
 
         graph, names = fabric.graph(), [node.name for node in fabric.nodes[: fabric.npus]]
@@ -146,7 +146,7 @@ class Hardware:
                 raise InputError("--rtl", "", message)
 
     def _check_controllers(self, fabric: Any) -> None:
-        """Refuse a topology with other I/O controllers, as loads take as long as these need."""
+        """Fail if a topology has other I/O controllers, which determine load times."""
         given = len(fabric.io_nodes)
         if given != self.controllers:
             message = f"must have {given} I/O controllers, as {fabric.name}, not {self.controllers}"
@@ -242,7 +242,7 @@ def _plane(source: str) -> Hardware:
 
 
 def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
-    """Return NPUs below switches, and the bytes that can leave them in a cycle."""
+    """Return the NPUs below each switch, and the bytes per cycle that can leave them."""
     from perfmodel.topology.cuts import digraph, min_cut
 
     wafer, rates = plane.wafer, dict[tuple[str, str], float]()
@@ -252,7 +252,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
                 own, other = f"chiplet_{number}", f"{end.kind}_{end.number}"
                 rate = flit_bytes / plane.flit_cycles(number, port)
                 rates[own, other] = rates.get((own, other), 0) + rate
-                if end.kind != "chiplet":  # links of chiplets are met at both ends
+                if end.kind != "chiplet":  # links of chiplets are seen from both ends
                     rates[other, own] = rate
     graph = digraph([], [(*pair, {"rate": rate}) for pair, rate in rates.items()])
     found: list[tuple[Sequence[int], float]] = []
@@ -265,7 +265,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
 
 
 def _home(plane: Any, npu: int) -> int:
-    """Return the switch that an NPU is on."""
+    """Return the switch that an NPU is attached to."""
     chiplet, _ = plane.homes[npu]
     return plane.chiplets[chiplet].switch
 
@@ -302,7 +302,7 @@ def _mesh(source: str) -> Hardware:
         clock_hz=ROUTER_CLOCK_HZ,
         clock_source=ROUTER_CLOCK_SOURCE,
         changes=_FEWER_LANES,
-        # Tasks say who takes part in what, so there is nothing in it but sizes.
+        # The tasks name all participants, so the program holds only sizes.
         algorithms=algorithms,
         program=lambda _, size, algorithm: compile_for_mesh(
             small, Strategy(1, 1, 1), size, algorithm=algorithm

@@ -1,4 +1,4 @@
-"""Files that a schedule is exported to."""
+"""Files to which a schedule is exported."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ __all__ = ["schedule_files", "write_schedule"]
 
 
 def schedule_files(target: Path | None, npus: int) -> list[Path]:
-    """Return the files that a schedule is written to, none without a target."""
+    """Return the output files of a schedule; none without a target."""
     from perfmodel.chakra.traces import trace_path
 
     if target is None:
@@ -24,7 +24,7 @@ def schedule_files(target: Path | None, npus: int) -> list[Path]:
 
 
 def write_schedule(schedule: Any, npus: int, files: Sequence[Path]) -> None:
-    """Write a schedule in the format of the files."""
+    """Write a schedule in the format of each file."""
     from gen.write import write_outputs
     from perfmodel.chakra.collective import to_goal
     from perfmodel.chakra.files import VERSION, encode

@@ -9,7 +9,7 @@ __all__ = ["VisibleStream"]
 
 
 class VisibleStream:
-    """A text stream that writes ``visible`` text to another one, and is like it in all else.
+    """A text stream that writes ``visible`` text to another stream and otherwise acts like it.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _DEFAULTS = {"level": "interconnect", "liberty": "", "effort": "speed", "simulat
 
 @dataclass(frozen=True)
 class _Part:
-    """A specification and the Verilog of one of its levels; known by the hash of the Verilog."""
+    """A specification and one level of its Verilog, identified by the hash of the Verilog."""
 
     name: str
     spec: SwitchSpec
@@ -36,14 +36,14 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """All that the figures of a switch depend on, but for the version of the tools here.
+    """All inputs of a switch's figures, except the version of the installed tools.
 
     Parameters
     ----------
     specification : _Part
         The switch.
     level, effort, simulator : str
-        As of `fred synth` and `fred characterize`; no simulation without a simulator.
+        As for `fred synth` and `fred characterize`; no simulation without a simulator.
     liberty : str
         Path of the cell library; no synthesis if it is empty.
     """
@@ -55,13 +55,13 @@ class _Inputs:
     simulator: str
 
     def key(self, version: str) -> str:
-        """Return the hash of these inputs and a version."""
+        """Return the hash of these inputs and of a version."""
         parts = (_identity(getattr(self, one.name)) for one in fields(self))
         return key_of(version, parts)
 
 
 class _Resolver:
-    """Finds the inputs of switches; a specification is generated once.
+    """Resolver of the inputs of switches; each specification is generated once.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class _Resolver:
         return found
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs by its name."""
+        """Return a part of the inputs with a given name."""
         if part == "specification":
             given = {name: one for name, one in values.items() if one is not None}
             changes = [
@@ -171,8 +171,8 @@ def _design(spec: SwitchSpec, level: str) -> Any:
 
 
 def _identity(part: _Part | str) -> str:
-    """Return what distinguishes a part of the inputs: of a file its contents."""
-    if isinstance(part, _Part):  # the clock that is asked for changes how a design is mapped
+    """Return the identity of a part of the inputs; for a file, its contents."""
+    if isinstance(part, _Part):  # the requested clock changes how a design is mapped
         return f"{part.sha256} {part.spec.clock_ns}"
     path = Path(part)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else part
@@ -196,7 +196,7 @@ def _evaluate(inputs: _Inputs, seed: int) -> Row:
 
 
 def _synthesized(inputs: _Inputs) -> Row:
-    """Return area and clock of a switch."""
+    """Return area and clock of a switch, from synthesis."""
     from gen.clock import CLOCK_NS
     from synth.synthesis import from_spec, synthesize
 
@@ -213,7 +213,7 @@ def _synthesized(inputs: _Inputs) -> Row:
 
 
 def _simulated(inputs: _Inputs, seed: int) -> Row:
-    """Return cycles of a switch."""
+    """Return cycle counts of a switch, from co-simulation."""
     _, names = load_testbench(inputs.simulator)
     from testbench.characterize import SwitchMeasurement
     from testbench.sim.tools import SimulatorError

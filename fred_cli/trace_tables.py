@@ -1,4 +1,4 @@
-"""Tables of traces that have run: ranks, collectives and links."""
+"""Tables of completed trace runs: ranks, collectives and links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from fred_cli.output import as_csv, table
 __all__ = ["collectives_csv", "links_csv", "ranks_csv", "say_details"]
 
 _SHOWN = 20
-"""Collectives and links that are shown, those that matter most first."""
+"""Number of collectives and links that are shown, the most important first."""
 
 _RANK = (
     *("rank", "total_ns", "compute_ns", "communication_ns", "overlap_ns"),
@@ -19,7 +19,7 @@ _USE = ("compute_bound", "compute_utilization", "memory_utilization", "operation
 
 
 def ranks_csv(found: Sequence[Any]) -> str:
-    """Return a row for each network and rank; the use of compute is empty without details."""
+    """Return a CSV row per network and rank; compute columns are empty without details."""
     rows: list[list[object]] = []
     for one in found:
         use = {row.rank: row for row in one.details.compute} if one.details else {}
@@ -31,12 +31,12 @@ def ranks_csv(found: Sequence[Any]) -> str:
 
 
 def collectives_csv(found: Sequence[Any]) -> str:
-    """Return a row for each network, rank and collective."""
+    """Return a CSV row per network, rank and collective."""
     return _csv(found, "collectives")
 
 
 def links_csv(found: Sequence[Any]) -> str:
-    """Return a row for each network and link that carries bytes."""
+    """Return a CSV row per network and link that carries bytes."""
     return _csv(found, "links")
 
 
@@ -50,7 +50,7 @@ def _csv(found: Sequence[Any], name: str) -> str:
 
 
 def say_details(details: Any) -> None:
-    """Print what a run puts on links, its collectives and how it uses compute."""
+    """Print link loads of a run, its collectives and its use of compute."""
     _say_network(details)
     _say_collectives(details)
     _say_compute(details)
@@ -127,7 +127,7 @@ def _say_compute(details: Any) -> None:
 
 
 def _say(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print the first rows of a table that has any."""
+    """Print the first rows of a table, if it has any."""
     every = list(rows)
     if every:
         more = f"; {_SHOWN} of {len(every):,}" if len(every) > _SHOWN else ""

@@ -60,7 +60,7 @@ TRACE_OPTIONS = (
     "collectives_file",
     "links_file",
 )
-"""Names of the options that only traces take."""
+"""Names of the options that apply only to traces."""
 
 _SHARED = (
     "workload",
@@ -77,10 +77,10 @@ _SHARED = (
 )
 
 _OF_ONE = ("chart", "details", "csv_file", "collectives_file", "links_file", "timeline")
-"""Names of the options that --job does not take."""
+"""Names of the options that conflict with --job."""
 
 _SHOWN = 6
-"""Spans of ranks that a row of the table names."""
+"""Largest number of rank ranges named in a table row."""
 
 _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
@@ -106,8 +106,8 @@ _MODEL_OPTIONS = (
         metavar="KEY=VALUE",
         type=loggops_key,
         multiple=True,
-        help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
-        "0 where not given. May be given several times.",
+        help="Parameter of LogGOPS: L, o or g [ns], G or O [ns per byte]. L is required, the "
+        "others are 0 by default. Repeat for more.",
     ),
 )
 
@@ -118,16 +118,16 @@ _RUN_OPTIONS = [
         metavar="NAME|FILE",
         type=topology_name,
         multiple=True,
-        help="Network file of ASTRA-sim, or a built-in topology, in place of --topology; the "
-        "workload is a prefix of Chakra traces then. May be given several times.",
+        help="Network file of ASTRA-sim, or a built-in topology, instead of --topology; the "
+        "workload is then a prefix of Chakra traces. Repeat for more.",
     ),
     click.option("--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."),
     click.option(
         "--memory",
         type=InputPath(),
         metavar="FILE",
-        help="Remote memory file of ASTRA-sim, or a hierarchical pool; without --network it is "
-        "where weights and input come from, in place of I/O controllers.  [default: none]",
+        help="Remote memory file of ASTRA-sim, or a hierarchical pool. Without --network, weights "
+        "and input are loaded from it instead of from I/O controllers.  [default: none]",
     ),
     click.option(
         "--groups",
@@ -142,8 +142,8 @@ _RUN_OPTIONS = [
         metavar="PREFIX:NPUS[:PRIORITY]",
         type=NameOrFile(),
         multiple=True,
-        help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
-        "goes first in the network model fluid. May be given several times.",
+        help="Run traces on NPUs such as 0,1,4-7, instead of --workload. In the network model "
+        "fluid, a lower priority number is served first. Repeat for more.",
     ),
     click.option(
         "--symmetry/--no-symmetry",
@@ -157,24 +157,24 @@ _RUN_OPTIONS = [
         type=click.IntRange(1, 1024),
         default=1,
         show_default=True,
-        help="Queues of each dimension of a network of ASTRA-sim; chunks and phases take them "
-        "in turn, and each serves its share of active-chunks-per-dimension, at least one.",
+        help="Queues of each dimension of an ASTRA-sim network. Chunks and phases use them in "
+        "rotation; each queue serves its share of active-chunks-per-dimension, at least one.",
     ),
 ]
-"""What is run, and how."""
+"""Options that select the inputs and the simulation of a run."""
 
 _REPORT_OPTIONS = [
     click.option(
         "--chart",
         type=OutputPath(),
         metavar="FILE.html",
-        help="Stacked bars of time, one for each network.",
+        help="Draw stacked bars of time, one bar per network.",
     ),
     click.option(
         "--details",
         is_flag=True,
-        help="Report collectives, links and the use of compute too; all nodes of all ranks are "
-        "run then, as with --collectives-csv, --links-csv and --timeline.",
+        help="Also report collectives, links and the use of compute. All nodes of all ranks are "
+        "then simulated, as with --collectives-csv, --links-csv and --timeline.",
     ),
     click.option(
         "--collectives-csv",
@@ -198,18 +198,18 @@ _REPORT_OPTIONS = [
         help="Write the times of each rank on each network as CSV.",
     ),
 ]
-"""What is written of a run."""
+"""Options that select the outputs of a run."""
 
 
 def trace_options(command: Any) -> Any:
-    """Add the options that only traces take."""
+    """Add the options that apply only to traces."""
     for option in reversed([*_RUN_OPTIONS, *_REPORT_OPTIONS]):
         command = option(command)
     return command
 
 
 def given_names(context: click.Context) -> list[str]:
-    """Return the names of the options and arguments that the command line has."""
+    """Return the names of the options and arguments given on the command line."""
     names = [param.name for param in context.command.params if param.name]
     return [
         name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
@@ -217,7 +217,7 @@ def given_names(context: click.Context) -> list[str]:
 
 
 def check_options(context: click.Context) -> bool:
-    """Return whether traces are meant.
+    """Return whether traces are requested.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def check_options(context: click.Context) -> bool:
 
 
 def _option(context: click.Context, name: str) -> str:
-    """Return what a parameter of a command is called there."""
+    """Return the name of a command's parameter on the command line."""
     return next(one.opts[-1] for one in context.command.params if one.name == name)
 
 
@@ -323,7 +323,7 @@ def _chart(found: Sequence[Any]) -> str:
 
 
 def _timeline(found: Sequence[Any]) -> str:
-    """Return the timeline of the one network."""
+    """Return the timeline of the single network."""
     from perfmodel.astra.timeline import node_names, trace_timeline
 
     (one,) = found
@@ -332,7 +332,7 @@ def _timeline(found: Sequence[Any]) -> str:
 
 
 def _congestion(found: Sequence[Any]) -> str:
-    """Return a chart of queues, paused links and rates on the one network."""
+    """Return a chart of queues, paused links and rates on the single network."""
     from fred_cli.drawings.congestion import draw_congestion
 
     (one,) = found
@@ -341,7 +341,7 @@ def _congestion(found: Sequence[Any]) -> str:
 
 
 def _job(text: str) -> tuple[str, tuple[int, ...], int]:
-    """Return prefix, NPUs and priority of a job."""
+    """Return the prefix, NPUs and priority in a job option."""
     found = _JOB.fullmatch(text)
     if found is None:
         raise click.UsageError(f"--job: must be like traces/step:0-15 or step:0-3:1, not {text!r}")
@@ -349,7 +349,7 @@ def _job(text: str) -> tuple[str, tuple[int, ...], int]:
 
 
 def _json(one: Any, details: bool) -> dict[str, Any]:
-    """Return an estimate as it is printed; of what there is not, no key."""
+    """Return an estimate as JSON values, without keys for missing parts."""
     said = plain(replace(one, spans=(), details=one.details if details else None))
     del said["spans"]
     if not one.congestion:
@@ -368,7 +368,7 @@ def _json(one: Any, details: bool) -> dict[str, Any]:
 
 
 def _say_networks(found: Sequence[Any]) -> None:
-    """Print a row for each network."""
+    """Print one row per network."""
     rows: list[tuple[str, ...]] = []
     for one in found:
         last = max(one.ranks or one.jobs, key=lambda row: row.total_ns)
@@ -391,7 +391,7 @@ def _say_networks(found: Sequence[Any]) -> None:
 
 
 def _say_jobs(one: Any) -> None:
-    """Print a row for each job."""
+    """Print one row per job."""
     table(
         f"jobs on {one.network}, network model {one.network_model}; ns",
         ("job", "NPUs", "priority", "total", "alone", "slowdown"),
@@ -410,7 +410,7 @@ def _say_jobs(one: Any) -> None:
 
 
 def _say_ranks(one: Any) -> None:
-    """Print a row for ranks that are alike."""
+    """Print one row per set of ranks with equal times."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for times in one.ranks:
         rank, *figures = vars(times).values()
@@ -423,7 +423,7 @@ def _say_ranks(one: Any) -> None:
 
 
 def _say_congestion(one: Any) -> None:
-    """Print how congested the network was, in network model roce."""
+    """Print the congestion of the network, for network model roce."""
     if one.congestion:
         found = one.congestion
         print(
@@ -434,7 +434,7 @@ def _say_congestion(one: Any) -> None:
 
 
 def _say_faster(one: Any, front: str = "") -> None:
-    """Say how much faster than its links a model without congestion is."""
+    """Warn how much faster than its links a congestion-unaware model is."""
     if not one.faster_than_links:
         return
     faster, worst = one.faster_than_links, one.faster_than_links.worst
@@ -447,7 +447,7 @@ def _say_faster(one: Any, front: str = "") -> None:
 
 
 def spans(ranks: list[int]) -> str:
-    """Return ranks in words: those that follow each other as one, and no more than a few."""
+    """Return ranks as text: consecutive ranks as ranges, and only the first few ranges."""
     found: list[list[int]] = []
     for rank in ranks:
         if found and found[-1][-1] == rank - 1:

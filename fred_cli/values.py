@@ -13,16 +13,16 @@ _UNITS = {
     **{f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate(("K", "M", "G", "T"))},
 }
 
-_MOST_BYTES = 1e24  # as of any quantity in a file
+_MOST_BYTES = 1e24  # the limit of any quantity in a file
 
-_MOST_MEMBERS = 1 << 16  # far beyond the NPUs of any wafer
+_MOST_MEMBERS = 1 << 16  # far more than the NPUs of any wafer
 
 _PERIODS_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3}
 _FREQUENCIES_GHZ = {"khz": 1e-6, "mhz": 1e-3, "ghz": 1.0}
 
 
 def parse_clock(text: str) -> float:
-    """Return the period [ns] that text like ``0.853ns`` or ``1.2GHz`` means.
+    """Return the period [ns] that a text such as ``0.853ns`` or ``1.2GHz`` means.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def parse_clock(text: str) -> float:
 
 
 def parse_size(text: str) -> float:
-    """Return the bytes that text like ``1GiB`` or ``64MB`` means.
+    """Return the bytes that a text such as ``1GiB`` or ``64MB`` means.
 
     Raises
     ------
@@ -60,12 +60,12 @@ def parse_size(text: str) -> float:
 
 
 def parse_group(text: str | None, option: str = "--group") -> list[int] | None:
-    """Return the NPUs that text like ``0,1,4-7`` of an option means.
+    """Return the NPUs that an option text such as ``0,1,4-7`` means.
 
     Raises
     ------
     InputError
-        It is not of that form.
+        The text does not have that form.
     """
     if text is None:
         return None

@@ -11,20 +11,20 @@ from .files import FileModel, load_model
 __all__ = ["REFERENCE_NS", "AdderDelays", "adder_delays"]
 
 REFERENCE_NS = 0.853
-"""Clock of the fabric in a 45 nm library [ns], to which all others are held."""
+"""Clock period of the fabric in a 45 nm library [ns], to which other libraries are scaled."""
 
 _Delays = dict[str, dict[str, list[Annotated[float, Field(gt=0)]]]]
 
 
 class AdderDelays(FileModel):
-    """The record of all measurements.
+    """Record of all measurements.
 
     Parameters
     ----------
     schema : str
         ``fred-adders/3``; the field is called ``schema_name`` in Python.
     ports, lanes : int
-        Of the interconnects that were mapped.
+        Size of the interconnects that were mapped.
     library : str
         Name of the cell library.
     libraries, tools : dict of str to str
@@ -56,14 +56,14 @@ class AdderDelays(FileModel):
     delays_ns: _Delays
 
     def clocks_ns(self, operation: str, format: str) -> list[float]:
-        """Return the shortest clock with 0, 1, 2 and more registers [ns].
+        """Return the shortest clock period with 0, 1, 2 and more registers [ns].
 
-        The list is empty if nobody has measured it.
+        The list is empty if there is no measurement.
         """
         return self.delays_ns.get(operation, {}).get(format, [])
 
 
 @cache
 def adder_delays() -> AdderDelays:
-    """Return the record that comes with the package."""
+    """Return the built-in record."""
     return load_model(AdderDelays, Path(__file__).with_suffix(".json"))

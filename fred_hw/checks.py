@@ -11,12 +11,12 @@ Some = TypeVar("Some")
 
 
 def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
-    """Return ``value`` if it is an integer in ``minimum`` to ``maximum``.
+    """Return ``value`` if it is an integer from ``minimum`` to ``maximum``; fail otherwise.
 
     Raises
     ------
     TypeError
-        ``value`` is no integer; a ``bool`` is none.
+        ``value`` is not an integer; a ``bool`` does not count as one.
     ValueError
         ``value`` is out of range.
     """
@@ -29,12 +29,12 @@ def check_int(name: str, value: object, *, minimum: int, maximum: int | None = N
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
-    """Return ``value`` if it is one of ``choices``.
+    """Return ``value`` if it is one of ``choices``; fail otherwise.
 
     Raises
     ------
     ValueError
-        ``value`` is none of them.
+        ``value`` is not one of ``choices``.
     """
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} {not_one_of(value, choices)}")
@@ -42,12 +42,12 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
 
 
 def check_kind(name: str, value: object, kind: type[Some]) -> Some:
-    """Return ``value`` if it is of a class.
+    """Return ``value`` if it is an instance of a class; fail otherwise.
 
     Raises
     ------
     TypeError
-        It is of no such class.
+        ``value`` is not an instance of the class.
     """
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"

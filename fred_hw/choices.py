@@ -1,4 +1,4 @@
-"""Names that a user chooses from: found in any case, suggested where one is close."""
+"""Names that a user chooses from, matched in any letter case, with suggestions."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 __all__ = ["did_you_mean", "find_choice", "not_one_of"]
 
 _LIST = 100
-"""Characters of a list of choices in an error line, at most."""
+"""Largest number of characters of a list of choices in an error message."""
 
 
 def find_choice(value: object, choices: Iterable[str]) -> str | None:
@@ -26,7 +26,7 @@ def _plain(name: str) -> str:
 
 
 def did_you_mean(value: object, choices: Iterable[str]) -> str:
-    """Return ``; did you mean 'NAME'?`` for the choice closest to ``value``, or nothing.
+    """Return ``; did you mean 'NAME'?`` for the closest choice, or an empty text.
 
     Hyphens, underscores and spaces do not matter, so ``allreduce`` suggests ``all_reduce``.
     """
@@ -44,16 +44,16 @@ def not_one_of(
     otherwise: str = "",
     listed_by: str | None = "fred schema KIND",
 ) -> str:
-    """Return the message about a value that is none of the choices.
+    """Return the error message for a value that is not one of the choices.
 
     Parameters
     ----------
     value : object
-        What was given.
+        The given value.
     choices : iterable of str
-        What is allowed.
+        The allowed values.
     otherwise : str
-        What else is allowed, from "or" on.
+        Other allowed values, from "or" on.
     listed_by : str or None
         The command that lists the choices; named in place of a list that is too long for a line.
         With None the whole list is written.

@@ -10,7 +10,7 @@ _ENTRY = re.compile(r"^([\w-]+(?:, [\w-]+)*) : [^\n]*\n((?:(?: {4}[^\n]*)?\n?)*)
 
 
 def summary(cls: type) -> str:
-    """Return the first paragraph of the docstring of a class, in one line."""
+    """Return the first paragraph of a class docstring as one line."""
     return _line(inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0])
 
 

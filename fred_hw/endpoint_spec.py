@@ -15,7 +15,7 @@ from .files import FileModel, int_range, refused
 __all__ = ["MOST_MEMBERS", "EndpointSpec"]
 
 MOST_MEMBERS = 64
-"""Endpoints of a ring."""
+"""Largest number of endpoints in a ring."""
 
 _REPLAYS = [0, *(1 << bits for bits in range(1, 7))]
 
@@ -27,7 +27,7 @@ def _replays(value: int) -> int:
 
 
 def _enough(value: int, info: ValidationInfo) -> int:
-    """Refuse fewer slots than state machines."""
+    """Fail if there are fewer slots than state machines."""
     fsms = info.data.get("fsms", 1)
     if value < fsms:
         raise refused(f"must be {fsms} or more, as each of fsms owns one, not {value}")
@@ -83,7 +83,7 @@ class EndpointSpec(FileModel, validate_default=True):
 
     @model_serializer(mode="wrap")
     def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out defaults of keys that files written before do not have."""
+        """Omit defaults of keys that older files do not have."""
         said = handler(self)
         for name, default in (("read_ports", 1), ("schedule_entries", 0)):
             if getattr(self, name) == default:
@@ -92,7 +92,7 @@ class EndpointSpec(FileModel, validate_default=True):
 
     @property
     def suffix(self) -> str:
-        """Part of a generated name that tells these sizes, defaults left out."""
+        """Part of a generated name for these sizes, without defaults."""
         letters = {
             "fsms": "m",
             "slots": "s",

@@ -1,24 +1,24 @@
-"""The error that bad input raises."""
+"""The exception for invalid input."""
 
 from .visible import visible
 
 __all__ = ["LINE", "FieldError", "InputError", "InputWarning", "one_line"]
 
 LINE = 300
-"""Characters of an error line, with the word before it."""
+"""Largest length of an error line, including the leading word."""
 
 _WORD = "error: "
 _SOURCE, _FIELD = 100, 60
-"""Characters of an error line for where it comes from, at most."""
+"""Largest lengths of source and field in an error line."""
 
 
 def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
-    """Return ``text`` on one line of at most ``limit`` characters that no terminal obeys.
+    """Return ``text`` as one line of at most ``limit`` characters without control characters.
 
     Characters that do not print stand as Python writes them in a string; what is too long lacks
     its middle, as what is allowed stands in front and what was given in the end.
     """
-    if len(text) > 20 * limit:  # as a character may become ten, more of it is never shown
+    if len(text) > 20 * limit:  # a character may become ten, so longer text is never shown
         text = f"{text[: 10 * limit]}...{text[-10 * limit :]}"
     text = visible(" ".join(text.split()))
     if len(text) <= limit:
@@ -28,18 +28,18 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
 
 
 class InputWarning(UserWarning):
-    """Input that is accepted although part of it has no effect; the command line prints a line."""
+    """Accepted input that partly has no effect; the command line prints a warning line."""
 
 
 class FieldError(ValueError):
-    """A field of a specification does not suit what is asked of it.
+    """A field of a specification is not suitable for the requested use.
 
     Parameters
     ----------
     field : str
         Field, as a dotted path.
     message : str
-        What is allowed and what it has, from "must" on.
+        The rule and the value, from "must" on.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -48,16 +48,16 @@ class FieldError(ValueError):
 
 
 class InputError(Exception):
-    """Bad input from a file or a command line: one line naming source, field and what is allowed.
+    """Invalid input from a file or the command line: one line with source, field and rule.
 
     Parameters
     ----------
     source : str
         File, option or argument that the input came from.
     field : str
-        Field in it, as a dotted path; empty if the whole of it is bad.
+        Field in the source, as a dotted path; empty if the whole source is invalid.
     message : str
-        What is allowed and what was given. The line has all three, as ``one_line`` shortens them.
+        The rule and the given value. The line has all three parts, as ``one_line`` shortens them.
     """
 
     def __init__(self, source: str, field: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Base of specifications of meshes and wafers: the endpoints of their links."""
+"""Base of specifications of meshes and wafers: link endpoints."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -14,7 +14,7 @@ __all__ = ["FabricSpec"]
 
 
 class FabricSpec(FileModel):
-    """Sizes of all link endpoints of a fabric; subclasses define the fabric.
+    """Sizes of all link endpoints of a fabric; subclasses define the fabric itself.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class FabricSpec(FileModel):
     Raises
     ------
     pydantic.ValidationError
-        As of a switch.
+        As for a switch.
     """
 
     format: FormatName = "fp16"
@@ -45,7 +45,7 @@ class FabricSpec(FileModel):
     endpoint: EndpointSpec = EndpointSpec()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Find numbers of what was auto: endpoints acknowledge to what has the most ports."""
+        """Resolve automatic sizes, assuming acks from the unit with the most ports."""
         object.__setattr__(self, "protocol", self.protocol.for_ports(self._most_ports))
 
     @model_validator(mode="after")
@@ -56,9 +56,9 @@ class FabricSpec(FileModel):
     @property
     @abstractmethod
     def _most_ports(self) -> int:
-        """Ports of the largest unit that acknowledges, 0 if none does."""
+        """Ports of the largest unit that sends acks; 0 if none does."""
 
     def _unit(self, ports: int, **others: object) -> SwitchSpec:
-        """Return the sizes of a unit with so many ports."""
+        """Return the sizes of a unit with a number of ports."""
         said: dict[str, Any] = {name: getattr(self, name) for name in FabricSpec.model_fields}
         return SwitchSpec(**{**said, "ports": ports, **others})

@@ -1,4 +1,4 @@
-"""Recognition of input files by the keys that only their kind has."""
+"""Recognition of input files by keys that only one kind has."""
 
 from collections.abc import Mapping
 
@@ -55,7 +55,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     REMOTE_MEMORY: ("memory-type",),
     ROCE: ("congestion_control",),
 }
-"""Keys by which a kind is known; one of them is enough."""
+"""Keys that identify a kind; one of them is enough."""
 
 _OF_KIND = {
     TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
@@ -65,7 +65,7 @@ _OF_KIND = {
 
 
 def file_kind(data: object) -> str | None:
-    """Return the kind of file that ``data`` looks like, or None if it looks like none."""
+    """Return the kind of file that ``data`` looks like; None if unknown."""
     if not isinstance(data, Mapping):
         return None
     for kind, values in _OF_KIND.items():

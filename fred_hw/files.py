@@ -52,24 +52,24 @@ __all__ = [
 M = TypeVar("M", bound=BaseModel)
 
 AUTO: Any = "auto"
-"""Value of a field that the specification finds a number for; it may stand for any."""
+"""Value of a field that the specification computes."""
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-"""Texts that :func:`parse_number` takes, as a regular expression."""
+"""Regular expression of the texts that :func:`parse_number` accepts."""
 
 
 _REFUSED = "refused"
-"""Type of errors whose message is in our words."""
+"""Type of validation errors with custom messages."""
 
 
 def refused(message: str) -> PydanticCustomError:
-    """Return the error of a check: the allowed values, and the given one."""
+    """Return a validation error with the allowed values and the given value."""
     return PydanticCustomError(_REFUSED, message)  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)
 class Check(BeforeValidator):
-    """A check of a field before its type is looked at, and what a JSON Schema can say of it.
+    """A check that precedes the type check of a field, with its JSON Schema.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Check(BeforeValidator):
 
 
 class AutoOrInt:
-    """An integer of a range, or ``AUTO``.
+    """An integer in a range, or ``AUTO``.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class AutoOrInt:
 
 
 class EachOnce:
-    """A list of one entry or more, none of which is there twice."""
+    """A list of one or more distinct entries."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -140,16 +140,16 @@ def _each_once(entries: list[Any]) -> list[Any]:
 
 
 class FileModel(BaseModel):
-    """Base of everything read from files: frozen, strict, unknown keys refused.
+    """Base of all file models: frozen, strict, unknown keys refused.
 
-    What the docstring of a subclass says of its Parameters stands in the JSON Schema too. A key
-    that is no name in Python, such as ``peak-perf``, is the alias of its field.
+    Parameters in the docstring of a subclass also appear in the JSON Schema. A key that is not a
+    Python name, such as ``peak-perf``, is the alias of its field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     file_kind: ClassVar[str] = ""
-    """What a whole file of this model is, one of ``file_kinds``; nothing for a part of a file."""
+    """Kind of a file with this model, one of ``file_kinds``; None for a part of a file."""
 
     old_names: ClassVar[Mapping[str, str]] = {}
     """Old names of keys, accepted with a warning for one release, and the names of today."""
@@ -180,7 +180,7 @@ class FileModel(BaseModel):
         return found
 
     def check(self, source: str) -> None:
-        """Fail unless the fields of a file go together; without such a rule nothing is checked.
+        """Fail unless the fields are consistent; does nothing unless overridden.
 
         Parameters
         ----------
@@ -194,23 +194,23 @@ class FileModel(BaseModel):
         """
 
     def with_changes(self, **changes: object) -> Self:
-        """Return a validated copy with some fields changed; what was auto keeps its number."""
+        """Return a validated copy with changed fields; computed fields keep their values."""
         said = self.model_dump(by_alias=True)
         for name, field in type(self).model_fields.items():
             one, key = getattr(self, name), field.alias or name
-            # What is of a subclass stays so.
+            # A value of a subclass remains one of it.
             said |= {key: one} if key in said and isinstance(one, FileModel) else {}
         return self.model_validate({**said, **changes})
 
 
 def int_range(minimum: int, maximum: int) -> Check:
-    """Check of an integer field from ``minimum`` to ``maximum``; a boolean is no integer."""
+    """Check of an integer field from ``minimum`` to ``maximum``; booleans are not integers."""
     said = {"type": "integer", "minimum": minimum, "maximum": maximum}
     return Check(lambda value: in_range(value, minimum, maximum), schema=lambda: dict(said))
 
 
 def in_range(value: object, minimum: int, maximum: int, other: str = "") -> object:
-    """Return ``value`` if it is an integer of a range; ``other`` says what may stand instead."""
+    """Return ``value`` if it is an integer in a range; ``other`` names an alternative in errors."""
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         span = f"an integer from {minimum} to {maximum}"
         allowed = str(minimum) if minimum == maximum else span
@@ -219,7 +219,7 @@ def in_range(value: object, minimum: int, maximum: int, other: str = "") -> obje
 
 
 def number_range(minimum: float, maximum: float) -> Check:
-    """Check of a number field; a number in quotes counts, as 3e12 is text to some."""
+    """Check of a number field; quoted numbers are accepted, as YAML reads 3e12 as text."""
     number = {"type": "number", "minimum": minimum, "maximum": maximum}
     text = {"type": "string", "pattern": f"^{NUMBER}$"}
 
@@ -227,7 +227,7 @@ def number_range(minimum: float, maximum: float) -> Check:
         number = parse_number(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int | float):
             number = nan
-        # As an integer may be too large for a float, it is compared before it is made one.
+        # Compare before converting, as an integer may be too large for a float.
         if not minimum <= number <= maximum:
             raise refused(f"must be a number from {minimum:g} to {maximum:g}, not {value!r}")
         return float(number)
@@ -236,21 +236,21 @@ def number_range(minimum: float, maximum: float) -> Check:
 
 
 Share = Annotated[float, number_range(1e-6, 1)]
-"""A share in a file, above 0."""
+"""A fraction in a file, above 0."""
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number that a text is, in digits with point and exponent, or None."""
+    """Return the number in a text with optional point and exponent; None if it is no number."""
     return float(text) if re.fullmatch(NUMBER, text) else None
 
 
 def one_of(*choices: str) -> Check:
-    """Check of a string field with few values."""
+    """Check of a string field with a fixed set of values."""
     return name_in(choices)
 
 
 def name_in(choices: Collection[str], *others: str) -> Check:
-    """Check of a string field that takes a name in a registry, as it is when the check is made.
+    """Check of a string field whose value is a name in a registry.
 
     The field holds the name as the registry spells it, whatever the case in the file. Some fields
     take ``others`` too, which are listed first.
@@ -298,7 +298,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _fields(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Return the keys allowed in the model that ``path`` leads to, or none if it is not one."""
+    """Return the allowed keys of the model that ``path`` leads to; empty if it is no model."""
     for part in path:
         if isinstance(part, int):
             continue
@@ -311,7 +311,7 @@ def _fields(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
 
 
 def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by the keys that files have for them."""
+    """Return the fields of a model, keyed by their names in files."""
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
@@ -332,7 +332,7 @@ def validate(model: type[M], data: object, source: str) -> M:
     ------
     InputError
         A key is unknown, missing, of the wrong type or out of range; names ``source`` and field.
-        Of a file of another kind it names both kinds.
+        For a file of another kind, names both kinds.
     """
     if not isinstance(data, Mapping):
         raise InputError(source, "", f"must be a mapping of keys to values, not {data!r:.60}")
@@ -345,12 +345,12 @@ def validate(model: type[M], data: object, source: str) -> M:
 
 
 def check_file_kind(wanted: str, data: object, source: str) -> None:
-    """Refuse a file that looks like another kind of file than the one wanted.
+    """Fail if a file looks like another kind than the expected one.
 
     Raises
     ------
     InputError
-        It does; names both kinds.
+        The file looks like another kind; the error names both kinds.
     """
     given = file_kind(data)
     if wanted and given not in (None, wanted):
@@ -358,7 +358,7 @@ def check_file_kind(wanted: str, data: object, source: str) -> None:
 
 
 def load_model(model: type[M], path: Path) -> M:
-    """Return the contents of a file as ``model``; JSON if its name ends so, else YAML.
+    """Return the contents of a file as ``model``: JSON if the name ends so, else YAML.
 
     Raises
     ------
@@ -372,23 +372,23 @@ def load_model(model: type[M], path: Path) -> M:
 
 
 def read_kind(data: object, kinds: Collection[str], source: str, wanted: str) -> str:
-    """Return the ``kind`` that ``data`` names, which decides what else it may hold.
+    """Return the value of ``kind`` in ``data``, which selects the other keys.
 
     Parameters
     ----------
     data : object
-        What the file holds.
+        Contents of the file.
     kinds : collection of str
         Allowed values.
     source : str
         The file, for error lines.
     wanted : str
-        What the file has to be, one of ``file_kinds``.
+        Expected kind of the file, one of ``file_kinds``.
 
     Raises
     ------
     InputError
-        It names none, or none of ``kinds``; or the file is one of another kind.
+        ``kind`` is missing or not one of ``kinds``, or the file is of another kind.
     """
     check_file_kind(wanted, data, source)
 

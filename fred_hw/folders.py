@@ -10,14 +10,14 @@ __all__ = ["refused_folder", "writing_to"]
 
 
 def refused_folder(folder: Path, why: str | None) -> InputError:
-    """Return the error of a folder that cannot be written to, say as its disk is full."""
+    """Return the error for a folder that cannot be written, for example on a full disk."""
     message = f"must be a folder that can be written to, not one with: {why}"
     return InputError(str(folder), "", message)
 
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Name a folder in errors of the system that name no file, or one in it.
+    """Add a folder to operating system errors that name no file, or a file in the folder.
 
     A disk that is full is noticed while a file is written, and such an error names none.
 

@@ -29,7 +29,7 @@ __all__ = [
 
 M = TypeVar("M", bound=BaseModel)
 
-_MAX_NAMES = 8  # in the key of a change
+_MAX_NAMES = 8  # in the dotted key of a changed parameter
 
 _FOLDER = Path(str(resources.files("fred_hw") / "presets"))
 
@@ -37,7 +37,7 @@ PRESETS: tuple[str, ...] = tuple(sorted(path.stem for path in _FOLDER.glob("*.ya
 
 
 def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSpec:
-    """Return the specification in the YAML file or preset ``source``, some fields changed.
+    """Return the specification in a YAML file or preset ``source``, with changed fields.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
 def load_model(
     model: type[M], source: str, changes: Mapping[str, Any] | None = None, path: Path | None = None
 ) -> M:
-    """Return what the YAML file ``source`` holds as ``model``, some fields changed.
+    """Return the contents of the YAML file ``source`` as ``model``, with changed fields.
 
     Changes and errors are those of :func:`load_spec`; ``path`` is the file, if errors call it
     something else.
@@ -78,13 +78,13 @@ def load_model(
 
 
 def _missing(source: str) -> str:
-    """Return the message about a text that names neither a preset nor a file."""
+    """Return the error message for a text that is neither a preset nor a file."""
     suggestion = did_you_mean(source, PRESETS)
     return f"must be an existing file or a preset that 'fred presets' lists{suggestion}"
 
 
 def has_key(source: str, key: str) -> bool:
-    """Return whether ``source`` is a YAML file with a key, which tells kinds of fabrics apart.
+    """Return whether ``source`` is a YAML file with a key that identifies its kind.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, A
 
 
 def parse_change(text: str, option: str = "--set") -> tuple[str, Any]:
-    """Return field and value of a ``key=value`` argument of an option, the value read as YAML.
+    """Return field and value of a ``key=value`` argument; the value is read as YAML.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def parse_change(text: str, option: str = "--set") -> tuple[str, Any]:
 
 
 def preset_path(name: str) -> Path:
-    """Return the file of a preset."""
+    """Return the path of a preset."""
     return _FOLDER / f"{name}.yaml"
 
 

@@ -1,4 +1,4 @@
-"""Packages that only some installations have."""
+"""Packages that are optional."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ __all__ = ["needed"]
 
 @contextmanager
 def needed(package: str, what: str, wanted: str) -> Iterator[None]:
-    """Refuse ``what`` if a package that it imports is not installed; ``wanted`` brings it."""
+    """Fail if a package that ``what`` imports is not installed; ``wanted`` provides it."""
     try:
         yield
     except ImportError as error:

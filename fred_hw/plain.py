@@ -5,18 +5,18 @@ import re
 __all__ = ["MAX_DEPTH", "MAX_DIGITS", "MAX_VALUES", "BadTextError", "finite", "refuse_halves"]
 
 MAX_VALUES, MAX_DEPTH, MAX_DIGITS = 50_000, 32, 1000
-"""Values with those that aliases repeat, lists and mappings in each other, digits of a number."""
+"""Largest number of values (counting repetitions by aliases), of nesting levels, and of digits."""
 
 
 class BadTextError(Exception):
-    """What is wrong with a text, and in which line."""
+    """Error in a text, with its line."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(f" at line {line}: {problem}" if line else f": {problem}")
 
 
 def refuse_halves(text: str, line: int | None = None) -> None:
-    """Refuse a text in which half of a character stands alone, which no file nor screen takes.
+    """Fail if a text contains an unpaired surrogate, which cannot be encoded.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ def refuse_halves(text: str, line: int | None = None) -> None:
     Raises
     ------
     BadTextError
-        It has such a half.
+        The text contains an unpaired surrogate.
     """
     if found := re.search("[\ud800-\udfff]", text):
         half = f"\\u{ord(found[0]):04x}"
-        raise BadTextError(f"{half} must stand with the other half of its character", line)
+        raise BadTextError(f"{half} must be paired with the other surrogate of its character", line)
 
 
 def finite(text: str, line: int | None = None) -> float:
-    """Return the number that a text is.
+    """Return the number in a text; fail unless it is finite.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def finite(text: str, line: int | None = None) -> float:
     Raises
     ------
     BadTextError
-        It is beyond the range of floats.
+        The number is beyond the range of floats.
     """
     number = float(text)
     if number in (float("inf"), float("-inf")):

@@ -11,8 +11,7 @@ __all__ = ["Listener", "count", "listening", "parts", "track"]
 T = TypeVar("T")
 
 Listener = Callable[[str, int, int | None, int], None]
-"""Told what is counted, how many are done, of how many, or None if nobody knows, and how many
-more are done when what is worked on now is."""
+"""Listener of progress: unit, number done, total (None if unknown), and number in progress."""
 
 _EVERY_S = 0.05
 
@@ -21,15 +20,15 @@ _listeners: list[Listener] = []
 
 @dataclass(eq=False)
 class _Loop:
-    """What is counted now.
+    """State of the innermost counted loop.
 
     Parameters
     ----------
     first : str
-        What is worked on until one is done; empty if that is all there is.
+        Work on the first iteration until one is done; empty if there is no inner work.
     done : int
-        How many are done. What is counted within is told while there is none: so the rate of the
-        first is known before that of all.
+        Number of finished iterations. Inner loops are reported while it is 0, so that the rate of
+        the first iteration is known before that of all.
     """
 
     first: str
@@ -37,7 +36,7 @@ class _Loop:
 
 
 _loops: list[_Loop] = []
-"""The outermost first."""
+"""Nested loops, the outermost first."""
 
 
 @contextmanager
@@ -53,7 +52,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def _told_as(what: str) -> str | None:
-    """Return as what something is told that is counted now, or None if it is not."""
+    """Return the unit under which work is reported; None if another loop is being counted."""
     if not _listeners or any(loop.done for loop in _loops):
         return None
     first = next((loop.first for loop in reversed(_loops) if loop.first), "")
@@ -61,16 +60,16 @@ def _told_as(what: str) -> str | None:
 
 
 def track(items: Sequence[T], what: str) -> Iterable[T]:
-    """Yield ``items``, and report how many are done to a listener.
+    """Yield ``items``, and report to a listener how many are done.
 
-    What is tracked within another loop is told until the first of that is done.
+    Loops within this one are reported until its first item is done.
 
     Parameters
     ----------
     items : sequence
-        What is worked through.
+        Items to work through.
     what : str
-        What they are, in the plural.
+        Name of the items, in the plural.
     """
     name = _told_as(what)
     if name is None:
@@ -80,9 +79,9 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
 
 
 def count(what: str, done: int, total: int | None = None) -> None:
-    """Tell that so many are done, and of how many if anybody knows.
+    """Report how many are done, and the total if known.
 
-    What follows a comma in ``what`` is a remark, which may change as the work goes on.
+    Text after a comma in ``what`` is a remark, which may change during the work.
     """
     if name := _told_as(what):
         _listeners[-1](name, done, total, 0)
@@ -90,14 +89,14 @@ def count(what: str, done: int, total: int | None = None) -> None:
 
 @contextmanager
 def parts(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Report work with unequal parts; yield a function to call when a part begins.
+    """Report work with unequal parts; yield a function to call when a part starts.
 
     Parameters
     ----------
     what : str
-        What the size of a part is counted in, in the plural.
+        Unit of the size of a part, in the plural.
     total : int
-        Sum of the sizes. The function takes the size of the part that begins and, if it has one,
+        Sum of the sizes. The function takes the size of the part that starts and, if it has one,
         its name; the parts before it are then done.
     """
     name, loop = _told_as(what), _Loop("")

@@ -1,4 +1,4 @@
-"""Specification of what crosses a link: packets, phases, windows, buffers, header and CRC."""
+"""Specification of a link: packets, phases, windows, buffers, header and CRC."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 HEADER_BITS = 56
-"""Bits of the header of a flit: 7 bytes, one more than published (FRED, arXiv 2406.19580), for
-addresses of the whole fabric."""
+"""Bits of a flit header: 7 bytes, one more than published (FRED, arXiv 2406.19580), for fabric-wide
+addresses."""
 
 CRC_BITS, CRC_POLYNOMIAL = 32, 0x1EDC6F41
 """CRC-32C of a flit (Castagnoli, Braeuer and Herrmann, IEEE Transactions on Communications 41,
@@ -50,37 +50,38 @@ distance of 4 at this length.)
 """
 
 CRC_REFLECTED = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
-"""The polynomial as it divides words whose low bit goes first."""
+"""The polynomial in bit-reversed form, for words whose low bit goes first."""
 
 CIRCUITS = ("mp", "pp", "dp", "control")
-"""Virtual circuits, the most urgent data first (FRED, arXiv 2406.19580)."""
+"""Virtual channels (the paper's virtual circuits), the most urgent data first (FRED, arXiv
+2406.19580)."""
 
 DATA_CIRCUITS = CIRCUITS[:3]
 DATA_COUNT = len(DATA_CIRCUITS)
 CONTROL = CIRCUITS.index("control")
 
 PASSES = 3
-"""Packets of less urgent circuits that a source of unicasts, in a switch or a router, sends before
-one that could not go."""
+"""Packets of less urgent virtual channels that a unicast source, in a switch or a router, may send
+ahead of a blocked packet."""
 
 GENERATION_BITS = 3
-"""Bits of a phase's generation in packets and entries, which tell its packets from older ones."""
+"""Bits of a phase's generation in packets and entries, which distinguishes them from older ones."""
 
 GENERATIONS = 1 << GENERATION_BITS
-"""Generations of packets and entries; the one behind the last is 0 again."""
+"""Number of generations in packets and entries; they wrap around."""
 
 FULL_GENERATION_BITS = 16
-"""Bits of a phase's generation in software and in endpoints' descriptors, which never repeats.
+"""Bits of a phase's generation in software and in endpoint descriptors, which never wraps.
 
-Packets and entries carry the lowest ``GENERATION_BITS`` of it.
+Packets and entries carry its lowest ``GENERATION_BITS``.
 """
 
 FULL_GENERATIONS = 1 << FULL_GENERATION_BITS
-"""How often a phase can be written before all endpoints of the fabric have to forget it."""
+"""Number of writes of a phase until all endpoints of the fabric must forget it."""
 
 
 class Kind(IntEnum):
-    """What a flit is; see docs/reference/protocol.md."""
+    """Kind of a flit; see docs/reference/protocol.md."""
 
     DATA = 0
     ACK = 1
@@ -92,14 +93,14 @@ class Kind(IntEnum):
 
 
 TURNED = len(Kind)
-"""Kind of data that goes the other of two ways, where sources choose; elsewhere it does not exist.
+"""Kind of data packets on the second of two routes, if sources choose; unused otherwise.
 
 It is no ``Kind``: one more would be one that all ends know.
 """
 
 
 class Place(NamedTuple):
-    """Where a field is in the header."""
+    """Position of a field in the header."""
 
     low: int
     bits: int
@@ -125,12 +126,12 @@ HEADER_FIELDS = {
     "up": Place(23, 1),
     "digest": Place(24, 20),
 }
-"""Fields of the header, the same for all switches: see docs/reference/protocol.md. A unicast has
-``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a
-handshake has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
+"""Header fields, the same for all switches: see docs/reference/protocol.md. A unicast has
+``destination`` and ``source`` in place of ``phase`` and ``generation``; a handshake message
+(handshake) has its own fields except for ``kind``, ``circuit`` and credits."""
 
 HANDSHAKE_FIELDS = ("session_id", "heard", "knows", "up", "digest")
-"""Fields of a handshake alone."""
+"""Fields that only a handshake message has."""
 
 
 class Ways(Protocol):
@@ -153,58 +154,58 @@ _OF_OTHERS = ("unicast", "sequence", "index", "last", "link_sequence")
 
 
 def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
-    """Return the fields that a flit has not, whose places others take."""
+    """Return the fields that a flit lacks, whose bits other fields use."""
     if kind == Kind.HANDSHAKE:
         return (*_OF_PHASES, *_OF_UNICASTS, *_OF_OTHERS)
     return (*(_OF_PHASES if unicast else _OF_UNICASTS), *HANDSHAKE_FIELDS)
 
 
 PROTOCOL_VERSION = 2
-"""Of what crosses a link; ends of different versions refuse each other."""
+"""Version of the link protocol; both ends must have the same."""
 
 SHARED_SIZES = ("packet_flits", "window_packets", "buffer_packets")
-"""Fields of ``ProtocolSpec`` that both ends of a link must have alike: ``SwitchSpec.digest``."""
+"""Fields of ``ProtocolSpec`` that both ends of a link must share: ``SwitchSpec.digest``."""
 
 ADDRESSES = 1 << HEADER_FIELDS["destination"].bits
-"""Addresses of unicasts in a fabric."""
+"""Number of unicast addresses in a fabric."""
 
 _MOST_PHASES = 1 << HEADER_FIELDS["phase"].bits
 _MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
-# Numbers must tell as many behind the one that is due as ahead of it.
+# Numbers must distinguish as many packets before the expected one as after it.
 _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 _MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["link_sequence"].bits - 1) - 1
 
 _LEAST_AUTO = 16
-"""What ``ack_interval: auto`` is at least: it keeps the full rate of 21 ports by default sizes."""
+"""Least value of ``ack_interval: auto``, which keeps 21 ports at full rate with default sizes."""
 
 _ACK_CYCLES, _ANSWER_CYCLES = 6, 2
-"""Of the acknowledger for an ack of one port, and for what it says when all have come."""
+"""Cycles of the acknowledger for an ack of one port, and for its reply when all have arrived."""
 
 _THROUGH_CYCLES = 25
-"""From a flit that comes to the same one that leaves, by the 12 ports of the wafer."""
+"""Latency of a flit through the 12-port switch of the wafer [cycles]."""
 
 KINDS = tuple(kind.name.lower() for kind in Kind)
-"""Names of the kinds, each at its number."""
+"""Names of the kinds, indexed by number."""
 
 
 def _flight(given: dict[str, int]) -> int:
-    """Return the largest packets that fit into a round trip, rounded up."""
+    """Return the number of largest packets per round trip, rounded up."""
     return -(-given["round_trip_cycles"] // given["packet_flits"])
 
 
 def _interval(given: dict[str, int]) -> int:
-    """Return the packets per ack, of a small switch if they are not known yet."""
+    """Return the packets per ack; for unknown ports, that of a small switch."""
     return _LEAST_AUTO if given["ack_interval"] == AUTO else given["ack_interval"]
 
 
 def _served_cycles(ports: int) -> int:
-    """Return the cycles in which acks of all ports are served, and their sources told."""
+    """Return the cycles to serve acks of all ports and inform their sources."""
     return ports * _ACK_CYCLES + _ANSWER_CYCLES
 
 
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
-    """Refuse a buffer that link sequence numbers cannot count, or that is full at full rate."""
+    """Fail if sequence numbers cannot cover a buffer, or a full-rate sender would fill it."""
     given = info.data
     if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
         size = given["packet_flits"]
@@ -221,11 +222,11 @@ def _covers_round_trip(value: int, info: ValidationInfo) -> int:
 
 
 def _covers_acks(value: int, info: ValidationInfo) -> int:
-    """Refuse a window that is used up before an ack can come, and one that is no power of two."""
+    """Fail if a window is used up before an ack can arrive, or is not a power of two."""
     given = info.data
     sizes = {"packet_flits", "round_trip_cycles", "ack_interval"}
     if sizes <= given.keys():
-        # An ack comes when the interval is full; packet and ack cross two links each.
+        # An ack is sent when the interval is full; packet and ack cross two links each.
         interval = _interval(given)
         needed = interval + 2 * _flight(given) + 1
         if value < needed:
@@ -306,12 +307,12 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def buffer_flits(self) -> int:
-        """Flits that each virtual channel of an input port buffers."""
+        """Buffer size of each virtual channel of an input port [flits]."""
         return self.packet_flits * self.buffer_packets
 
     @property
     def replay_needed(self) -> int:
-        """Packets that a source keeps at full rate: those of an ack, and of two round trips.
+        """Packets that a source must keep for full rate: an ack interval, and two round trips.
 
         An ack comes when its interval is full; packet and ack cross two links each, and one packet
         may have begun. Switches take no time in it; ``replay_for`` is of a whole way.
@@ -319,19 +320,21 @@ class ProtocolSpec(FileModel, validate_default=True):
         return _interval(dict(self)) + 2 * _flight(dict(self)) + 1
 
     def replay_for(self, cycles: int) -> int:
-        """Return the packets that a source keeps at full rate for a round trip of acks.
+        """Return the packets that a source must keep for full rate, given an ack's round trip.
 
-        Those of an ack, those that leave meanwhile, and one that has begun.
+        These are the packets of an ack interval, those that leave meanwhile, and one that has
+        started.
 
         Parameters
         ----------
         cycles : int
-            From a packet that leaves to its ack, both under way, 0 or more [cycles].
+            Cycles from the departure of a packet to its ack, including the flight of both; 0 or
+            more.
         """
         return _interval(dict(self)) - (-cycles // self.packet_flits) + 1
 
     def for_ports(self, ports: int) -> "ProtocolSpec":
-        """Return this with ``ack_interval`` as a number.
+        """Return the specification with ``ack_interval`` as a number.
 
         Parameters
         ----------
@@ -343,16 +346,16 @@ class ProtocolSpec(FileModel, validate_default=True):
         busy = -(-_served_cycles(ports) // self.packet_flits)
         window = self.window_packets - 2 * _flight(dict(self)) - 1
         most = max(_LEAST_AUTO, min(busy, window))
-        # The first of equal ones.
+        # The first of several best values.
         best = max(range(_LEAST_AUTO, most + 1), key=lambda each: self.acked_rate(ports, each))
         return self.model_copy(update={"ack_interval": best})
 
     def acked_rate(self, ports: int, interval: int) -> float:
-        """Return the flits per port and cycle of an all-reduce of all ports, about.
+        """Return the approximate flits per port and cycle of an all-reduce over all ports.
 
-        What bounds it is the acknowledger, which has the acks of all ports to serve between two,
-        and the window: packet ``n + window_packets`` waits for the ack of packet ``n``, and as
-        many acks are under way as whole intervals fit into the window.
+        It is limited by the acknowledger, which serves the acks of all ports in each interval, and
+        by the window: packet ``n + window_packets`` waits for the ack of packet ``n``, and as many
+        acks are in flight as whole intervals fit into the window.
 
         Parameters
         ----------
@@ -370,27 +373,27 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def quiet_cycles(self) -> int:
-        """Cycles without a data flit after which a destination acknowledges what it has."""
+        """Cycles without data flits after which a destination sends an ack."""
         return max(1, self.nack_timeout_cycles // 4)
 
     @property
     def ack_cycles(self) -> int:
-        """Cycles that a packet waits for its ack at most: its source sends again after twice."""
+        """Longest wait of a packet for its ack [cycles]; a source retransmits after twice that."""
         return self.timeout_cycles // 2
 
     @property
     def online(self) -> int:
-        """The default index: its packets are routed online."""
+        """The default index; its packets are routed online."""
         return self.phases
 
     @property
     def ways(self) -> Ways | None:
-        """The mesh whose sources choose routes, known to all endpoints; else None."""
+        """The mesh that endpoints must know if sources choose routes; else None."""
         return None
 
     @property
     def fields(self) -> dict[str, int]:
-        """Bits of what hardware keeps of each field of the header.
+        """Width of each header field as stored in hardware.
 
         ``phase`` is one of the phases, ``online`` for a unicast, or behind it for all that are
         none.
@@ -400,7 +403,7 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def suffix(self) -> str:
-        """Part of a generated name that tells these sizes, defaults left out."""
+        """Part of a generated name for these sizes, without defaults."""
         letters = {
             "phases": "f",
             "packet_flits": "k",

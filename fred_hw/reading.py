@@ -1,4 +1,4 @@
-"""The one reader of YAML and JSON: plain values of bounded size, or an :class:`InputError`."""
+"""Reader of YAML and JSON: plain values of limited size, or an :class:`InputError`."""
 
 import json
 import os
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 SUFFIXES = (".yaml", ".yml", ".json")
-"""What the names of files end in where names of other things are taken too."""
+"""File name endings, where texts may also be names of other things."""
 
 MAX_YAML_BYTES, MAX_JSON_BYTES = 1 << 18, 1 << 22
-"""A YAML file and a JSON file at most; PyYAML reads 100 kB in a second."""
+"""Largest sizes of a YAML file and a JSON file; PyYAML reads 100 kB in a second."""
 
 
 def read_data(path: Path) -> Any:
-    """Return the contents of the YAML file at ``path``, or of a JSON file by its name.
+    """Return the contents of a file: JSON by its name, else YAML.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_data(path: Path) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    from .yaml_text import parse_yaml  # as long as a tenth of the start of a short command
+    from .yaml_text import parse_yaml  # the import takes a tenth of the start of a short command
 
     return parse_yaml(text)
 
@@ -72,7 +72,7 @@ def read_text(path: Path, max_bytes: int) -> str:
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Return what a regular file holds.
+    """Return the contents of a regular file.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """Return a regular file, opened to be read; nothing else is even opened.
+    """Return a regular file, open for reading; other kinds are not opened.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn what the system says of a file into an error line."""
+    """Convert operating system errors on a file to error lines."""
     source = str(path)
     try:
         yield
@@ -116,7 +116,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(source, "", "must be an existing file, not a missing one") from None
     except OSError as error:
         raise InputError(source, "", f"must be readable, not {error.strerror}") from None
-    except ValueError:  # a NUL, which no path has
+    except ValueError:  # the path contains a NUL
         raise InputError(source, "", "must be the name of a file") from None
 
 
@@ -128,7 +128,7 @@ def _check_regular(path: Path, mode: int) -> None:
 
 
 def parse_json(text: str, max_values: int = MAX_VALUES) -> Any:
-    """Return the value of a JSON text; None if it holds nothing.
+    """Return the value of a JSON text; None if it is empty.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _from_json(text: str, max_values: int) -> Any:
 
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""Half of a character beyond 16 bits, as an escape names it; two of them are one."""
+"""An escaped surrogate, half of a character beyond 16 bits; a valid pair is one character."""
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 def _count(data: Any, max_values: int) -> None:
-    """Refuse too many values, and values too deep in each other."""
+    """Fail if there are too many or too deeply nested values."""
     level, count = [data], 0
     for _ in range(MAX_DEPTH + 1):
         count += len(level)

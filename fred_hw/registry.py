@@ -1,4 +1,4 @@
-"""Registries: things of one kind by name, each added by the module that holds it."""
+"""Registries: named entries of one kind, each added by the module that defines it."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Mapping[str, Entry]):
-    """Entries by name, added by the modules of a package when they are imported.
+    """Named entries, added by the modules of a package on import.
 
     The first lookup imports every module of the package, so a lookup always sees all entries. A
     new entry is therefore one new file in the package, and no second list names it.
@@ -23,7 +23,7 @@ class Registry(Mapping[str, Entry]):
     package : str
         Full name of the package whose modules add entries.
     kind : str
-        What an entry is, for error messages.
+        Name of an entry, for error messages.
     """
 
     def __init__(self, package: str, kind: str) -> None:
@@ -39,16 +39,16 @@ class Registry(Mapping[str, Entry]):
         Parameters
         ----------
         name : str
-            What users call it.
+            Name for users.
         entry : Entry
-            The thing.
+            The entry.
         rank : float
-            Its place in lists: those of lower rank come first, those of equal rank by name.
+            Rank in lists: lower ranks come first, equal ranks are sorted by name.
 
         Raises
         ------
         ValueError
-            The name is taken.
+            The name exists already.
         """
         if name in self._entries:
             raise ValueError(f"name of the {self.kind} must be new, not {name!r}")
@@ -63,7 +63,7 @@ class Registry(Mapping[str, Entry]):
 
     @contextmanager
     def lending(self, name: str, entry: Entry) -> Iterator[Entry]:
-        """Have an entry more, as the last one, for as long as the context lasts."""
+        """Add a temporary last entry for the duration of the context."""
         self._find()
         self.add(name, entry)
         try:
@@ -72,7 +72,7 @@ class Registry(Mapping[str, Entry]):
             del self._entries[name], self._modules[name]
 
     def _find(self) -> dict[str, tuple[float, Entry]]:
-        """Return the entries, of all modules of the package, in order."""
+        """Return the entries of all modules of the package, in order."""
         if not self._found:
             self._found = True
             for module in iter_modules(import_module(self.package).__path__):

@@ -1,4 +1,4 @@
-"""Specification of a switch: the one description that every package reads."""
+"""Specification of a switch, the single description that all packages use."""
 
 from collections.abc import Mapping
 from math import ceil
@@ -33,7 +33,7 @@ Lanes = Annotated[int, int_range(1, 256)]
 
 
 class _Linked(Protocol):
-    """What specifications of switches, meshes and wafers say of their links."""
+    """Link fields shared by specifications of switches, meshes and wafers."""
 
     @property
     def operation(self) -> str: ...
@@ -46,7 +46,7 @@ class _Linked(Protocol):
 
 
 def check_link(spec: _Linked) -> None:
-    """Refuse what no link of a switch, a mesh or a wafer can be made of."""
+    """Fail if a link of a switch, a mesh or a wafer cannot have these fields."""
     _check_operation(spec.operation, spec.format)
     most, given = spec.protocol.window_packets, spec.endpoint.replay_packets
     if given > most:
@@ -56,7 +56,7 @@ def check_link(spec: _Linked) -> None:
 
 
 def _check_operation(operation: str, format: str) -> None:
-    """Refuse an operation that does not take a format."""
+    """Fail if an operation does not support a format."""
     number_format = FORMATS[format]
     if not OPERATIONS[operation].takes(number_format):
         names = ", ".join(fitting(number_format))
@@ -122,7 +122,7 @@ class SwitchSpec(FileModel):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an endpoint and a clock of which nothing was said: records are of switches."""
+        """Omit an unspecified endpoint and clock, as records describe switches."""
         said = handler(self)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
@@ -136,7 +136,7 @@ class SwitchSpec(FileModel):
         return self
 
     def model_post_init(self, context: Any, /) -> None:
-        """Find numbers and drop what has no effect: equal hardware has equal specifications."""
+        """Resolve automatic fields and drop ineffective ones: equal hardware has equal specs."""
         if self.adder_registers == AUTO:
             registers = self._auto_registers if self.clock_ns is None else self._registers_of_clock
             object.__setattr__(self, "adder_registers", registers)
@@ -146,7 +146,7 @@ class SwitchSpec(FileModel):
 
     @property
     def overflow_matters(self) -> bool:
-        """Whether ``overflow`` changes the hardware: only for sums of integers."""
+        """Whether ``overflow`` changes the hardware, which only integer sums do."""
         return isinstance(self.number_format, IntFormat) and OPERATIONS[self.operation].overflows
 
     @property
@@ -160,7 +160,7 @@ class SwitchSpec(FileModel):
 
     @property
     def _registers_of_clock(self) -> int:
-        """Return the least depth that reaches the clock; a longer one never takes more."""
+        """Return the least depth that reaches the clock; more registers are never slower."""
         _check_operation(self.operation, self.format)
         assert self.clock_ns is not None
         clocks = adder_delays().clocks_ns(self.operation, self.format)
@@ -186,7 +186,7 @@ class SwitchSpec(FileModel):
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 
     def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:
-        """Return the part of a generated name that tells lanes and pipeline, defaults left out.
+        """Return the part of a generated name for lanes and pipeline, without defaults.
 
         Parameters
         ----------
@@ -207,12 +207,12 @@ class SwitchSpec(FileModel):
 
     @property
     def name(self) -> str:
-        """Stable short name, ``fred_m3_p8_fp16x4``; name of the generated top module too."""
+        """Stable short name, such as ``fred_m3_p8_fp16x4``; also of the generated top module."""
         return f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
 
 
 def check_spec(unit: str, spec: object) -> SwitchSpec:
-    """Return ``spec`` if ``unit`` can be made for it.
+    """Return ``spec`` if ``unit`` can be generated for it; fail otherwise.
 
     Raises
     ------

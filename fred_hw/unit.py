@@ -1,4 +1,4 @@
-"""Base of every hardware unit: one named module however often it is used."""
+"""Base of hardware units: one named module, however often it is used."""
 
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -10,7 +10,7 @@ __all__ = ["Emitter", "Unit", "check_shape", "place"]
 
 @runtime_checkable
 class Emitter(Protocol):
-    """Platform of the generator: emits each distinct unit once and gives back an instance of it."""
+    """Platform of the generator: emits each distinct unit once, and returns an instance."""
 
     def instantiate(self, unit: "Unit") -> object:
         """Return an instance of the module emitted for ``unit``, connected to its ports."""
@@ -38,12 +38,12 @@ class Unit(wiring.Component):
     resettable: bool = True
 
     def build(self, m: Module) -> None:
-        """Put the hardware of the unit into ``m``; units inside are submodules as usual.
+        """Add the hardware of the unit to ``m``; inner units are submodules as usual.
 
         Raises
         ------
         NotImplementedError
-            The subclass has none.
+            The subclass does not define ``build``.
         """
         raise NotImplementedError
 
@@ -63,7 +63,7 @@ U = TypeVar("U", bound=Unit)
 
 
 def place(m: Module, name: str, unit: U) -> U:
-    """Make ``unit`` a submodule and name the wires at its ports after it, for readers."""
+    """Make ``unit`` a submodule, and name the wires at its ports after it."""
     m.submodules[name] = unit
     for path, _, signal in unit.signature.flatten(unit):
         Value.cast(signal).name = "_".join([name, *(str(part) for part in path)])
@@ -71,15 +71,15 @@ def place(m: Module, name: str, unit: U) -> U:
 
 
 def check_shape(unit: str, shape: object) -> Shape:
-    """Return ``shape`` as Amaranth has it.
+    """Return ``shape`` in Amaranth's form.
 
     Raises
     ------
     TypeError
-        It is none.
+        ``shape`` is not an Amaranth shape.
     """
     try:
-        if not isinstance(shape, bool):  # which is an integer to Amaranth
+        if not isinstance(shape, bool):  # a bool is an integer to Amaranth
             return Shape.cast(shape)
     except TypeError:
         pass

@@ -6,10 +6,10 @@ _KEPT = "\n\t"
 
 
 def visible(text: str) -> str:
-    """Return ``text`` with each character that does not print as Python writes it in a string.
+    """Return ``text`` with non-printing characters escaped as in a Python string.
 
-    Control characters, marks that turn the direction of text, and halves of characters are such;
-    line ends and tabs stay. A terminal obeys nothing that is left, and XML may hold all of it.
+    These are control characters, marks of text direction, and unpaired surrogates; line ends and
+    tabs stay. The result has no effect on a terminal, and is allowed in XML.
     """
     return "\n".join(
         line if line.replace("\t", "").isprintable() else "".join(map(_shown, line))

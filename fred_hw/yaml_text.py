@@ -1,4 +1,4 @@
-"""The reader of YAML, of version 1.2 with its core schema (yaml.org/spec/1.2.2, chapter 10).
+"""Reader of YAML 1.2 with its core schema (yaml.org/spec/1.2.2, chapter 10).
 
 Text, numbers, ``true``, ``false``, ``null``, lists and mappings, and no other tags. PyYAML reads
 the syntax, event by event; values are made of its events here. The depth of the nesting and the
@@ -20,7 +20,7 @@ from .plain import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, BadTextError, finite, refu
 __all__ = ["parse_yaml"]
 
 _KEPT_CHARACTERS = 1 << 13
-"""The values of texts up to this size are kept: PyYAML takes 0.1 s for the text."""
+"""Largest text whose value is cached; PyYAML takes 0.1 s for this size."""
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -31,7 +31,7 @@ _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the value of a YAML text of one document; None if it holds nothing.
+    """Return the value of a one-document YAML text; None if it is empty.
 
     Raises
     ------
@@ -44,8 +44,8 @@ def parse_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "not readable")
         bad = BadTextError(problem, mark and mark.line + 1)
-    except (ValueError, OverflowError):  # of "\\UFFFFFFFF", or a version of a thousand digits
-        bad = BadTextError("a character or a version that is none")
+    except (ValueError, OverflowError):  # such as "\\UFFFFFFFF", or a version of 1000 digits
+        bad = BadTextError("a character or a version that does not exist")
     except BadTextError as error:
         bad = error
     raise InputError("", "", f"must be YAML, not text with an error{bad}") from None
@@ -53,22 +53,22 @@ def parse_yaml(text: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _kept(text: str) -> Any:
-    """Return the value of a small text, which is not parsed again when it is read again."""
+    """Return the cached value of a small text."""
     return _Builder().build(text)
 
 
 class _Builder:
-    """Makes values of the events of a YAML text."""
+    """Builder of values from the events of a YAML text."""
 
     def __init__(self) -> None:
         self.values = 0
         self.anchors: dict[str, tuple[Any, int]] = {}
-        """By name the value, and how many values it is."""
+        """Values of anchors by name, with the number of values in each."""
 
     def build(self, text: str) -> Any:
-        """Return the value of a text, or None if there is none."""
-        # What is open: the list or mapping, its key that waits for a value, its anchor, and how
-        # many values there were before it.
+        """Return the value of the text, or None if there is none."""
+        # Open lists and mappings: each with the key that waits for a value, its anchor, and the
+        # number of values before it.
         open_: list[tuple[Any, list[Hashable], str | None, int]] = []
         root: Any = None
         documents = 0
@@ -106,7 +106,7 @@ class _Builder:
         count = 1
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise BadTextError("an alias must name what is anchored and ended before it", line)
+                raise BadTextError("an alias must name an anchor whose value ends before it", line)
             value, count = self.anchors[event.anchor]
         elif isinstance(event, yaml.ScalarEvent):
             value = _scalar(event, line)
@@ -124,7 +124,7 @@ class _Builder:
 
 
 def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
-    """Add a value to a list, or to a mapping as a key or as what the key before it stands for."""
+    """Add a value to a list, or to a mapping as a key or as the value of the last key."""
     if isinstance(parent, list):
         parent.append(value)
     elif waiting:
@@ -136,12 +136,12 @@ def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
     elif value in parent:
         raise BadTextError(f"the key {value!r:.60} may be there once", line)
     else:
-        parent[value] = None  # its place, also for what comes before its value ends
+        parent[value] = None  # reserves its position before its value ends
         waiting.append(value)
 
 
 def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
-    """Return the value of a scalar by the core schema."""
+    """Return the value of a scalar according to the core schema."""
     text, tag = event.value, event.tag
     refuse_halves(text, line)
     plain = event.implicit[0] and tag is None
@@ -169,7 +169,7 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
         return float(text.replace(".", ""))
     if plain:
         return text
-    raise BadTextError(f"{text!r:.60} must be what the tag !!{kind} says", line)
+    raise BadTextError(f"{text!r:.60} must be a value of the tag !!{kind}", line)
 
 
 def _refuse_tag(tag: str, line: int) -> NoReturn:

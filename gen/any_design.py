@@ -1,4 +1,4 @@
-"""Inputs of companion files, common to all designs."""
+"""Inputs of companion files that all designs have."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,14 @@ __all__ = ["AnyDesign"]
 
 @dataclass(frozen=True, kw_only=True)
 class AnyDesign:
-    """Generated Verilog, and what is known of it.
+    """Generated Verilog with its properties.
 
     Parameters
     ----------
     spec : FileModel
-        What it was generated from.
+        Source specification.
     level : str
-        What it is of that, one of ``LEVELS``.
+        Level of the design, one of ``LEVELS``.
     name : str
         Name of the top module and of the files.
     verilog : str
@@ -25,9 +25,9 @@ class AnyDesign:
     ports : tuple of (name, direction, width)
         Ports of the top module, "input" or "output", width in bits.
     modules : Mapping of str to int
-        How often each distinct module stands in the hierarchy.
+        Number of instances of each distinct module in the hierarchy.
     units : dict of str to str
-        From which class each module was generated, ``fred_hw.<space>.<module>.<class>``.
+        Class from which each module was generated, ``fred_hw.<package>.<module>.<class>``.
     latency_cycles : int
         Cycles between two events that its level names.
     """

@@ -1,13 +1,13 @@
 """Canonical hash of Verilog, independent of names, by which records identify a design.
 
-Two texts have the same hash if one can be made from the other by renaming modules, instances,
-ports and nets, by moving modules, or by moving what has no order in Verilog: declarations,
-assignments and instances. Comments and attributes are left out.
+Two texts have the same hash if one can be made from the other by renaming modules, instances, ports
+and nets, by moving modules, or by reordering declarations, assignments and instances, whose order
+has no meaning in Verilog. Comments and attributes are left out.
 
-Yosys sorts what it writes by name, so numbering names in the order of the text is not enough: a
-renamed net moves its declaration. Each module is walked from its ports instead, from each net to
-what drives it, and names are numbered in that order. In place of its name an instance has the hash
-of its module.
+Yosys sorts its output by name, so numbering names in the order of the text is not enough: a renamed
+net moves its declaration. Instead each module is walked from its ports, from each net to its
+drivers, and names are numbered in that order. The name of an instance is replaced by the hash of
+its module.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ __all__ = ["canonical_hash"]
 
 @dataclass(frozen=True)
 class _Hashed:
-    """A module whose hash is known, and how instances of it are joined."""
+    """A module with known hash, and the form in which its instances are connected."""
 
     sha256: str
     ports: Mapping[str, int]
@@ -41,19 +41,19 @@ class _Hashed:
 
 
 def canonical_hash(*texts: str) -> str:
-    """Return the SHA-256 of what texts of Verilog describe together.
+    """Return the SHA-256 of the design that Verilog texts describe together.
 
     Parameters
     ----------
     texts : str
-        Modules. Those that none of them has an instance of are the tops. A module may be in
-        several texts if it is the same in all.
+        Modules. Modules without an instance in any text are the tops. A module may be in several
+        texts if it is the same in all.
 
     Raises
     ------
     VerilogError
-        A text is not of the subset of Verilog that is generated here, a module is in two of them
-        and not the same, or a module contains itself.
+        A text is outside the generated subset of Verilog, two texts have different modules of one
+        name, or a module contains itself.
     """
     written: dict[str, list[Tokens]] = {}
     for name, tokens in (one for text in texts for one in read_modules(text)):
@@ -86,7 +86,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _joined(instance: Instance, hashed: Mapping[str, _Hashed]) -> Item:
-    """Return an instance whose module, parameters and pins have no names.
+    """Return an instance without the names of its module, parameters and pins.
 
     A module that is in no text keeps its name and those of its pins, and may drive what is at them.
     """
@@ -112,7 +112,7 @@ def _joined(instance: Instance, hashed: Mapping[str, _Hashed]) -> Item:
 
 
 class _Numbers(dict[str, str]):
-    """What stands for each token: the number of a name, any other token itself.
+    """Tokens in canonical form: numbers for names, other tokens unchanged.
 
     Names are numbered when they are first asked for, and are then in ``names``.
     """
@@ -135,7 +135,7 @@ class _Numbers(dict[str, str]):
 
 
 def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
-    """Return what is to be known of a module for those that have instances of it."""
+    """Return a module's hash and connections, as modules that instantiate it need them."""
     items = [*module.items, *(_joined(one, hashed) for one in module.instances)]
     drivers: dict[str, list[Item]] = {}
     for item in items:
@@ -149,7 +149,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
             lines.append(" ".join([numbers[token] for token in item.tokens]))
 
     def walk(first: int) -> int:
-        """Walk from all names that are numbered; return how many there are at the end."""
+        """Traverse from all numbered names; return the final count of numbers."""
         while first < len(numbers.names):
             name = numbers.names[first]
             for one in sorted(module.declared.get(name, ())):
@@ -157,7 +157,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
             driving = _in_order(drivers.get(name, ()), numbers)
             for item in driving:
                 add(item)
-            if len(driving) > 1:  # some may have been reached before, from another net
+            if len(driving) > 1:  # some may have been reached earlier from another net
                 lines.append(" ".join(str(done[id(one)]) for one in driving if one.ordered))
             first += 1
         return first
@@ -166,7 +166,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
         _ = numbers[name]
     lines.append(f"{len(module.ports)} {len(module.parameters)}")
     walked = walk(0)
-    # What is left drives nothing that the ports depend on.
+    # The remaining items drive nothing on which the ports depend.
     for item in _in_order([one for one in items if id(one) not in done], numbers):
         add(item)
         walked = walk(walked)
@@ -177,7 +177,7 @@ def _hashed(module: Module, hashed: Mapping[str, _Hashed]) -> _Hashed:
 
 
 def _in_order(items: Sequence[Item], numbers: _Numbers) -> list[Item]:
-    """Return items in an order that names do not decide, procedural blocks last, as written."""
+    """Return items in an order independent of names; procedural blocks come last, as written."""
     if len(items) < 2:
         return list(items)
     free = sorted(

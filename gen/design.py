@@ -1,4 +1,4 @@
-"""Everything generated from one specification, as text in memory."""
+"""All files generated from one specification, as text in memory."""
 
 from functools import cached_property
 from typing import Any
@@ -20,16 +20,16 @@ class Design(AnyDesign):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What a person or tool needs to use the Verilog, JSON-friendly."""
+        """The information needed to use the Verilog, as JSON values."""
         return manifest(self)
 
     @property
     def microswitches(self) -> dict[str, int]:
-        """Number of micro-switches of each kind, (de)multiplexers too; none where none are."""
+        """Number of micro-switches and (de)multiplexers of each kind; empty if there are none."""
         return self.manifest.get("microswitches", {})
 
     def files(self) -> dict[str, str]:
-        """Return the text of each file by name."""
+        """Return the text of each file, keyed by name."""
         served = [one for one in COMPANIONS.values() if one.serves(self.level)]
         return {self.name + one.ending: one.write(self) for one in served}
 
@@ -37,12 +37,12 @@ class Design(AnyDesign):
 def generate(
     spec: FileModel, emitter: VerilogEmitter | None = None, level: str = "interconnect"
 ) -> Design:
-    """Generate a level of a specification.
+    """Generate one level of a specification.
 
     Parameters
     ----------
     spec : FileModel
-        What to generate, of the level's ``model``.
+        Specification, an instance of the level's ``model``.
     emitter : VerilogEmitter, optional
         The writer; one with replacements puts faults into the hardware.
     level : str
@@ -51,7 +51,7 @@ def generate(
     Raises
     ------
     ValueError, TypeError
-        There is no such level, or it is of another specification.
+        There is no such level, or the specification belongs to another level.
     """
     what, emitter = LEVELS[check_choice("level", level, tuple(LEVELS))], emitter or VerilogEmitter()
     if not isinstance(spec, what.model):
@@ -71,6 +71,6 @@ def generate(
 
 
 def file_names(spec: FileModel, level: str = "interconnect") -> list[str]:
-    """Return the names of the files of a design, which are known before it is generated."""
+    """Return the file names of a design, without generating it."""
     name = LEVELS[level].name(spec)
     return [name + one.ending for one in COMPANIONS.values() if one.serves(level)]

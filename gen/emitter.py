@@ -18,23 +18,23 @@ from .yosys import run_yosys
 
 __all__ = ["VerilogEmitter"]
 
-# Attributes that tell how the text came about; without them it depends on the hardware alone.
+# Attributes that record the generation; without them the text depends only on the hardware.
 _ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", "init")
 
-# The contents of a memory for which none were given; an SRAM has none before it is written.
+# The contents of a memory without given contents; an SRAM has none before it is written.
 _NO_CONTENTS = re.compile(
     r"^  cell \$meminit_v2 (?:(?!^  end$).)*?connect \\DATA \d+'0+\n.*?^  end\n",
     re.MULTILINE | re.DOTALL,
 )
 
-# What each part of the work takes, in bits that are assigned to, as measured of switches of 4 to 12
-# ports: Amaranth's conversion of a statement beside that of its bits, and what Yosys does up to
-# each of its passes, per bit of the whole design.
+# Work of each step, in assigned bits, measured on switches of 4 to 12 ports: the conversion of a
+# statement in Amaranth relative to that of its bits, and the work of Yosys up to each of its
+# passes, per bit of the whole design.
 _STATEMENT_BITS = 50
 _YOSYS_BITS = {"": 0.16, "OPT_CLEAN": 0.25}
 
 _WORTH_A_COPY = 500_000
-"""Bits to convert from which on a second process is worth its copy, some ten seconds."""
+"""Conversion size in bits from which a second process pays off, about ten seconds."""
 
 _Ports = dict[str, tuple[Value | None, None]]
 
@@ -65,11 +65,11 @@ class VerilogEmitter:
 
     @property
     def modules(self) -> list[str]:
-        """Names of the modules, each behind those that it contains."""
+        """Names of the modules, each after those it contains."""
         return list(self._elaborated)
 
     def instantiate(self, unit: Unit) -> Instance | Module:
-        """Return an instance of the module of ``unit``, which is emitted if it was not yet.
+        """Return an instance of the module of ``unit``, which is emitted if necessary.
 
         The unit under conversion gets its own contents instead.
         """
@@ -93,7 +93,7 @@ class VerilogEmitter:
         return Instance(name, *arguments)
 
     def add(self, unit: Unit) -> None:
-        """Emit the module of ``unit`` and of all units in it, unless they are there already."""
+        """Emit the module of ``unit`` and of all units inside, unless already emitted."""
         name = unit.unit_name
         if name in self._elaborated:
             return
@@ -115,16 +115,16 @@ class VerilogEmitter:
         self._elaborated[name] = fragment, ports
 
     def count(self, top: str) -> dict[str, int]:
-        """Return how often each module stands in the whole hierarchy below ``top``."""
+        """Return how often each module occurs in the hierarchy below ``top``."""
         totals = dict.fromkeys(self._elaborated, 0)
         totals[top] = 1
-        for name in reversed(self._elaborated):  # parents stand behind their children
+        for name in reversed(self._elaborated):  # parents come after their children
             for child, number in self.instances[name].items():
                 totals[child] += totals[name] * number
         return totals
 
     def verilog(self) -> str:
-        """Return the text of all modules, deterministic for the same units and tool versions."""
+        """Return the text of all modules, deterministic for given units and tool versions."""
         removals = " ".join(f"-remove {name}" for name in _ATTRIBUTES)
         sizes = {name: _bits(fragment) for name, (fragment, _) in self._elaborated.items()}
         yosys = {name: round(share * sum(sizes.values())) for name, share in _YOSYS_BITS.items()}
@@ -161,7 +161,7 @@ class VerilogEmitter:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Look for no garbage: all that a conversion makes lives to its end, a fifth of its time."""
+    """Disable garbage collection, which takes a fifth of the conversion time and frees nothing."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -172,7 +172,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _bits(fragment: Fragment) -> int:
-    """Return how much there is to convert: bits assigned to, and what each statement adds."""
+    """Return the size of a conversion: assigned bits, plus a cost per statement."""
     total, todo = 0, [fragment]
     while todo:
         one = todo.pop()
@@ -187,7 +187,7 @@ def _bits(fragment: Fragment) -> int:
 
 
 def _ports(unit: Unit) -> list[tuple[str, Value, str]]:
-    """Return name, value and direction ("i" or "o") of each port, members joined by ``__``."""
+    """Return name, value and direction ("i" or "o") of each port, with members joined by ``__``."""
     return [
         ("__".join(str(part) for part in path), Value.cast(value), "i" if m.flow == In else "o")
         for path, m, value in unit.signature.flatten(unit)

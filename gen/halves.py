@@ -1,4 +1,4 @@
-"""Parallel generation: half of the parts in a copy of this process."""
+"""Parallel generation: half of the parts are made in a forked process."""
 
 import json
 import os
@@ -13,24 +13,24 @@ __all__ = ["made_in_halves"]
 def made_in_halves(
     sizes: Mapping[str, int], make: Callable[[str], str], told: Callable[[int], None]
 ) -> dict[str, str]:
-    """Return ``make(name)`` for each name.
+    """Return ``make(name)`` for each name, using two processes.
 
-    Python runs on one core. Where a process can be copied and there is another core, a copy makes
-    about half of them. What it does not bring, whatever became of it, is made here after all.
+    Python runs on one core. If processes can be copied and there is another core, a copy makes
+    about half of the results. Results that it does not deliver, for any reason, are made here.
 
     Parameters
     ----------
     sizes : mapping of str to int
-        Names, and about how long each takes, in any unit.
+        Names, and the approximate cost of each, in any unit.
     make : callable
-        Gives the text of a name, and changes nothing that others ask for.
+        Returns the text of a name; must not change shared state.
     told : callable
-        Is told the size of what is begun here, or has been made by the copy.
+        Called with the size of each result that is started here, or was made by the copy.
 
     Raises
     ------
     Exception
-        What ``make`` raises here.
+        Any exception that ``make`` raises here.
     """
     ours, theirs = _halves(sizes)
     if not theirs or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
@@ -47,7 +47,7 @@ def made_in_halves(
     finally:
         if child:
             os.close(reader)
-            os.kill(child, signal.SIGKILL)  # it has written all, or nobody wants it any more
+            os.kill(child, signal.SIGKILL)  # it has written everything, or its result is not needed
             os.waitpid(child, 0)
     for name in theirs:
         told(sizes[name])
@@ -57,7 +57,7 @@ def made_in_halves(
 
 
 def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
-    """Return two lists of names, of about the same size."""
+    """Return the names in two lists of about equal size."""
     lists: tuple[list[str], list[str]] = ([], [])
     totals = [0, 0]
     for name in sorted(sizes, key=lambda one: -sizes[one]):
@@ -68,16 +68,16 @@ def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
 
 
 def _copy(names: list[str], make: Callable[[str], str]) -> tuple[int, int]:
-    """Have a copy of this process make texts; return where it writes them, and its number."""
+    """Let a forked process make texts; return its output file and its process number."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns where there are threads; the copy takes no lock that one may hold.
+        # Python 3.12 warns about threads; the copy takes no lock that a thread may hold.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child:
         os.close(writer)
         return reader, child
-    # Nothing of the process that was copied may end here: no handler, no output that it holds.
+    # The copy must not run clean-up of the original process: no handlers, no buffered output.
     status = 1
     try:
         os.close(reader)

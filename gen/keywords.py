@@ -1,4 +1,4 @@
-"""Keywords of Verilog and SystemVerilog, which no generated name may be."""
+"""Keywords of Verilog and SystemVerilog, which generated names must not be."""
 
 __all__ = ["KEYWORDS"]
 
@@ -14,7 +14,7 @@ scalared showcancelled signed small specify specparam strong0 strong1 supply0 su
 time tran tranif0 tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand
 weak0 weak1 while wire wor xnor xor
 """
-"""IEEE 1364-2005, annex B."""
+"""Keywords of IEEE 1364-2005, annex B."""
 
 _SYSTEMVERILOG = """
 accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break
@@ -29,7 +29,7 @@ shortreal soft solve static string strong struct super sync_accept_on sync_rejec
 throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var
 virtual void wait_order weak wildcard with within
 """
-"""What IEEE 1800-2017, annex B, has more."""
+"""Additional keywords of IEEE 1800-2017, annex B."""
 
 KEYWORDS = frozenset(f"{_VERILOG} {_SYSTEMVERILOG}".split())
 """Reserved words of IEEE 1364-2005 and IEEE 1800-2017."""

@@ -1,4 +1,4 @@
-"""The interface of a level of generation, and the registry of all levels."""
+"""The interface of a generator level, and the registry of levels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -27,21 +27,21 @@ __all__ = [
 S = TypeVar("S", bound=FileModel)
 
 MAX_INPUT_BITS = 1 << 16
-"""Bits of all inputs of a module at most: Amaranth 0.5 numbers them in 16 bits."""
+"""Largest total width of a module's inputs; Amaranth 0.5 numbers the bits in 16 bits."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a level makes of a specification.
+    """Hardware that a level generates from a specification.
 
     Parameters
     ----------
     verilog : str
         All modules, the top one last.
     ports : list of Port
-        Those of the top module.
+        Ports of the top module.
     modules : dict of str to int
-        How often each distinct module stands in the hierarchy.
+        Number of instances of each distinct module in the hierarchy.
     """
 
     verilog: str
@@ -50,21 +50,21 @@ class Built:
 
 
 class Level(ABC, Generic[S]):
-    """One thing that can be generated of a specification.
+    """A kind of design that can be generated from a specification.
 
     Attributes
     ----------
     model : type
-        Specification that it reads.
+        Class of its specifications.
     load : Callable
-        Reads one, from the name of a file or preset and changes by field name.
+        Reads a specification, from the name of a file or preset and changes by field name.
     text : str
-        What it is, for the help of commands.
+        Description for the help of commands.
     description : str
-        What its FuseSoC core says that it is.
+        Description for its FuseSoC core.
     registers : Callable or None
-        From a specification to the registers that software sees; None if there are none, or those
-        of many units.
+        Returns the registers of a specification that software sees; None if there are none, or if
+        they belong to many units.
     """
 
     model: type[S]
@@ -75,36 +75,36 @@ class Level(ABC, Generic[S]):
 
     @abstractmethod
     def name(self, spec: S) -> str:
-        """Return the name of the top module and of all files, known before it is generated."""
+        """Return the name of the top module and of all files, without generating them."""
 
     @abstractmethod
     def build(self, spec: S, emitter: VerilogEmitter) -> Built:
-        """Return the hardware, as the emitter writes it."""
+        """Return the hardware in the form of the emitter."""
 
     @abstractmethod
     def latency_cycles(self, spec: S) -> int:
-        """Return the cycles between two events, which the class names."""
+        """Return the latency between two events that the class defines [cycles]."""
 
     @abstractmethod
     def manifest(self, spec: S) -> dict[str, Any]:
-        """Return the manifest keys of this level, JSON-friendly."""
+        """Return the manifest keys of this level as JSON values."""
 
     def said(self, spec: S) -> dict[str, Any]:
-        """Return the specification as its manifest has it."""
+        """Return the specification in the form of the manifest."""
         return spec.model_dump()
 
     def check(self, spec: S, source: str) -> None:
-        """Refuse a specification without such a level.
+        """Fail if the level cannot be generated from a specification.
 
         Raises
         ------
         InputError
-            There is none; names ``source`` and field.
+            The level cannot be generated; names ``source`` and field.
         """
 
 
 def check_inputs(unit: Unit, source: str, field: str = "lanes") -> None:
-    """Refuse a unit with more bits of inputs than Amaranth writes.
+    """Fail if a unit has more input bits than Amaranth can write.
 
     Raises
     ------
@@ -118,11 +118,11 @@ def check_inputs(unit: Unit, source: str, field: str = "lanes") -> None:
 
 
 class UnitLevel(Level[S]):
-    """A level whose top module is one unit: `fred synth` maps it."""
+    """A level whose top module is a single unit, which `fred synth` can map."""
 
     @abstractmethod
     def top(self, spec: S) -> Unit:
-        """Return the unit."""
+        """Return the top unit."""
 
     def check(self, spec: S, source: str) -> None:
         check_inputs(self.top(spec), source)
@@ -137,9 +137,9 @@ class UnitLevel(Level[S]):
 
 
 LEVELS: Registry[Level[Any]] = Registry("gen.levels", "level")
-"""All of them by name: interconnect, switch and what else ``gen/levels/`` has."""
+"""All levels by name, one module each in ``gen/levels/``."""
 
 
 def unit_levels() -> list[str]:
-    """Return the names of those whose top module is one unit."""
+    """Return the names of the levels whose top module is a single unit."""
     return [name for name, one in LEVELS.items() if isinstance(one, UnitLevel)]

@@ -12,10 +12,10 @@ __all__ = ["controlled", "placed", "streams"]
 
 
 def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str, Any]:
-    """Return the names of links, and what is in ``tuser``.
+    """Return the names of links, and the contents of ``tuser``.
 
-    Where the sources of ``spec`` choose ways that has a kind more, and in acks, nacks and credits
-    of routers how crowded ways are.
+    If the sources of ``spec`` choose routes, there is one more kind, and acks, nacks and credits of
+    routers carry the load of routes.
     """
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     chooses = spec is not None and spec.protocol.ways is not None
@@ -36,7 +36,7 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
 
 
 def controlled(spec: SwitchSpec, registers: RegisterMap) -> dict[str, Any]:
-    """Return what neighbours must have alike, and where registers are."""
+    """Return the sizes that neighbours must share, and the location of registers."""
     return {
         "link_digest": spec.digest,
         "registers": {

@@ -1,4 +1,4 @@
-"""Verilog of a mesh: its routers and the wires between them.
+"""Verilog of a mesh: routers and the wires between them.
 
 It is written as text, since it is wires alone: Amaranth takes modules of up to 65,536 bits of
 inputs, which sixteen links of 4,096 bits exceed.
@@ -20,10 +20,10 @@ _BEHIND = "behind_"
 
 
 def mesh_ports(mesh: MeshSpec) -> list[Port]:
-    """Return the ports of a mesh; a link is numbered by the address of its endpoint.
+    """Return the ports of a mesh; links are numbered by endpoint address.
 
-    ``up`` has a bit for each of them, ``inner_up`` is high when all links between routers are up,
-    ``errors`` and ``dropped`` are those of any router.
+    ``up`` has a bit for each of them; ``inner_up`` is high when all links between routers are up;
+    ``errors`` and ``dropped`` combine those of all routers.
     """
     ports = [("clk", "input", 1), ("rst", "input", 1)]
     for address in range(len(mesh.places)):
@@ -39,18 +39,18 @@ def mesh_ports(mesh: MeshSpec) -> list[Port]:
 
 
 def router_kinds(mesh: MeshSpec) -> list[tuple[str, ...]]:
-    """Return the ports of each distinct router, in the order of their first."""
+    """Return the ports of each distinct router, in the order of first occurrence."""
     kinds = [mesh.directions(x, y) for y in range(mesh.height) for x in range(mesh.width)]
     return list(dict.fromkeys(kinds))
 
 
 def routers_of(mesh: MeshSpec) -> dict[tuple[str, ...], MeshRouter]:
-    """Return the router of each kind."""
+    """Return the router unit of each kind."""
     return {kind: MeshRouter(mesh=mesh, directions=kind) for kind in router_kinds(mesh)}
 
 
 def mesh_top(mesh: MeshSpec, modules: dict[tuple[str, ...], str], line: str | None = None) -> str:
-    """Return the top module.
+    """Return the Verilog of the top module.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _inner(mesh: MeshSpec, x: int, y: int) -> list[str]:
 
 
 def _wires(mesh: MeshSpec, x: int, y: int, behind: bool) -> Iterator[str]:
-    """Yield what a router gives: what it sends to neighbours, and its state."""
+    """Yield the output wires of a router: links to neighbours, and state."""
     name, count = _name(x, y), len(mesh.directions(x, y))
     yield f"  wire {bit_range(count)}{name}_up;"
     yield f"  wire {bit_range(len(ERRORS))}{name}_errors;"
@@ -114,7 +114,7 @@ def _wires(mesh: MeshSpec, x: int, y: int, behind: bool) -> Iterator[str]:
 def _line(
     mesh: MeshSpec, x: int, y: int, direction: str, module: str, number: int
 ) -> Iterator[str]:
-    """Yield the module in the link of a router to a neighbour."""
+    """Yield the delay-line module in a router's link to a neighbour."""
     mine, its = _ends(mesh, x, y, direction)
     pins = {f"s_axis_{wire}": f"{mine}{wire}" for wire in AXIS_FORTH}
     pins |= {f"m_axis_{wire}": f"{mine}{_BEHIND}{wire}" for wire in AXIS_FORTH}
@@ -126,7 +126,7 @@ def _line(
 
 
 def _instance(mesh: MeshSpec, x: int, y: int, module: str, behind: bool) -> Iterator[str]:
-    """Yield a router with its wires."""
+    """Yield a router instance with its wires."""
     bits = [max(1, (size - 1).bit_length()) for size in (mesh.width, mesh.height)]
     pins = {
         "clk": "clk",
@@ -143,9 +143,9 @@ def _instance(mesh: MeshSpec, x: int, y: int, module: str, behind: bool) -> Iter
 
 
 def _ends(mesh: MeshSpec, x: int, y: int, direction: str) -> tuple[str, str]:
-    """Return what wires of a link begin with at a router and at its neighbour.
+    """Return the wire prefixes of a link at a router and at its neighbour.
 
-    ``..._tready`` of a router's wire is what it says of what comes in on that port.
+    ``..._tready`` on a router's wires is its answer to flits that arrive by that port.
     """
     other = mesh.neighbour(x, y, direction)
     assert other is not None
@@ -153,9 +153,9 @@ def _ends(mesh: MeshSpec, x: int, y: int, direction: str) -> tuple[str, str]:
 
 
 def _link(mesh: MeshSpec, x: int, y: int, direction: str, behind: bool) -> dict[str, str]:
-    """Return the wires at the pins of a port of a router.
+    """Return the wires at the pins of a router port.
 
-    What it takes comes ``behind`` the links' modules, if there are any.
+    The received flits come from ``behind`` the links' modules, if there are any.
     """
     number = DIRECTIONS.index(direction)
     into, out = f"s{number}_axis_", f"m{number}_axis_"

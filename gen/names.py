@@ -20,7 +20,7 @@ _TARGET = re.compile(r"(\{[^}]*\}|\\\$\S+ |[A-Za-z_]\w*)(?: ?\[[^\]]*\])?\s*<?= 
 
 
 def with_names(verilog: str) -> str:
-    """Return Verilog whose nets all have plain names.
+    """Return Verilog in which all nets have plain names.
 
     A net is called after what it goes into, a signal or a pin of an instance, and numbered in the
     order of the text: reports of timing, and readers, find the place in our sources by it.
@@ -35,7 +35,7 @@ def with_names(verilog: str) -> str:
 
 
 def _module(text: str) -> str:
-    """Return a module whose nets all have plain names."""
+    """Return a module in which all nets have plain names."""
     if bad := sorted({net or instance for net, instance in _DECLARED.findall(text)} & KEYWORDS):
         raise ValueError(f"names must not be keywords of Verilog, as are {bad} in {text[:60]!r}")
     goes_into: dict[str, str] = {}
@@ -61,14 +61,14 @@ def _module(text: str) -> str:
 
 
 def _follow(statement: str, goes_into: dict[str, str]) -> None:
-    """Note of each nameless net in a statement into what it goes there."""
+    """Record the destination of each unnamed net in a statement."""
     if instance := _INSTANCE.match(statement):
         for pin, value in _PIN.findall(statement):
             for net in _NAMELESS.findall(value):
                 goes_into.setdefault(net, f"{instance[1]}_{pin}")
     elif target := _TARGET.search(statement):
         into, *_ = [*_NAME.findall(target[1]), *_NAMELESS.findall(target[1]), "net"]
-        # What is left of a sum beyond its target, and conditions, belong to it too.
+        # The upper bits of a sum that its target drops, and conditions, belong to it too.
         for net in _NAMELESS.findall(statement):
             if net != into:
                 goes_into.setdefault(net, into)

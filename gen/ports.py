@@ -10,14 +10,14 @@ from fred_hw.link.axis import AXIS_BACK
 __all__ = ["SHARED", "Port", "bit_range", "head_of_top", "link_ports", "module_ports"]
 
 Port = tuple[str, str, int]
-"""Name, "input" or "output", and width in bits."""
+"""Name, direction ("input" or "output") and width in bits."""
 
 SHARED = ("clk", "rst", "session_id")
-"""Ports that all units of a top have in common."""
+"""Ports that all units of a top share."""
 
 
 def module_ports(top: Component) -> list[Port]:
-    """Return the ports of a component as a module: clock and reset, then its members in order."""
+    """Return the ports of a component's module: clock, reset, then its members in order."""
     ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1)]
     for path, member, value in top.signature.flatten(top):
         name = "__".join(str(part) for part in path)
@@ -27,7 +27,7 @@ def module_ports(top: Component) -> list[Port]:
 
 
 def link_ports(prefix: str, widths: Mapping[str, int]) -> list[Port]:
-    """Return the ports of a link at the outside, with ``{}`` in the prefix for "s" and for "m"."""
+    """Return the ports of an external link; ``{}`` in the prefix stands for "s" or "m"."""
     return [
         (prefix.format(letter) + wire, back if wire == AXIS_BACK else forth, bits)
         for letter, forth, back in (("s", "input", "output"), ("m", "output", "input"))
@@ -36,12 +36,12 @@ def link_ports(prefix: str, widths: Mapping[str, int]) -> list[Port]:
 
 
 def bit_range(bits: int) -> str:
-    """Return what stands before the name of a wire of so many bits."""
+    """Return the range that precedes the name of a wire with a number of bits."""
     return f"[{bits - 1}:0] " if bits > 1 else ""
 
 
 def head_of_top(name: str, ports: list[Port]) -> list[str]:
-    """Return the first lines of a module, in which outputs are wires too."""
+    """Return the first lines of a module whose outputs are also wires."""
     return [
         f"module {name}({', '.join(port for port, _, _ in ports)});",
         *(f"  {direction} {bit_range(bits)}{port};" for port, direction, bits in ports),

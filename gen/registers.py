@@ -54,7 +54,7 @@ The published configuration memory of a switch has {CONFIGURATION_BYTES / 1024} 
 
 
 def page() -> str:
-    """Return docs/reference/registers.md."""
+    """Return the page docs/reference/registers.md."""
     rows = [
         "| preset | ports | bits of an entry | phases that fit 1.5 KB |",
         "| --- | --- | --- | --- |",
@@ -67,7 +67,7 @@ def page() -> str:
 
 
 def markdown(registers: RegisterMap) -> str:
-    """Return the table of a map, with a row per field."""
+    """Return the table of a register map, with one row per field."""
     lines = [registers.description, "", "| access | |", "| --- | --- |"]
     lines += [f"| {access} | {text} |" for access, text in ACCESSES.items()]
     lines += [
@@ -100,7 +100,7 @@ def _bits(field: Field) -> str:
 
 
 def _value(field: Field) -> str:
-    """Return a constant, or the value after reset of what can be written."""
+    """Return a field's constant value, or its value after reset if writable."""
     if field.access not in ("constant", "rw"):
         return ""
     return f"{field.value:#x}" if field.value > 0xFFFF else str(field.value)
@@ -112,7 +112,7 @@ def _meaning(field: Field) -> str:
 
 
 def c_header(registers: RegisterMap) -> str:
-    """Return a C header (C99) with the offsets, fields, constants and named values of a map.
+    """Return a C99 header with offsets, fields, constants and named values of a map.
 
     All names begin with that of the map, in capitals, so that headers of several switches may be
     included in one file.

@@ -1,4 +1,4 @@
-"""Replay memory of endpoints in a fabric, and what full rate needs.
+"""Replay memory of endpoints in a fabric, and the amount that full rate needs.
 
 A packet is kept until its ack has come: over the longest way of a fabric, through all of its
 switches or routers, and back. An ack is taken to cross them in the time of a lone packet. By what
@@ -31,9 +31,9 @@ class LongestWay:
     Parameters
     ----------
     links, units : int
-        Links that a packet crosses, those of both ends among them, and switches or routers.
+        Links that a packet crosses, including those of both endpoints, and switches or routers.
     unit_cycles : int
-        What all of these units take [cycles].
+        Latency of all of these units together [cycles].
     """
 
     links: int
@@ -46,13 +46,13 @@ class LongestWay:
         Parameters
         ----------
         link_cycles : int
-            Of a link, there and back [cycles]: ``round_trip_cycles`` of the protocol.
+            Round trip of a link [cycles]: ``round_trip_cycles`` of the protocol.
         """
         return self.links * link_cycles + 2 * self.unit_cycles
 
 
 def longest_in_plane(wafer: WaferSpec) -> LongestWay:
-    """Return the route up to the lowest switch above all endpoints, and down.
+    """Return the longest route: up to the lowest switch above all endpoints, and down.
 
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
     """
@@ -60,14 +60,14 @@ def longest_in_plane(wafer: WaferSpec) -> LongestWay:
     switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
     chains = [plane.chain(switch) for switch in switches]
     top = next(one for one in chains[0] if all(one in chain for chain in chains))
-    ways = [chain[: chain.index(top)] for chain in chains]  # without that switch
+    ways = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch
     up, down = (_longest(wafer, part) for part in (ways[: wafer.endpoints], ways))
     cycles = sum(_cycles(wafer.chiplet(one)) for one in (*up, top, *down))
     return LongestWay(len(up) + len(down) + 2, len(up) + len(down) + 1, cycles)
 
 
 def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
-    """Return the way that takes longest, by the links and switches on it."""
+    """Return the route with the longest latency, given its links and switches."""
     trip = wafer.protocol.round_trip_cycles
     return max(
         ways, key=lambda way: sum(trip + 2 * _cycles(wafer.chiplet(switch)) for switch in way)
@@ -75,25 +75,25 @@ def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
 
 
 def _cycles(spec: SwitchSpec) -> int:
-    """Return what a lone flit takes through a switch [cycles]."""
+    """Return the latency of a lone flit through a switch [cycles]."""
     return latency_cycles(spec) + ADDED_CYCLES
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestWay:
-    """Return the route between opposite corners: all routes of a mesh are shortest."""
+    """Return the route between opposite corners; all routes of a mesh are shortest."""
     routers = mesh.width + mesh.height - 1
     return LongestWay(routers + 1, routers, routers * HOP_CYCLES)
 
 
 def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
-    """Return the manifest entry on the replay packets of an endpoint, JSON-friendly.
+    """Return the manifest entry on an endpoint's replay packets, as JSON values.
 
     Parameters
     ----------
     spec : SwitchSpec
-        What the endpoint is made of.
+        Specification of the endpoint.
     needed : int
-        Packets that full rate takes.
+        Packets needed for full rate.
     """
     kept, packet = replay_packets(spec), spec.protocol.packet_flits * spec.data_width // 8
     return {
@@ -104,17 +104,17 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
 
 
 def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
-    """Return the manifest entry on replay packets in a fabric, JSON-friendly.
+    """Return the manifest entry on replay packets in a fabric, as JSON values.
 
-    ``bound`` is the key that holds what goes the longest way below full rate: the window, of which
-    no endpoint keeps more, or else the memory of endpoints; None if neither does.
+    ``bound`` is the key of the limit that keeps the longest route below full rate: the window,
+    which no endpoint exceeds, or else the memory of endpoints; None if neither does.
 
     Parameters
     ----------
     spec : SwitchSpec
-        What the endpoints are made of.
+        Specification of the endpoints.
     way : LongestWay
-        Of the fabric.
+        Longest route of the fabric.
     """
     protocol = spec.protocol
     trip = way.round_trip_cycles(protocol.round_trip_cycles)

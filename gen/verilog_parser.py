@@ -1,4 +1,4 @@
-"""Parser of the generated subset of Verilog, for the canonical hash."""
+"""Parser of the generated Verilog subset, for the canonical hash."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ Tokens = list[str]
 
 
 class VerilogError(ValueError):
-    """Text is not of the subset of Verilog that is generated here."""
+    """Text is outside the subset of Verilog that is generated."""
 
 
 @dataclass
@@ -80,14 +80,14 @@ class Item:
 
 @dataclass
 class Instance:
-    """An instance as it is written.
+    """An instance as written.
 
     Parameters
     ----------
     module : str
         Name of its module.
     parameters, pins : list of (str, list of str)
-        What is given to each; the name is empty where the place tells.
+        The connection of each; the name is empty if the position determines it.
     """
 
     module: str
@@ -97,7 +97,7 @@ class Instance:
 
 @dataclass
 class Module:
-    """A module as it is written.
+    """A module as written.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Module:
     declared : dict
         Declarations of each name.
     items : list of Item
-        What is in it, without instances.
+        Its contents, without instances.
     instances : list of Instance
         Its instances.
     """
@@ -118,15 +118,15 @@ class Module:
     instances: list[Instance] = field(default_factory=list[Instance])
 
     def directions(self, port: str) -> set[str]:
-        """Return the directions that a port is declared with."""
+        """Return the directions in the declarations of a port."""
         return {token for one in self.declared.get(port, ()) for token in one} & _DIRECTIONS
 
 
 def read_modules(text: str) -> Iterator[tuple[str, Tokens]]:
-    """Yield name and tokens of each module, from its name up to ``endmodule``."""
+    """Yield name and tokens of each module, from its name to ``endmodule``."""
     tokens = [found for found in map(_plain, _TOKEN.findall(text)) if found]
     for token in set(tokens):
-        if token.startswith(("`", "$readmem")):  # the text does not say all
+        if token.startswith(("`", "$readmem")):  # the text is incomplete without other files
             raise VerilogError(f"text must be without {token}")
     begin = 0
     while begin < len(tokens):
@@ -141,7 +141,7 @@ def read_modules(text: str) -> Iterator[tuple[str, Tokens]]:
 
 
 def _plain(token: str) -> str:
-    """Return a token as it is compared: names escaped without need are plain."""
+    """Return a token in the form for comparison: unnecessary escapes are removed."""
     if token.startswith("\\"):
         name = token[1:]
         return name if _NAME.fullmatch(name) and name not in _KEYWORDS else token
@@ -149,12 +149,12 @@ def _plain(token: str) -> str:
 
 
 def is_name(token: str) -> bool:
-    """Return whether a token is the name of something, which a hash does not depend on."""
+    """Return whether a token is a name, which hashes do not depend on."""
     return (token[0].isalpha() or token[0] in "_\\") and token not in _KEYWORDS
 
 
 def parse_module(name: str, tokens: Tokens) -> Module:
-    """Return a module."""
+    """Return the parsed module."""
     module, at = Module(), 0
     try:
         if tokens[at] == "#":
@@ -165,7 +165,7 @@ def parse_module(name: str, tokens: Tokens) -> Module:
             end = _closing(tokens, at)
             _read_header(module, tokens[at + 1 : end])
             at = end + 1
-        at += 1  # the semicolon
+        at += 1  # skip the semicolon
         while at < len(tokens):
             end = _end_of_item(tokens, at)
             _read_item(module, tokens[at:end])
@@ -178,7 +178,7 @@ def parse_module(name: str, tokens: Tokens) -> Module:
 
 
 def _closing(tokens: Sequence[str], at: int) -> int:
-    """Return where the bracket at a place is closed."""
+    """Return the position of a bracket's closing bracket."""
     depth = 0
     for place in range(at, len(tokens)):
         if tokens[place] in _OPEN:
@@ -191,7 +191,7 @@ def _closing(tokens: Sequence[str], at: int) -> int:
 
 
 def _split(tokens: Sequence[str]) -> list[Tokens]:
-    """Return what stands between commas outside of brackets."""
+    """Return the parts between commas outside of brackets."""
     parts, depth = [[]], 0
     for token in tokens:
         depth += (token in _OPEN) - (token in _CLOSE)
@@ -203,7 +203,7 @@ def _split(tokens: Sequence[str]) -> list[Tokens]:
 
 
 def _end_of_item(tokens: Sequence[str], at: int) -> int:
-    """Return where the next item of a module begins."""
+    """Return the position at which the next item of a module starts."""
     if tokens[at] in ("always", "initial"):
         return _end_of_statement(tokens, at + 1)
     if tokens[at] in ("function", "task", "generate", "specify", "defparam", "genvar"):
@@ -219,7 +219,7 @@ def _after(tokens: Sequence[str], token: str, at: int) -> int:
 
 
 def _end_of_statement(tokens: Sequence[str], at: int) -> int:
-    """Return what is behind a statement of a procedural block."""
+    """Return the position after a statement of a procedural block."""
     token = tokens[at]
     if token == "begin":
         at += 3 if tokens[at + 1] == ":" else 1
@@ -242,7 +242,7 @@ def _end_of_statement(tokens: Sequence[str], at: int) -> int:
 
 
 def _end_of_label(tokens: Sequence[str], at: int) -> int:
-    """Return where the statement behind a label of a case begins."""
+    """Return the position of the statement after a case label."""
     if tokens[at] == "default":
         return at + 2 if tokens[at + 1] == ":" else at + 1
     while tokens[at] != ":":
@@ -251,7 +251,7 @@ def _end_of_label(tokens: Sequence[str], at: int) -> int:
 
 
 def _end_of_delay(tokens: Sequence[str], at: int) -> int:
-    """Return what is behind ``@(...)``, ``@*`` or ``#...``."""
+    """Return the position after ``@(...)``, ``@*`` or ``#...``."""
     return _closing(tokens, at + 1) + 1 if tokens[at + 1] == "(" else at + 2
 
 
@@ -268,7 +268,7 @@ def _read_header(module: Module, tokens: Tokens) -> None:
 
 
 def _head(tokens: Tokens) -> Tokens:
-    """Return what stands before the first name of a declaration."""
+    """Return the tokens before the first name of a declaration."""
     at = 0
     while not is_name(tokens[at]):
         at = _closing(tokens, at) + 1 if tokens[at] == "[" else at + 1
@@ -276,7 +276,7 @@ def _head(tokens: Tokens) -> Tokens:
 
 
 def _declare(module: Module, tokens: Tokens) -> None:
-    """Read declarations: each name has what stands before the first, and what stands behind it."""
+    """Read a declaration; each name gets the common head and the tokens after the name."""
     head: Tokens = []
     for place, part in enumerate(_split(tokens)):
         if not place or part[0] in _PARAMETERS:
@@ -306,7 +306,7 @@ def _read_item(module: Module, tokens: Tokens) -> None:
 
 
 def targets(tokens: Sequence[str]) -> list[str]:
-    """Return names outside of square brackets."""
+    """Return the names outside of square brackets."""
     found, depth = [], 0
     for token in tokens:
         depth += (token == "[") - (token == "]")
@@ -318,9 +318,9 @@ def targets(tokens: Sequence[str]) -> list[str]:
 def _assigned(tokens: Sequence[str]) -> Iterator[str]:
     """Yield the names that a procedural block assigns to.
 
-    A statement begins at its target, behind one of a few tokens, and the next ``=`` or ``<=``
-    outside of brackets ends that. What is read where a target might begin is no harm: a block is
-    then reached from that net too.
+    A statement begins with its target, after one of a few tokens, and the next ``=`` or ``<=``
+    outside of brackets ends the target. A value that is read where a target might begin does no
+    harm: a block is then also reached from that net.
     """
     for at, token in enumerate(tokens):
         begins = at and (tokens[at - 1] in _BEFORE_TARGET or tokens[at - 2] == "#")
@@ -351,5 +351,5 @@ def _instance(tokens: Tokens) -> Instance:
 
 
 def _pin(tokens: Tokens) -> tuple[str, Tokens]:
-    """Return the name of a pin or parameter, and what is given to it."""
+    """Return the name of a pin or parameter, and its value."""
     return (tokens[1], tokens[3:-1]) if tokens[0] == "." else ("", tokens)

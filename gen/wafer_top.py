@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-# Equal units are made for each place, to tell of names and ports, and generated once.
+# Equal units are created for each place, for their names and ports, and generated once.
 """Verilog of a wafer plane: endpoints, switches and the wires between them.
 
 It is written as text, as that of a mesh is: it is wires alone, and many.
@@ -24,25 +24,25 @@ _BEHIND = "behind"
 
 
 class Module(NamedTuple):
-    """A module that the top has instances of: its name, and its ports."""
+    """A module that the top instantiates: its name and its ports."""
 
     name: str
     ports: list[Port]
 
 
 def units_of(wafer: WaferSpec) -> dict[str, Unit]:
-    """Return the units that a plane is made of: that of endpoints, "npu", and chiplets'."""
+    """Return the units of a plane: that of endpoints ("npu"), and those of chiplets."""
     chiplets = {one.name: Switch(spec=one.spec) for one in Plane(wafer).chiplets}
     return {"npu": NpuEndpoint(spec=wafer.link), **chiplets}
 
 
 def modules_of(wafer: WaferSpec) -> dict[str, Module]:
-    """Return the Verilog modules of some units."""
+    """Return the Verilog modules of units."""
     return {name: Module(one.unit_name, module_ports(one)) for name, one in units_of(wafer).items()}
 
 
 class _Instance(NamedTuple):
-    """An instance: what its ports at the outside begin with, its module, and its links.
+    """An instance: prefix of its external ports, its module, and its links.
 
     A link is what its streams' names begin with in the module, and the wire or port that they are
     joined to: with ``{}`` for what it sends ("m") or is sent ("s"). Nothing is at ``spare`` ports.
@@ -56,7 +56,7 @@ class _Instance(NamedTuple):
 
 
 def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instance]:
-    """Yield endpoints, then switches; ``modules`` are by the name of a chiplet, or "npu"."""
+    """Yield endpoints, then switches; ``modules`` is keyed by chiplet name or "npu"."""
     chiplets, ends = plane.chiplets, plane.wafer.endpoints
     for address in range(ends):
         home, port = plane.homes[address]
@@ -80,7 +80,7 @@ def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instanc
 
 
 def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
-    """Yield the ports of an instance that go to the outside, each with its name in the module."""
+    """Yield the external ports of an instance, each with its name in the module."""
     inside = {begin + wire for begin in (*one.sends, *one.takes) for wire in _WIRES}
     inside |= _tied(one).keys()
     for name, direction, bits in one.module.ports:
@@ -89,9 +89,9 @@ def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
 
 
 def _tied(one: _Instance) -> dict[str, tuple[str, int]]:
-    """Return what is at the pins of spare ports, and its bits: no flit comes, all are taken.
+    """Return the values at the pins of spare ports, with their widths: idle, always ready.
 
-    Wires that nobody reads are called unused, which linters take for meant.
+    Linters accept wires named as unused.
     """
     names = {
         f"{letter}{port}_axis_{wire}" for letter in "ms" for port in one.spare for wire in _WIRES
@@ -112,9 +112,9 @@ def _controllers(plane: Plane) -> range:
 def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
     """Return the ports of a plane.
 
-    Those of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
+    Ports of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
     switch with its name; the link of a controller without an endpoint is ``io<address>_s_axis_*``,
-    what the controller sends, and ``io<address>_m_axis_*``.
+    from the controller, and ``io<address>_m_axis_*``.
     """
     session_id = next(one for one in modules["npu"].ports if one[0] == "session_id")
     ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), session_id]
@@ -127,14 +127,14 @@ def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
 
 
 def _widths(modules: Mapping[str, Module]) -> dict[str, int]:
-    """Return the bits of each wire of a link."""
+    """Return the width of each wire of a link."""
     prefix = "m_axis_"
     bits = {name: bits for name, _, bits in modules["npu"].ports}
     return {wire: bits[prefix + wire] for wire in _WIRES}
 
 
 def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = None) -> str:
-    """Return the top module.
+    """Return the Verilog of the top module.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
 
 
 def _instance(one: _Instance, controllers: set[str], behind: bool) -> Iterator[str]:
-    """Yield an instance with its wires; what it takes comes ``behind`` the links' modules."""
+    """Yield an instance with its wires; its inputs come from after (``behind``) the links."""
     pins = {name: name for name in SHARED}
     pins |= {name: port for name, (port, _, _) in _outside(one)}
     pins |= {name: value for name, (value, _) in _tied(one).items()}

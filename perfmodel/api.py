@@ -64,7 +64,7 @@ class Wafer:
 
     @classmethod
     def named(cls, name: str, protocol: ProtocolModel | None = None) -> Self:
-        """Return a wafer by its name: ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``.
+        """Return the wafer of a name: ``mesh:5x4`` (columns x rows) or ``fred-a`` to ``fred-d``.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Wafer:
         memory: str | Path | None = None,
         **options: Any,
     ) -> Request:
-        """Return the request of a training iteration; as for :meth:`estimate`."""
+        """Return the request for a training iteration; arguments as for :meth:`estimate`."""
         tier = load_tier(Path(memory), self.npus) if memory else None
         return Request.of(self.topology, _workload(workload), strategy, memory=tier, **options)
 
@@ -199,7 +199,7 @@ class Wafer:
 
 @dataclass(frozen=True)
 class Study:
-    """Estimates to be put side by side.
+    """A set of estimates to compare.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Study:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Return the estimates of a sweep file; docs/reference/yaml-keys.md has its keys.
+        """Return the estimates of a sweep file; docs/reference/yaml-keys.md lists its keys.
 
         Parameters
         ----------
@@ -224,14 +224,14 @@ class Study:
         Raises
         ------
         InputError
-            The file or one that it names is bad, there are too many points, or none can run.
+            The file, or one that it names, is invalid; there are too many points; or none can run.
         """
         rows = run_sweep(load_sweep(Path(path)))
         return cls(tuple(row.estimate for row in rows if row.estimate), rows)
 
     @staticmethod
     def open(path: str | Path) -> Store:
-        """Return the store of a study: its rows by ``query``, ``to_pandas`` and ``to_polars``.
+        """Open the store of a study; read its rows with ``query``, ``to_pandas`` or ``to_polars``.
 
         Parameters
         ----------
@@ -254,8 +254,8 @@ class Study:
     def to_dataframe(self) -> Any:
         """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`.
 
-        Of a sweep it has a row for each point: what was asked for, ``speedup``, ``problem``, and
-        the figures of the estimate, of which ``placed`` is the placement that was chosen.
+        A sweep has a row for each point: its settings, ``speedup``, ``problem``, and the figures of
+        the estimate, in which ``placed`` is the chosen placement.
         """
         return to_dataframe(self.rows or self.estimates)
 
@@ -271,8 +271,8 @@ def compare(
 ) -> Study:
     """Estimate every workload on every wafer, each with the strategy of the workload.
 
-    Wafers whose NPUs differ are refused unless ``npu_from`` names the one whose NPUs all of them
-    get, or ``as_is`` is true. ``memory`` and ``options`` are as for :meth:`Wafer.estimate`.
+    Wafers with different NPUs are refused unless ``npu_from`` names the wafer whose NPUs all of
+    them get, or ``as_is`` is true. ``memory`` and ``options`` are as for :meth:`Wafer.estimate`.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def to_dataframe(results: Iterable[Any]) -> Any:
 
 
 def _row(result: Any) -> dict[str, Any]:
-    """Return the figures of a result by the names of their columns."""
+    """Return the figures of a result, keyed by column name."""
     if isinstance(result, SweepRow):
         figures = _row(result.estimate) if result.estimate else {}
         asked = {**asdict(result.point), "speedup": result.speedup, "problem": result.problem}

@@ -1,4 +1,4 @@
-"""Events in the order of their times."""
+"""Event queue in the order of time."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 __all__ = ["ROUNDING_CYCLES", "Clock"]
 
 ROUNDING_CYCLES = 1e-6
-"""By how much sums of cycles may be off: much less than one."""
+"""Largest rounding error of a sum of cycles; much less than one."""
 
 Time = TypeVar("Time", int, float)
 
 
 class Clock(Generic[Time]):
-    """Calls functions at times; those of one time in the order in which they were asked for.
+    """Calls functions at given times; simultaneous calls run in the order of request.
 
     Parameters
     ----------
@@ -24,27 +24,27 @@ class Clock(Generic[Time]):
 
     def __init__(self, now: Time) -> None:
         self.now: Time = now
-        """Time of what is called."""
+        """Time of the call in progress."""
         self._events: list[tuple[Time, int, Callable[..., object], tuple[object, ...]]] = []
         self._count = 0
 
     def at(self, time: Time, call: Callable[..., object], *arguments: object) -> None:
-        """Have a function called at a time, which is not in the past."""
+        """Call a function at a time, which must not be in the past."""
         self._count += 1
         heappush(self._events, (time, self._count, call, arguments))
 
     def after(self, span: Time, call: Callable[..., object], *arguments: object) -> None:
-        """Have a function called so much later than now, 0 or more."""
+        """Call a function after a delay of 0 or more."""
         self._count += 1
         heappush(self._events, (self.now + span, self._count, call, arguments))
 
     def run(self, then: Callable[[], object] | None = None) -> None:
-        """Call all functions, and those that they ask for, until none is left.
+        """Run all scheduled calls, including new ones, until none is left.
 
         Parameters
         ----------
         then : callable or None
-            Called after each of them.
+            Called after each call.
         """
         events = self._events
         while events:
@@ -55,9 +55,9 @@ class Clock(Generic[Time]):
 
     @property
     def next_time(self) -> Time | float:
-        """When the next function is called; infinity if there is none."""
+        """Time of the next call; infinity if there is none."""
         return self._events[0][0] if self._events else inf
 
     def pending(self) -> list[tuple[Time, Callable[..., object], tuple[object, ...]]]:
-        """Return what will be called: when, what and with what, in this order."""
+        """Return the scheduled calls in order: time, function and arguments."""
         return [(time, call, arguments) for time, _, call, arguments in sorted(self._events)]

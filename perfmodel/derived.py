@@ -31,7 +31,7 @@ class Derived:
 
     @property
     def source(self) -> str:
-        """The steps, marked as derived."""
+        """The steps of the derivation, marked as derived."""
         return f"ours: {self.steps}"
 
 
@@ -56,7 +56,7 @@ DP_BANDWIDTH: dict[str, Published | Derived] = {
 """Bytes of the DP all-reduce of MP2-DP5-PP2 over its time [B/s]; endpoints send 1.6 times."""
 
 RESNET_DP_MB = Derived(228.0, "60 M parameters of 2 bytes, times 2 x 19 / 20")
-"""Endpoint traffic of the gradients of ResNet-152 per NPU [MB]."""
+"""Bytes that an NPU's endpoint sends for the gradients of ResNet-152 [MB]."""
 
 RESNET_DP_US: dict[str, Derived] = {
     "mesh:5x4": Derived(152.0, "228 MB at 1.5 TB/s"),
@@ -68,4 +68,4 @@ RESNET_DP_US: dict[str, Derived] = {
 RESNET_COMPUTE_US = Derived(
     109.0, f"(152 µs + x) / (76 µs + x) = 1.41 for x, the speed-up from {PAPER}, section 8.2"
 )
-"""Compute of ResNet-152 that the published speed-up of FRED-C implies [us]."""
+"""Compute time of ResNet-152 implied by the published speed-up of FRED-C [us]."""

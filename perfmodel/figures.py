@@ -1,4 +1,4 @@
-"""Figures of results as a flat row, for tables."""
+"""Figures of results as flat table rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -7,7 +7,7 @@ __all__ = ["figures_of"]
 
 
 def figures_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the figures in a value, each with the name of its column.
+    """Yield the figures in a value, each with its column name.
 
     Keys of nested mappings are joined by points. A list is one text; lists of mappings, such as
     the links of a collective, are left out.

@@ -1,9 +1,10 @@
-"""Figures that papers print; nothing else in the model has any. Those of hardware are in fred_hw.
+"""Figures printed in papers, the only such figures of the model; those of hardware are in fred_hw.
 
-First what the published wafer is made of, in SI base units, which the model works with. Then what
-came out of it: ours are put beside that, columns may show what follows, and no time is worked out
-from it but those of ``calibrated``. What we work out ourselves is in ``perfmodel.derived``. Rates
-of data sheets stand where an NPU is made of them: ``training.compute`` and ``studies.a100``.
+First the parameters of the published wafer, in SI base units, with which the model works. Then its
+published results: ours are compared with them, columns may derive values from them, and no time is
+computed from them except by ``calibrated``. Values that we derive ourselves are in
+``perfmodel.derived``. Data-sheet rates are defined with their NPU: ``training.compute`` and
+``studies.a100``.
 """
 
 from dataclasses import dataclass
@@ -83,11 +84,11 @@ class Published:
     Parameters
     ----------
     printed : str
-        The digits as they are printed, which say how exact they are.
+        The digits as printed, which show the precision.
     source : str
-        Where: a section of the paper, or another work.
+        Section of the paper, or another publication.
     unit : float
-        What the digits count, in SI base units or in the unit that is named where they stand.
+        Unit of the digits, in SI base units or in the unit named at the definition.
     about : bool
         Whether the text says "about", "around" or the like.
     """
@@ -104,17 +105,17 @@ class Published:
 
     @property
     def last_digit(self) -> float:
-        """One unit of the last digit that is printed."""
+        """One unit of the last printed digit."""
         return 10.0 ** -len(self.printed.partition(".")[2]) * self.unit
 
     def rounds(self, value: float) -> bool:
-        """Return whether a value is the figure, rounded to the digits that are printed."""
+        """Return whether a value, rounded to the printed digits, equals the figure."""
         return abs(value - self.value) <= self.last_digit / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A qualitative claim of the text.
+    """A qualitative claim of a publication.
 
     Parameters
     ----------
@@ -160,10 +161,10 @@ INPUT_LOAD: dict[str, Statement] = {
     )
     for name in SPEEDUP_C
 }
-"""Whether loading the next input shows in an iteration."""
+"""Whether loading the next input affects the iteration time."""
 
 GPT_3_GAIN = Published("4", _section("8.2", "MP and PP about 4 times better"), about=True)
-"""Exposed MP and exposed PP of GPT-3, mesh over FRED-C and mesh over FRED-D."""
+"""Exposed MP and exposed PP of GPT-3: mesh over FRED-C, and mesh over FRED-D."""
 
 _WAFER = _section("8.1", "effective NPU bandwidth of a wafer-wide all-reduce")
 _HALF = f"{_WAFER}; with about half the traffic, so it is bytes of the vector over time"
@@ -186,13 +187,14 @@ STRATEGY_BANDWIDTH: dict[str, dict[str, Published]] = {
     "dp": _MESH | {"fred-a": Published("375", _STRATEGY, 1e9), "fred-c": _FRED_3["fred-c"]},
     "pp": _MESH | _FRED_3,
 }
-"""Bytes that an NPU sends divided by the time [B/s], of each communication of MP2-DP5-PP2."""
+"""Bytes that an NPU sends divided by the time [B/s], for each communication of MP2-DP5-PP2."""
 
 CLOSER = Statement("B", _section("8.1", 'FRED-A is "worse than the baseline", B "closer to it"'))
 """Which of FRED-A and B is closer to the mesh in the DP all-reduce of MP2-DP5-PP2."""
 
 TRAFFIC_SHARE = Published("0.5", _section("8.1", "about half the traffic"), about=True)
-"""Bytes that an NPU sends in a wafer-wide in-network all-reduce, endpoint algorithm = 1."""
+"""Bytes that an NPU sends in a wafer-wide in-network all-reduce, relative to the endpoint
+algorithm."""
 
 TRAFFIC_SAVED = Published("37.5", _section("8.1", "37.5 % less traffic"))
 """Traffic that in-network collectives save in the DP all-reduce of MP2-DP5-PP2 [%]."""
@@ -209,7 +211,7 @@ BISECTION: dict[str, Published] = {
 """Bisection bandwidth, one direction [B/s]."""
 
 SQUARE_HOT_SPOT = Statement("2 N - 1", _section("3.2", "(2N - 1) times the rate of one channel"))
-"""Load of the worst link of an N x N mesh, one channel = 1."""
+"""Load of the worst link of an N x N mesh, relative to the rate of one channel."""
 
 WORST_LINK = Published("1152", _section("8.2", "(2 x 5 - 1) x 128 GB/s"))
 """Rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]."""
@@ -225,17 +227,17 @@ LINE_RATE: dict[str, Published] = {
 Transformer-1T."""
 
 CHIPLET_AREA_MM2 = {12: 685.0, 11: 678.0, 10: 814.0}
-"""Area of a switch chiplet by its ports [mm2]: such that the published sum comes out."""
+"""Area of a switch chiplet by number of ports [mm2], chosen so that the published sum results."""
 
 NPU_AREA_MM2, IO_AREA_MM2 = 1314, 20
-"""Area of an NPU, and of an I/O controller such that the published sum comes out [mm2]."""
+"""Area of an NPU, and of an I/O controller, chosen so that the published sum results [mm2]."""
 
 IO_GB_PER_S_PER_MM = (107.4, 250, 1000)
-"""Bandwidth along the edge of a chiplet, and what later technologies have [GB/s/mm]:
-section 6.2.3."""
+"""Bandwidth per edge length of a chiplet, and that of later technologies [GB/s/mm] (section
+6.2.3)."""
 
 SWITCH_POWER_W, WAFER_POWER_W = 179.35, 15000
-"""Power of all switches, and that of the wafer [W]: section 6.2.3."""
+"""Power of all switches, and of the wafer [W] (section 6.2.3)."""
 
 SWITCH_AREA = Published("25195", _section("6.2.3", "switch area"))
 """Area of all switch chiplets [mm2]."""
@@ -247,16 +249,16 @@ DENSE_IO_AREA: dict[float, Published] = {
     250: Published("18.4", _section("6.2.3", "switch area at 250 GB/s/mm")),
     1000: Published("5", _section("6.2.3", "switch area at 1 TB/s/mm")),
 }
-"""Area of the switches at a later density [GB/s/mm], of that at the first [%]."""
+"""Switch area at higher I/O densities [GB/s/mm], relative to the first density [%]."""
 
 SWITCH_POWER = Published("1.2", _section("6.2.3", "power overhead"), about=True)
-"""Power of the switches, of that of the wafer [%]."""
+"""Power of the switches, relative to the wafer's power [%]."""
 
 BUFFER = Published("24", _section("6.2.3", "24 KB per data VC, link bandwidth x round trip"))
-"""Buffer of each data circuit of a port [KB]."""
+"""Buffer of each virtual channel of a port [KB]."""
 
 ACK_SHARE = Published("1", _section("6.2.3", "an ack per 16 packets: under 1 % of the bandwidth"))
-"""Most of the link rate that acks may take [%]."""
+"""Largest share of the link rate that acks take [%]."""
 
 _HUB = "parameters of the model on Hugging Face"
 
@@ -273,7 +275,7 @@ PARAMETERS: dict[str, Published] = {
     "resnet-50": Published("25.6", "torchvision, resnet50", 1e6),
     "gnmt": Published("278", "Shazeer et al., arXiv 1701.06538, table 2", 1e6, about=True),
 }
-"""Trained numbers of the networks."""
+"""Trainable parameters of the networks."""
 
 
 _KORTHIKANTI = "Korthikanti et al., arXiv 2205.05198"
@@ -286,10 +288,10 @@ def _by_model(source: str, *printed: str) -> dict[str, Published]:
 
 
 A100_ACTIVATIONS = _by_model(_MEMORY, "59.25", "66.84", "114.02", "131.25")
-"""Activations of an A100, nothing recomputed [GiB]."""
+"""Activations of an A100 without recomputation [GiB]."""
 
 A100_STATES = _by_model(_MEMORY, "45.56", "45.56", "31.64", "32.96")
-"""Parameters, gradients and optimizer of an A100 [GiB]."""
+"""Parameters, gradients and optimizer states of an A100 [GiB]."""
 
 _TABLE_5 = f"{_KORTHIKANTI}, table 5"
 
@@ -297,20 +299,20 @@ A100_ITERATION: dict[str, dict[str, Published]] = {
     "full": _by_model(_TABLE_5, "1.42", "18.13", "49.05", "94.42"),
     "selective": _by_model(_TABLE_5, "1.10", "13.75", "37.83", "71.49"),
 }
-"""Iteration on A100s by what is recomputed [s]; `selective` is with sequence parallelism."""
+"""Iteration time on A100s by recomputation [s]; `selective` is with sequence parallelism."""
 
 _COMET = "Kadiyala et al., COMET, arXiv 2211.16648 v2, abstract"
 
 COMET_SPREAD = Published("7.7", f"{_COMET}: configurations differ by up to this factor")
-"""Slowest over fastest configuration of a cluster, at most."""
+"""Largest ratio of the slowest to the fastest configuration of a cluster."""
 
 COMET_GAIN = Published("1.4", f"{_COMET}: memory expansion improves performance up to this")
-"""What expanded memory makes the best strategy faster by, at most."""
+"""Largest speed-up of the best strategy by expanded memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The published averages over all strategies of 20 NPUs.
+    """Published averages over all strategies of 20 NPUs.
 
     Parameters
     ----------
@@ -354,4 +356,4 @@ SWEEPS: dict[str, Sweep] = {
         Statement("MP5-DP1-PP4", _BEST),
     ),
 }
-"""Sweeps over strategies."""
+"""Published sweeps over strategies."""

@@ -1,4 +1,4 @@
-"""Measurements of machines by others, and errors that other simulators publish."""
+"""Published measurements of machines, and published errors of other simulators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ ALL_REDUCE: Mapping[str, Mapping[int, Published]] = {
         {16 * MIB: "234.45", 64 * MIB: "361.78", 256 * MIB: "423.38", 8 * GIB: "478.87"},
     ),
 }
-"""Bus bandwidth of an all-reduce in a node of 8, by machine and bytes of the vector [B/s]."""
+"""Bus bandwidth of an all-reduce in a node of 8 GPUs, by machine and vector size in bytes [B/s]."""
 
 COLLECTIVES: Mapping[int, Mapping[str, Published]] = {
     nodes: {
@@ -74,7 +74,7 @@ COLLECTIVES: Mapping[int, Mapping[str, Published]] = {
         2: {"all_gather": "177.05", "all_reduce": "183.82", "all_to_all": "37.80"},
     }.items()
 }
-"""Bus bandwidth of 1 GiB in one and in two nodes of 8 A100s, by nodes and pattern [B/s]."""
+"""Bus bandwidth at 1 GiB in one and in two nodes of 8 A100s, by nodes and pattern [B/s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,21 @@ class Measured:
     Parameters
     ----------
     model : str
-        What was trained: a name of ``studies.machines.MODELS``.
+        Trained model: a name of ``studies.machines.MODELS``.
     npus : int
-        How many trained.
+        Number of NPUs.
     strategy : str
-        How in parallel.
+        Parallel strategy.
     microbatches : int
-        Pieces of a replica's samples.
+        Number of parts of a replica's samples.
     samples : int
         Samples of a replica.
     pieces : int
-        Pieces of the layers on each stage, that microbatches go round through (interleaving).
+        Parts of the layers on each stage, which microbatches visit in sequence (interleaving).
     layers : int or None
-        Layers where they are fewer than those of the model.
+        Number of layers, if fewer than in the model.
     time : Published
-        The iteration [s].
+        Time of the iteration [s].
     """
 
     model: str
@@ -139,7 +139,7 @@ ITERATIONS: Mapping[str, Measured] = {
         "nemotron-340b", 256, "MP8-DP4-PP8-SP", 16, 16, 12, Published("4.606", _NEMOTRON)
     ),
 }
-"""Iterations of NVIDIA's recipes in BF16 on DGX H100, by model and number of NPUs."""
+"""Iterations of NVIDIA's BF16 recipes on DGX H100, by model and number of NPUs."""
 
 _TABLE_4 = "Grattafiori et al., Llama 3, arXiv 2407.21783, table 4"
 
@@ -147,19 +147,19 @@ LLAMA_MFU: Mapping[int, tuple[int, Published]] = {
     8192: (32, Published("43", f"{_TABLE_4}: TP8, PP16, DP64, 32 sequences of 8,192 a replica")),
     16384: (16, Published("41", f"{_TABLE_4}: TP8, PP16, DP128, 16 sequences of 8,192 a replica")),
 }
-"""Samples of a replica, and model FLOP utilization of Llama 3 405B in BF16 [%], by NPUs."""
+"""Samples per replica, and model FLOP utilization of Llama 3 405B in BF16 [%], by NPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatorError:
-    """What a simulator publishes of its error.
+    """The error that a simulator's publication states.
 
     Parameters
     ----------
     figure : Published
         The error [%].
     words : str
-        Of what: mean or bound, and of which runs.
+        Meaning of the error: mean or bound, and of which runs.
     worst : Published or None
         The largest error [%]; None if it is not published.
     """
@@ -190,4 +190,4 @@ SIMULATOR_ERRORS: Mapping[str, SimulatorError] = {
         "bound over training runs of its own on a large cluster",
     ),
 }
-"""Errors that other simulators publish, by their names."""
+"""Published errors of other simulators, by name."""

@@ -1,4 +1,4 @@
-"""All-reduces of MultiTree: cycles that its public code gives, run with its network simulator.
+"""All-reduces of MultiTree: cycles from its public code, run with its network simulator.
 
 The runs are of a 4 x 4 torus or mesh at 1 GHz with links of 16 B per cycle and 150 cycles. The code
 counts a 2D ring twice, for the two halves of the data.
@@ -42,6 +42,6 @@ ALL_REDUCE_CYCLES = {
     for (topology, kib), cycles in _CYCLES.items()
     for how, printed in cycles.items()
 }
-"""By topology, KiB and how: rings, or MultiTree with packets of 256 B, with one head flit for the
-message of each tree (its message-based flow control), or with packets and one interface per node
-[cycles]."""
+"""Cycles by topology, KiB and method: rings, or MultiTree with packets of 256 B, with one head flit
+for each tree's message (its message-based flow control), or with packets and one interface per
+node."""

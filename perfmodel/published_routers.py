@@ -1,4 +1,4 @@
-"""Latency against load of a published router: what runs that others have stored printed.
+"""Latency against load of a published router, from stored simulation logs.
 
 All are of BookSim 2 (Jiang et al., "A detailed and flexible cycle-accurate network-on-chip
 simulator", ISPASS 2013), a model of a router in C++, on a mesh of 8 x 8. Its authors print no such
@@ -15,7 +15,7 @@ from .published import Published
 __all__ = ["GIVEN_UP_CYCLES", "PATTERN_CURVES", "TRANSPOSE_20", "UNIFORM_CURVES", "RouterCurve"]
 
 GIVEN_UP_CYCLES = 500.0
-"""Mean latency at which such a run is given up [cycles]."""
+"""Mean latency at which a run is aborted [cycles]."""
 
 _A = "BookSim 2 (ISPASS 2013), github.com/shiruimin123/IL2236_project"
 _A_1 = f"{_A}@00f66021475d85ec25bd0b889d7b3e92edf353e2"
@@ -37,26 +37,26 @@ class RouterCurve:
     Parameters
     ----------
     source : str
-        Work, repository, commit and file.
+        Publication, repository, commit and file.
     pattern, routing : str
-        As we call them; ``odd_even`` is adaptive there.
+        Our names; ``odd_even`` is adaptive there.
     packet_flits : int
         Flits of a packet.
     channels, channel_flits : int
-        Virtual channels of a port, and the flits that each has room for.
+        Virtual channels of a port, and the buffer size of each in flits.
     capacity : float
         Flits per node and cycle that single links allow with X-Y, by counting: with uniform traffic
-        half a flit, as nodes send to themselves too.
+        half a flit, as nodes also send to themselves.
     loads : tuple of float
-        Offered, in ascending order [``load_flits`` per node and cycle].
+        Offered loads, in ascending order [``load_flits`` per node and cycle].
     load_flits : float
-        What loads count [flits].
+        Unit of loads [flits].
     latencies : tuple of float
-        At each load [cycles].
+        Latency at each load [cycles].
     given_up : float or None
-        Next load that was run, which was given up; None if the last latency shows the end.
+        Next load, whose run was stopped; None if the last latency shows saturation.
     beyond : Published or None
-        Accepted at more load than passes [flits per node and cycle].
+        Accepted load at an offered load beyond saturation [flits per node and cycle].
     """
 
     source: str
@@ -74,14 +74,14 @@ class RouterCurve:
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
-        """Share of the capacity and latency [cycles]; ``given_up`` at ``GIVEN_UP_CYCLES``."""
+        """Pairs of relative load and latency [cycles]; ``given_up`` at ``GIVEN_UP_CYCLES``."""
         ends = () if self.given_up is None else ((self.given_up, GIVEN_UP_CYCLES),)
         found = (*zip(self.loads, self.latencies, strict=True), *ends)
         return tuple((load * self.load_flits / self.capacity, cycles) for load, cycles in found)
 
     @property
     def buffer_flits(self) -> int:
-        """Flits that a port buffers."""
+        """Buffer size of a port [flits]."""
         return self.channels * self.channel_flits
 
 
@@ -96,7 +96,7 @@ def _uniform(
     latencies: str,
     beyond: Published | None = None,
 ) -> RouterCurve:
-    """Return one by shares of the capacity, ``sizes`` of packet and channels."""
+    """Return a curve under uniform traffic; ``sizes``: packet flits, channels, channel flits."""
     size, channels, depth = sizes
     return RouterCurve(
         source=source,
@@ -168,9 +168,9 @@ UNIFORM_CURVES: dict[str, RouterCurve] = {
         Published("0.3279", f"{_A_2}, verify/figure7/216, log .0200, third window of 1,000"),
     ),
 }
-"""X-Y, uniform traffic; routers with input speed-up 2, one iteration of iSLIP, a channel given anew
-after the credit of its last packet's tail (`mesh88_lat`; packets of 1, 5 and 10 have no stored
-configuration, and those of 20 beside them are the same to all digits)."""
+"""X-Y routing, uniform traffic, routers with input speed-up 2 and one iteration of iSLIP; a channel
+is reallocated after the credit of its last packet's tail (`mesh88_lat`; packets of 1, 5 and 10
+flits have no stored configuration, and those of 20 flits equal the stored ones in all digits)."""
 
 TRANSPOSE_20 = RouterCurve(
     source=f"{_A_2}, verify/figure2/dor/results_dor.txt",
@@ -185,7 +185,7 @@ TRANSPOSE_20 = RouterCurve(
     latencies=_numbers("46.7 48.0 52.6 56.0 62.8 72.8 133.8 323.0"),
     beyond=Published("0.1516", f"{_A_2}, verify/figure2/dor, log at 0.16 flits"),
 )
-"""The same router and packets of 20 flits; the diagonal sends to itself."""
+"""Transpose traffic on the same router with packets of 20 flits; the diagonal sends to itself."""
 
 
 def _by_flits(
@@ -197,7 +197,7 @@ def _by_flits(
     given_up: float | None = None,
     beyond: Published | None = None,
 ) -> RouterCurve:
-    """Return one of packets of a flit by flits per node and cycle."""
+    """Return a curve for packets of one flit, with loads in flits per node and cycle."""
     names = {"complement": "bitcomp"}
     column = {"xy": "dor"}.get(routing, routing)
     return RouterCurve(
@@ -268,6 +268,6 @@ PATTERN_CURVES: tuple[RouterCurve, ...] = (
     ),
     _by_flits("complement", "odd_even", 1 / 4, "0.01 0.05 0.09 0.13", "37.8 38.6 39.9 44.2", 0.15),
 )
-"""Four patterns, two ways, packets of one flit; no speed-up inside routers, two iterations of
-iSLIP. ``odd_even`` is that project's own, a run given up may also have taken 1,000 s, and tornado
-goes three on in columns as well as in rows."""
+"""Four traffic patterns and two routings with packets of one flit; no speed-up inside routers, two
+iterations of iSLIP. ``odd_even`` is that project's own variant, an aborted run may also have taken
+1,000 s, and tornado also shifts columns by three."""

@@ -1,4 +1,4 @@
-"""Figures of Themis, whose collectives go through dimensions in an order of their own."""
+"""Figures of Themis, in which each chunk of a collective has its own order of dimensions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ _DIGEST = f"{_PAPER}, mean over its networks, as reported by a digest"
 _TUTORIAL = "ASTRA-sim tutorial at ASPLOS 2023, exercise 3-1"
 
 Line = tuple[Literal["switch", "ring", "fully_connected"], int, float]
-"""What joins the NPUs of a line, how many, and Gb/s of an NPU."""
+"""Connection of the NPUs in a line, their number, and Gb/s per NPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Speed-up of training over the fixed order of dimensions.
+    """Speed-up of training relative to the fixed order of dimensions.
 
     Parameters
     ----------
@@ -59,17 +59,18 @@ THEMIS_UTILIZATION: Mapping[tuple[str, str], Published] = {
     ("themis", "fifo"): Published("87.67", _DIGEST),
     ("themis", "scf"): Published("95.14", _DIGEST),
 }
-"""Of an all-reduce, by the order of dimensions and within one [%]."""
+"""Utilization of an all-reduce [%], by the order of dimensions and the order within a dimension."""
 
 THEMIS_MEAN_SPEEDUP = {"fifo": Published("1.58", _DIGEST), "scf": Published("1.72", _ABSTRACT)}
 THEMIS_SPEEDUP = Published("2.70", _ABSTRACT)
-"""Of an all-reduce over the fixed order, the mean and the largest."""
+"""Largest speed-up of an all-reduce relative to the fixed order; the mean is above."""
 
 TUTORIAL_US: Mapping[str, Published] = {
     "dimension_order": Published("35008.129", _TUTORIAL),
     "themis": Published("13635.871", _TUTORIAL),
 }
-"""All-reduce of 1 GiB on three switches of 8 NPUs, 50 GiB/s of an NPU each [us]."""
+"""Time of an all-reduce of 1 GiB on three switch dimensions of 8 NPUs, 50 GiB/s per NPU each
+[us]."""
 
 NETWORKS: Mapping[str, tuple[Line, ...]] = {
     "2D SW_SW": (("switch", 16, 1200), ("switch", 64, 800)),
@@ -89,5 +90,5 @@ NETWORKS: Mapping[str, tuple[Line, ...]] = {
         ("switch", 8, 800),
     ),
 }
-"""Networks of the evaluation, 1,024 NPUs each: reconstructed, as the mean utilizations of the
-authors' code on them are the published ones."""
+"""Networks of the evaluation, 1,024 NPUs each; reconstructed so that the authors' code gives the
+published mean utilizations on them."""

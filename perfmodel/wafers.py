@@ -27,40 +27,40 @@ from perfmodel.topology.graph import Topology
 __all__ = ["JOINS", "MAX_WAFERS", "WafersResult", "run_wafers"]
 
 JOINS = ("switch", "fred")
-"""How wafers are joined: a switch that only routes, or a second level of FRED that reduces."""
+"""Connections between wafers: a switch that only routes, or a second FRED level that reduces."""
 
 MAX_WAFERS = 1024
 
 LINK_LATENCY_S = 500e-9
-"""Latency of a link between wafers [s]: an assumption, of the order of optical links in a rack
-(the value of ASTRA-sim's examples of scale-out links)."""
+"""Latency of a link between wafers [s]: an assumption, typical of optical links in a rack (the
+value in ASTRA-sim's scale-out examples)."""
 
 _RECORD = "l2-10"
 
 
 @dataclass(frozen=True, slots=True)
 class WafersResult:
-    """An all-reduce over wafers.
+    """Result of an all-reduce over several wafers.
 
     Parameters
     ----------
     topology : str
-        Each wafer.
+        Name of each wafer's topology.
     wafers, npus : int
-        Wafers, and NPUs of all of them.
+        Number of wafers, and of NPUs of all wafers.
     join : str
         One of ``JOINS``.
     size_bytes : float
-        The whole vector [B].
+        Size of the whole vector [B].
     chunks : int
-        Pieces that it was cut into.
+        Number of pieces.
     time_s : float
-        From the start to the last byte at the last NPU [s].
+        Time from the start to the last byte at the last NPU [s].
     bus_bandwidth_bytes_per_s : float
-        Bus bandwidth [B/s]: what an endpoint algorithm would have to send per NPU in this time.
+        Bus bandwidth [B/s]: the rate at which each NPU would send with an endpoint algorithm.
     inside_s, between_s : float
-        The same data only inside a wafer, in and out, and only between the wafers [s]: what each
-        takes alone. The whole takes less than both, as chunks overlap.
+        Time of the same data only inside a wafer, in and out, and only between the wafers [s], each
+        by itself. The total is less than their sum, as chunks overlap.
     provenance : Provenance
         Timing records used and assumptions made.
     """
@@ -86,7 +86,7 @@ def run_wafers(
     link_latency_s: float = LINK_LATENCY_S,
     shown: int = 1,
 ) -> WafersResult:
-    """Simulate an all-reduce over all NPUs of equal wafers.
+    """Simulate an all-reduce over all NPUs of identical wafers.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def run_wafers(
     build = _Build(topology)
     build.all_reduce(range(shown), between if wafers > 1 else None)
     capacities = build.capacities(shown, between.efficiency)
-    # The whole, and what each step would take with nothing before it and nothing beside it.
+    # Time of the whole, and of each step if it ran alone.
     time_s, inside_s, between_s = (
         Pipeline(flows, capacities).time_s(size_bytes, piece)
         for flows in track([build.flows, *map(build.only, ("inside", "between"))], "simulations")
@@ -163,18 +163,18 @@ def _check_count(name: str, value: int, maximum: int | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """The way between wafers.
+    """The connection between wafers.
 
     Parameters
     ----------
     payload : float
-        Bytes that a controller sends for each of its share.
+        Bytes that a controller sends for each byte of its share.
     latency_s : float
-        There and back [s].
+        Latency of both directions together [s].
     efficiency : float
-        Share of the link rate that the switches there leave for payload.
+        Share of the link rate that remains for payload in the switches there.
     assumptions, records : tuple of str, tuple of RecordUse
-        What it rests on.
+        Assumptions and records.
     """
 
     payload: float
@@ -210,20 +210,20 @@ def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolMo
 
 
 class _Build:
-    """Flows of a byte on some wafers; the links of each come after those of the one before."""
+    """Builder of the flows of one byte; the links of each wafer follow those of its predecessor."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.flows: list[FluidFlow] = []
         self.kinds: list[str] = []
         self.assumptions: dict[str, None] = {}
-        self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
+        self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at an I/O controller
         self._links = len(topology.capacities) + 2 * len(topology.io_nodes)
 
     def capacities(self, shown: int, efficiency: float) -> list[float]:
-        """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O.
+        """Return the bandwidth of each link [B/s]: of a wafer, then from and to each I/O.
 
-        Of those between wafers, at most the share ``efficiency`` is left for payload.
+        Links between wafers have at most the share ``efficiency`` for payload.
         """
         index = self.topology.link_index
         sends = {node: self._link(index, node, out=True) for node in self.topology.io_nodes}
@@ -234,7 +234,7 @@ class _Build:
         return one * shown
 
     def all_reduce(self, wafers: Sequence[int], between: _Between | None) -> None:
-        """Add the steps inside the wafers, and those between them if there is more than one."""
+        """Add the steps inside the wafers, and between wafers if there are several."""
         for pattern in track(("stream_out", "stream_in"), "streams"):
             if pattern == "stream_in" and between is not None:
                 self.between(wafers, between.payload, between.latency_s)
@@ -260,7 +260,7 @@ class _Build:
             self._add(loads, flow.payload_bytes, flow.latency_s, after, "inside")
 
     def between(self, wafers: Sequence[int], payload: float, latency_s: float) -> None:
-        """Add the all-reduce of each I/O controller with those of the same number."""
+        """Add the all-reduce of I/O controllers that have the same number on each wafer."""
         lanes = len(self.topology.io_nodes)
         own = len(self.topology.capacities)
         for lane, node in enumerate(self.topology.io_nodes):
@@ -275,7 +275,7 @@ class _Build:
                 self._ending[wafer, node] = [len(self.flows) - 1]
 
     def only(self, kind: str) -> list[FluidFlow]:
-        """Return the flows inside the wafers, or those between them, with what they wait for."""
+        """Return only the flows inside the wafers or only those between, with dependencies."""
         place = {
             old: new for new, old in enumerate(i for i, k in enumerate(self.kinds) if k == kind)
         }

@@ -14,20 +14,20 @@ __all__ = ["Area", "AreaByClass", "AreaOfUnit", "areas"]
 
 @dataclass(frozen=True)
 class AreaOfUnit:
-    """A module, without the modules in it.
+    """Area of a module, without its submodules.
 
     Parameters
     ----------
     module, unit : str
-        Its name, and the class that it was generated from; empty if it is not ours.
+        Name of the module, and the class that it was generated from; empty for imported modules.
     count : int
-        How often it stands in the design.
+        Number of instances in the design.
     area_um2, total_um2 : float
-        Area of one of them and of all [um2].
+        Area of one instance and of all [um2].
     cells, flip_flops, memory_bits : int
-        Of one of them; flip-flops are among the cells.
+        Cells of one instance; flip-flops are included in the cells.
     classes : dict of str to float
-        Area of one of them by class [um2].
+        Area of one instance by class [um2].
     """
 
     module: str
@@ -43,7 +43,7 @@ class AreaOfUnit:
 
 @dataclass(frozen=True)
 class AreaByClass:
-    """All hardware of a class: area [um2], flip-flops among it, and bits of memories beside it."""
+    """Total of a class: area [um2], flip-flops within it, and memory bits beside it."""
 
     name: str
     area_um2: float
@@ -54,35 +54,35 @@ class AreaByClass:
 
 @dataclass(frozen=True)
 class Area:
-    """Areas of a design; ``units`` begin with the largest, ``classes`` stand in their order."""
+    """Areas of a design; ``units`` are in descending order of area."""
 
     units: list[AreaOfUnit]
     classes: list[AreaByClass]
 
     @property
     def area_um2(self) -> float:
-        """Area of all cells [um2]."""
+        """Total area of all cells [um2]."""
         return sum(unit.total_um2 for unit in self.units)
 
     @property
     def cells(self) -> int:
-        """Cells in all."""
+        """Total number of cells."""
         return sum(unit.count * unit.cells for unit in self.units)
 
     @property
     def flip_flops(self) -> int:
-        """Flip-flops in all."""
+        """Total number of flip-flops."""
         return sum(unit.count * unit.flip_flops for unit in self.units)
 
     @property
     def memory_bits(self) -> int:
-        """Bits of all memories."""
+        """Total bits of all memories."""
         return sum(unit.count * unit.memory_bits for unit in self.units)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What one instance of a module has of a class."""
+    """Contribution of one instance of a module to a class."""
 
     area_um2: float
     flip_flops: int
@@ -92,7 +92,7 @@ class _Part:
 def areas(
     modules: dict[str, MappedModule], mapped: Mapped, libraries: Libraries, units: Mapping[str, str]
 ) -> Area:
-    """Count the areas of a design.
+    """Return the areas of a design.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _sum(before: _Part | None, part: _Part, count: int) -> _Part:
 def _parts(
     module: MappedModule, mapped: Mapped, libraries: Libraries, kinds: Kinds
 ) -> dict[str, _Part]:
-    """Return what one instance of a module has of each class, modules in it apart."""
+    """Return each class's part in one instance of a module, without submodules."""
     cells = libraries.cells
     bits = sum(memory.bits for memory in mapped.memories.get(module.name, ()))
     area = {kinds.logic: sum(cells[c].area_um2 * n for c, n in module.cells.items())}

@@ -1,4 +1,4 @@
-"""Liberty text of blocks without contents: memories, and modules that only load their inputs."""
+"""Liberty text of black boxes: memories, and modules that only load their inputs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ _SLEWS = (("lower", 20), ("upper", 80))
 
 @dataclass(frozen=True)
 class Block:
-    """A black box.
+    """A black box: a module without contents.
 
     Parameters
     ----------
     name : str
-        Of its module.
+        Name of its module.
     ports : Mapping of str to (way, width)
         Its ports, "input" or "output", width in bits.
     loads_ff : Mapping of str to float
-        Capacitance of each bit of an input [fF]; 0 where it is not named.
+        Capacitance of each bit of an input [fF]; 0 for others.
     clock : str
-        The port at whose rising edge inputs are taken and outputs change; empty if they never do.
+        The port at whose rising edge inputs are sampled and outputs change; empty if they never do.
     """
 
     name: str
@@ -35,13 +35,13 @@ class Block:
 
 
 def memory_block(memory: Memory, load_ff: float) -> Block:
-    """Return a memory that takes and gives words at the edges of the clock, in no time."""
+    """Return a memory whose accesses happen at clock edges and take no time."""
     loads = dict.fromkeys((pin for pin in memory.pins if pin != "CLK"), load_ff)
     return Block(memory.kind, memory.pins, loads, clock="CLK")
 
 
 def blocks_library(blocks: Iterable[Block]) -> str:
-    """Return a library of blocks."""
+    """Return the Liberty text of a library of blocks."""
     blocks = list(blocks)
     widths = sorted({width for block in blocks for _, width in block.ports.values()})
     lines = [

@@ -1,4 +1,4 @@
-"""Truth tables of the functions that a cell library gives its outputs."""
+"""Truth tables of cell library functions."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01()!'*&+|^])")
 
 
 def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...] | None:
-    """Return the values of ``function`` over all ``inputs``, the first one changing fastest.
+    """Return the values of ``function`` for all ``inputs``; the first changes fastest.
 
     Operators are those of Liberty: ``!`` and ``'`` negate, ``*``, ``&`` and nothing between two
     operands are AND, ``^`` is XOR, ``+`` and ``|`` are OR. Returns None for anything else.
@@ -31,7 +31,7 @@ def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...] | None
 
 
 class _Reader:
-    """Evaluate tokens from the left, weakest operator first."""
+    """Recursive parser that evaluates tokens from left to right by precedence."""
 
     def __init__(self, tokens: Sequence[str], values: dict[str, bool]) -> None:
         self.tokens, self.values = list(tokens), values

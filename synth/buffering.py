@@ -1,4 +1,4 @@
-"""Choice of nets that get buffers in front of some of their sinks."""
+"""Choice of nets that get a buffer in front of some of their sinks."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ from .sizable import SizableDesign
 __all__ = ["Buffering", "bufferings"]
 
 _NETS = 400
-"""Nets that are looked at at once."""
+"""Number of nets that are examined at once."""
 
 _INSTANCES = 8
-"""Instances of a net that stand for all."""
+"""Number of instances of a net that represent all of them."""
 
 _LEAST = 1e-4
-"""Gain below which no buffer is put in, a share of the clock."""
+"""Least gain of a buffer, as a fraction of the clock period."""
 
 
 @dataclass(frozen=True)
 class Buffering:
-    """A buffer: its definition, the net in front of it, the sinks behind it, and the cell."""
+    """A buffer: definition, net before it, sinks after it, and cell."""
 
     gain: float
     definition: str
@@ -36,17 +36,17 @@ class Buffering:
 
 @dataclass(frozen=True)
 class _Sinks:
-    """Sinks of a net, those of an item together.
+    """Sinks of a net, grouped by item.
 
     Parameters
     ----------
     groups : list of list of Sink
         The sinks.
     weight, slew, load : Floats
-        Of each group: how the clock changes with a delay and with the slew in front of it, and
-        what it loads; columns are edges.
+        For each group: change of the clock with a delay and with the slew in front of it, and the
+        load; columns are edges.
     driver, slew_now : Floats
-        How the clock changes with the load of the net, and its slew.
+        Change of the clock with the load of the net, and its slew.
     """
 
     groups: list[list[Sink]]
@@ -58,7 +58,7 @@ class _Sinks:
 
 
 def bufferings(design: SizableDesign, gradient: Gradient, price: Price) -> list[Buffering]:
-    """Return what to change at once, most useful first; each net gets one buffer at most."""
+    """Return the buffers to insert at once, largest gain first; at most one per net."""
     nets = _Nets(design, gradient)
     found: list[tuple[Buffering, set[int]]] = []
     for number in nets.heavy.tolist() if design.buffers else ():
@@ -85,7 +85,7 @@ def bufferings(design: SizableDesign, gradient: Gradient, price: Price) -> list[
 def _best(
     design: SizableDesign, gradient: Gradient, price: Price, name: str, its: _Sinks
 ) -> tuple[float, list[Sink], int]:
-    """Return the gain of the best buffer, the sinks behind it, and what it is."""
+    """Return the gain of the best buffer, the sinks after it, and the buffer."""
     kinds, buffers = design.kinds, np.array(design.buffers)
     rows, tables, edges = np.array(
         [
@@ -94,7 +94,7 @@ def _best(
             for slot, (_, edge, _, _) in enumerate(sorted(kinds.cells[kind].arcs))
         ]
     ).T
-    # What matters least for its load goes behind the buffer first.
+    # The sinks that matter least for their load go behind the buffer first.
     order = np.argsort(its.weight.sum(1) / np.maximum(its.load.sum(1), 1e-9), kind="stable")
     weight, slew, load = (np.cumsum(x[order], axis=0) for x in (its.weight, its.slew, its.load))
     found = kinds.look_up(
@@ -116,7 +116,7 @@ def _best(
 
 
 class _Nets:
-    """Nets whose load matters for the clock."""
+    """Nets whose load affects the clock."""
 
     def __init__(self, design: SizableDesign, gradient: Gradient) -> None:
         self._design, self._gradient = design, gradient
@@ -146,12 +146,12 @@ class _Nets:
         )
 
     def entries(self, number: int) -> Ints:
-        """Return the instances of a net of a definition, those that matter most first."""
+        """Return the instances of a definition's net, the most critical first."""
         first, end = np.searchsorted(self._keys, [number, number + 1])
         return self._order[first:end]
 
     def sinks(self, number: int, name: str, sinks: list[Sink]) -> _Sinks:
-        """Return the sinks of a net of a definition."""
+        """Return the sinks of a definition's net."""
         design, graph, flat = self._design, self._design.graph, self._design.graph.flat
         groups: dict[int, list[Sink]] = {}
         for sink in sinks:
@@ -181,7 +181,7 @@ class _Nets:
         )
 
     def _items(self, name: str, net: int, base: int) -> tuple[Ints, list[int]]:
-        """Return the pins of an instance that are on a net, and the items that they are in."""
+        """Return the pins of an instance on a net, and their items."""
         inside = self._design.insides[name]
         first, end = np.searchsorted(self._pin_nets, [net, net + 1])
         pins = self._pins[first:end]
@@ -197,7 +197,7 @@ class _Nets:
         return pins[within], items
 
     def _block_loads(self, name: str, groups: dict[int, list[Sink]]) -> Floats:
-        """Return what memories and modules that are left out load."""
+        """Return the loads of memories and omitted modules."""
         around, definition = self._design.around, self._design.definitions[name]
         load = np.zeros((len(groups), 2))
         for n, (item, sinks) in enumerate(groups.items()):

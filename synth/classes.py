@@ -1,4 +1,4 @@
-"""Classes of area: the purpose of a unit's hardware."""
+"""Classes of area, by the purpose of a unit's hardware."""
 
 import re
 from dataclasses import dataclass, field
@@ -33,14 +33,14 @@ class Kinds:
     whole: bool = False
 
     def of_register(self, signal: str) -> str:
-        """Return the class of the flip-flops of a signal."""
+        """Return the class of a signal's flip-flops."""
         return next(
             (to for name, to in self.named.items() if re.search(name, signal)), self.registers
         )
 
 
 PACKAGES = {
-    # What passes a lane waits in its registers, and where they are too few in others.
+    # Data that bypasses a lane waits in its registers, and in others where these are too few.
     "arith": Kinds("adders", "pipeline", {"(^|_)own(_q\\d+)?$": "bypass"}),
     "datapath": Kinds(
         "multiplexers",
@@ -50,7 +50,7 @@ PACKAGES = {
     "gates": Kinds("buffers", "buffers"),
     "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),
 }
-"""Classes of the units of a package of ``fred_hw``; those of other packages are control."""
+"""Classes of units by package of ``fred_hw``; units of other packages are control."""
 
 UNITS = {
     "EntryCheck": Kinds("configuration", "configuration", whole=True),
@@ -62,11 +62,11 @@ UNITS = {
     "PacketQueue": Kinds("buffers", "buffers"),
     "RouterInput": Kinds("buffers", "buffers"),
 }
-"""Classes of units that are not those of their package."""
+"""Classes of units that differ from those of their package."""
 
 
 def kinds_of(unit: str | None) -> Kinds:
-    """Return the classes of a unit ``fred_hw.<package>.<module>.<class>``; None is not ours."""
+    """Return the classes of a unit ``fred_hw.<package>.<module>.<class>``; None if imported."""
     if unit is None:
         return Kinds(UNKNOWN, UNKNOWN)
     _, package, *_, name = unit.split(".")

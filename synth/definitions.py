@@ -1,4 +1,4 @@
-"""Mapped modules bit by bit, for exchanging cells and inserting buffers."""
+"""Mapped modules at bit level, for exchanging cells and inserting buffers."""
 
 import re
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ _ADDED = "fred_sized"
 
 @dataclass
 class Item:
-    """A cell, memory or module in a module.
+    """A cell, memory or submodule in a module.
 
     Parameters
     ----------
     kind, name : str
-        What it is and how it is called, as Verilog has it.
+        Its kind and its name in Verilog.
     pins : dict of str to list of str
-        Bits that each pin is connected to, the highest first.
+        Bits connected to each pin, the highest first.
     texts : dict of str to str
-        The connections as Verilog has them.
+        The connections as written in Verilog.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Sink:
-    """A bit of a pin that a net leads to: item, pin, and place in its list of bits."""
+    """A bit of a pin that a net drives: item, pin, and index in the pin's bits."""
 
     item: int
     pin: str
@@ -49,7 +49,7 @@ class Sink:
 
 
 class Definition:
-    """A module that can be changed.
+    """A modifiable module.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Definition:
     """
 
     def __init__(self, module: MappedModule) -> None:
-        self.version = 0  # counts changes
+        self.version = 0  # incremented by each change
         self.module = module
         first = INSTANCE.search(module.text)
         body = module.text if first is None else module.text[: first.start()]
@@ -84,7 +84,7 @@ class Definition:
         }
 
     def bits(self, text: str) -> list[str]:
-        """Return the bits that a connection names, the highest first."""
+        """Return the bits in a connection, the highest first."""
         found: list[str] = []
         for term in _TERM.finditer(text):
             if term["bits"]:
@@ -103,7 +103,7 @@ class Definition:
         return found
 
     def net(self, bit: str) -> str:
-        """Return the one name of all bits that are the same net."""
+        """Return the common name of bits on the same net."""
         return self._same.get(bit, bit)
 
     def _root(self, bit: str) -> str:
@@ -120,7 +120,7 @@ class Definition:
         self._same[one] = other
 
     def insert(self, net: str, sinks: Sequence[Sink], kind: str, pins: tuple[str, str]) -> None:
-        """Put a buffer between a net and some of its sinks.
+        """Insert a buffer between a net and some of its sinks.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Definition:
         self.items.append(Item(kind, name, {pins[0]: [net], pins[1]: [wire]}, texts))
 
     def take_back(self) -> None:
-        """Take the last buffer back."""
+        """Remove the last buffer inserted."""
         self.version += 1
         self.items.pop()
         _, before = self._added.pop()
@@ -173,12 +173,12 @@ class Definition:
 
 
 def plain(name: str) -> str:
-    """Return a name without its escape."""
+    """Return a name without escape."""
     return name.strip().removeprefix("\\")
 
 
 def _named(name: str) -> str:
-    """Return a name as Verilog has it: an escape ends with a blank."""
+    """Return a name in Verilog syntax, where an escaped name ends with a space."""
     return f"{name} " if name[0] == "\\" else name
 
 

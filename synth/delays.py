@@ -36,7 +36,7 @@ _SETUPS = ("setup_rising", "setup_falling")
 
 @dataclass
 class _Group:
-    """A group of Liberty: its attributes, lists of numbers and groups."""
+    """A Liberty group: its attributes, lists of numbers and subgroups."""
 
     kind: str
     name: str
@@ -49,14 +49,15 @@ class _Group:
 
 @dataclass(frozen=True)
 class Table:
-    """A value over the slew of an input and the load of an output, in units of the library.
+    """A value as a function of input slew and output load, in library units.
 
     Parameters
     ----------
     slews, loads : Floats
-        Where it is given, ascending, two or more of each; beyond them it goes on straight.
+        Grid of the table, ascending, two or more of each; beyond it the function is extrapolated
+        linearly.
     values : Floats
-        Of each slew a row.
+        A row for each slew.
     """
 
     slews: Floats
@@ -66,7 +67,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Arc:
-    """From an edge of an input to one of an output: delay, and slew of the output."""
+    """A timing arc from an input edge to an output edge: delay and output slew."""
 
     delay: Table
     slew: Table
@@ -74,33 +75,33 @@ class Arc:
 
 @dataclass(frozen=True)
 class Check:
-    """How long before the edge of its clock an edge of an input must be there."""
+    """A setup constraint: time by which an input edge must precede the clock edge."""
 
     setup: Table
 
 
 @dataclass(frozen=True)
 class TimedCell:
-    """A cell with its delays.
+    """A cell with its timing tables.
 
     Parameters
     ----------
     name : str
-        Of the cell.
+        Name of the cell.
     pins : tuple of str
         Inputs, then outputs.
     function : tuple
-        Equal for cells that do the same with pins of the same names.
+        Equal for cells with the same function of pins with the same names.
     area_um2 : float
-        As the library says [um2].
+        Area from the library [um2].
     loads : dict of str to (rise, fall)
         Capacitance of each input, in units of the library.
     most : dict of str to float
-        What each output may drive at most, in units of the library; infinite where not said.
+        Largest load of each output, in units of the library; infinite if not given.
     arcs : dict of (input, edge, output, edge) to Arc
-        Of combinational cells, and from the clock to the outputs of registers.
+        Arcs of combinational cells, and from the clock to the outputs of registers.
     checks : dict of (input, edge) to Check
-        Of registers.
+        Checks of registers.
     """
 
     name: str
@@ -114,19 +115,19 @@ class TimedCell:
 
     @property
     def register(self) -> bool:
-        """Whether it is a flip-flop or a latch."""
+        """Whether the cell is a flip-flop or a latch."""
         return bool(self.function[0])
 
 
 def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedCell]:
-    """Return cells by name, and all others that may stand for them.
+    """Return the named cells, and all cells that are exchangeable with them.
 
-    Cells stand for each other that have pins of the same names and the same functions of them.
+    Cells are exchangeable if they have pins of the same names with the same functions.
 
     Raises
     ------
     InputError
-        A table of delays is not one.
+        A table of delays is invalid.
     """
     wanted = set(wanted)
     shapes = {_shape(libraries.cells[name]) for name in wanted}
@@ -145,7 +146,7 @@ def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedC
 
 
 class _Tables:
-    """Cells of a library, each read when it is asked for first."""
+    """Cells of a library, each parsed on first use."""
 
     def __init__(self, text: str) -> None:
         self._text = COMMENTS.sub("", text)
@@ -155,11 +156,11 @@ class _Tables:
         self.places = {
             start[1]: (start.end(), end) for start, end in zip(starts, ends, strict=True)
         }
-        """Where the contents of each cell begin, and before where they end."""
+        """Start of each cell's contents, followed by their ends."""
         self._read: dict[str, tuple[Cell, TimedCell]] = {}
 
     def cell(self, cell: Cell) -> TimedCell:
-        """Return a cell with its tables."""
+        """Return a cell with its timing tables."""
         before, timed = self._read.get(cell.name, (None, None))
         if timed is None or before != cell:
             group = _read_group("cell", cell.name, self._text, *self.places[cell.name])
@@ -170,17 +171,17 @@ class _Tables:
 
 @lru_cache(maxsize=8)
 def _tables(text: str) -> _Tables:
-    """Return what is read of a library, once: it is asked for its cells again as designs change."""
+    """Return the cached cells of a library, which are requested again as designs change."""
     return _Tables(text)
 
 
 def _shape(cell: Cell) -> tuple[object, ...]:
-    """Return what is equal for cells that may stand for each other."""
+    """Return a key that is equal for exchangeable cells."""
     return cell.register, tuple(sorted(cell.inputs)), tuple(sorted(cell.outputs))
 
 
 def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group:
-    """Return the group whose contents begin at ``start``."""
+    """Return the group whose contents start at ``start``."""
     top = _Group(kind, name)
     stack = [top]
     for item in _ITEM.finditer(text, start, end):
@@ -202,7 +203,7 @@ def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group
 
 
 def _templates(text: str) -> dict[str, _Group]:
-    """Return the templates of tables by name."""
+    """Return the table templates by name."""
     pattern = re.compile(r'\blu_table_template\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
     return {
         found[1]: _read_group("", found[1], text, found.end(), text.find("}", found.end()) + 1)
@@ -248,12 +249,12 @@ def _cell(group: _Group, cell: Cell, templates: Mapping[str, _Group]) -> TimedCe
 
 
 def _function(cell: Cell, group: _Group) -> tuple[object, ...]:
-    """Return what tells cells of different functions apart."""
+    """Return a key that distinguishes cells by function."""
     inputs, outputs = sorted(cell.inputs), sorted(cell.outputs)
     if not cell.register:
         tables = tuple(truth_table(cell.outputs[pin], inputs) for pin in outputs)
         if None in tables or any("three_state" in pin.values for pin in group.of("pin")):
-            return (*_shape(cell), cell.name)  # like no other
+            return (*_shape(cell), cell.name)  # equal to no other cell
         return (*_shape(cell), tables)
     states = [
         (one.kind, one.name.replace(" ", "").replace('"', ""), *sorted(_without_blanks(one.values)))
@@ -277,7 +278,7 @@ def _add_arcs(
     timing: _Group,
     templates: Mapping[str, _Group],
 ) -> None:
-    """Note the arcs of a timing group that a path may take."""
+    """Add the arcs of a timing group that a path can use."""
     kind = timing.values.get("timing_type", "combinational")
     launch = kind in _LAUNCHES
     if cell.register != launch or not (launch or kind.startswith("combinational")):
@@ -301,7 +302,7 @@ def _add_arcs(
 
 
 def _table(group: _Group, templates: Mapping[str, _Group]) -> Table:
-    """Return a table of one, two or no variables."""
+    """Return a table with one, two or no variables."""
     numbers = [float(one) for one in _NUMBER.findall(group.values.get("values", ""))]
     template = templates.get(group.name)
     axes: dict[str, Floats] = {}
@@ -327,21 +328,21 @@ def _table(group: _Group, templates: Mapping[str, _Group]) -> Table:
     slews, values = _two(axes.get("slew", np.zeros(1)), values)
     loads, turned = _two(axes.get(second, np.zeros(1)), values.T)
     table = Table(slews, loads, np.ascontiguousarray(turned.T))
-    if second == "clock":  # whose edges are ideal
+    if second == "clock":  # clock edges are ideal
         column = _at(table, table.slews, np.zeros(1))
         return Table(slews, np.array([0.0, 1.0]), np.repeat(column, 2, axis=1))
     return table
 
 
 def _two(axis: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return an axis of two points or more, and values with a row for each."""
+    """Return an axis with at least two points, and one row of values per point."""
     if len(axis) > 1:
         return axis, values
     return np.array([0.0, 1.0]), np.repeat(values, 2, axis=0)
 
 
 def _at(table: Table, slews: Floats, loads: Floats) -> Floats:
-    """Return the values of a table at all pairs of slews and loads."""
+    """Return the values of a table at all pairs of slew and load."""
     rows = np.clip(np.searchsorted(table.slews, slews) - 1, 0, len(table.slews) - 2)
     columns = np.clip(np.searchsorted(table.loads, loads) - 1, 0, len(table.loads) - 2)
     s = ((slews - table.slews[rows]) / np.diff(table.slews)[rows])[:, None]
@@ -354,7 +355,7 @@ def _at(table: Table, slews: Floats, loads: Floats) -> Floats:
 
 
 def _worst(tables: list[Table]) -> Table:
-    """Return the largest values of tables, at the points of the first."""
+    """Return the maximum of several tables, at the points of the first."""
     first = tables[0]
     values = [first.values, *(_at(one, first.slews, first.loads) for one in tables[1:])]
     return Table(first.slews, first.loads, np.maximum.reduce(values))

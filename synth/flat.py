@@ -1,4 +1,4 @@
-"""A flattened mapped design: cells and nets of all instances, as arrays."""
+"""A flattened mapped design: cells and nets of all instances as arrays."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Flat:
 
 @dataclass
 class Inside:
-    """A definition in numbers.
+    """A definition with numbers for names.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Inside:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What definitions stand in.
+    """Context of the definitions in a design.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Surroundings:
     unit_ff: float
 
     def block(self, kind: str) -> Block | None:
-        """Return what stands for an item that is not timed."""
+        """Return the block that represents an untimed item."""
         return self.blocks.get(kind) or self.blocks.get(f"fred_load_{kind}")
 
 
@@ -116,7 +116,7 @@ def flatten(
     around: Surroundings,
     cache: Cache,
 ) -> tuple[Flat, dict[str, Inside]]:
-    """Dissolve a design; return also its definitions in numbers.
+    """Flatten a design; also return its numbered definitions.
 
     Parameters
     ----------
@@ -153,12 +153,12 @@ def flatten(
 
 
 def _there(nets: Sequence[int]) -> Ints:
-    """Return nets, constants apart."""
+    """Return nets without constants."""
     return np.array([net for net in nets if net >= 0], dtype=np.int64)
 
 
 class _Numbered:
-    """One definition whose nets have numbers, which does not depend on what is in others."""
+    """A definition with numbered nets, independent of the contents of other definitions."""
 
     def __init__(
         self, definition: Definition, definitions: Mapping[str, Definition], around: Surroundings
@@ -189,7 +189,7 @@ class _Numbered:
         self._ports = {port: self._numbers(bits) for port, (_, bits) in definition.ports.items()}
 
     def inside(self, insides: Mapping[str, Inside], first_item: int, first_net: int) -> Inside:
-        """Return the definition dissolved, where those in it are."""
+        """Return the flattened definition, given its flattened submodules."""
         flat, children, same = self._joined(insides, self._own(first_item, first_net))
         return Inside(
             flat=flat,
@@ -203,7 +203,7 @@ class _Numbered:
         )
 
     def _numbers(self, bits: Sequence[str]) -> list[int]:
-        """Return the numbers of nets, -1 for constants."""
+        """Return the numbers of nets; -1 for constants."""
         names = (self._definition.net(bit) for bit in bits)
         return [
             -1 if name.startswith("1'b") else self.nets.setdefault(name, len(self.nets))
@@ -249,7 +249,7 @@ class _Numbered:
     def _joined(
         self, insides: Mapping[str, Inside], first: Flat
     ) -> tuple[Flat, list[tuple[int, int]], Ints]:
-        """Return the definition with its modules dissolved, and for each net what it is then."""
+        """Return the definition with submodules flattened, and the new number of each net."""
         own = len(self.nets)
         parts = [first]
         nets, cells = own, len(self._rows)
@@ -285,7 +285,7 @@ class _Numbered:
         return Flat(nets=nets, **joined), children, same
 
     def _own(self, first_item: int, first_net: int) -> Flat:
-        """Return what stands in the definition itself."""
+        """Return the definition's own contents."""
         nets = np.arange(len(self.nets))
         pins = np.array(self._rows, dtype=np.int64).reshape(-1, self._around.kinds.most_pins)
         return Flat(
@@ -303,7 +303,7 @@ class _Numbered:
 
 
 def _moved(flat: Flat, to: Ints, cells: int) -> Flat:
-    """Return an instance of a definition whose nets are others, behind so many cells."""
+    """Return an instance of a definition with renumbered nets, after a number of cells."""
     return Flat(
         cell=flat.cell,
         pins=to[flat.pins],

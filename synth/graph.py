@@ -1,4 +1,4 @@
-"""Timing graph of a mapped design: arrivals, and the effect of each cell on the clock."""
+"""Timing graph of a mapped design: arrival times, and each cell's effect on the clock."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from .kinds import Found, Kinds, sums
 __all__ = ["Gradient", "TimingGraph"]
 
 _NEVER = -1e30
-"""Arrival of edges that no register makes."""
+"""Arrival time of edges that no register produces."""
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """How the clock changes with what is done to a design.
+    """Sensitivity of the clock to changes of a design.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Gradient:
 
 
 class TimingGraph:
-    """Arrivals of both edges of all nets, nodes ``2 * net + edge``.
+    """Arrival times of both edges of all nets, with nodes ``2 * net + edge``.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class TimingGraph:
 
     def __init__(self, flat: Flat, kinds: Kinds, kind: Ints) -> None:
         self.flat, self.kinds, self.kind = flat, kinds, kind
-        self.nodes = 2 * flat.nets + 1  # the last one launches
+        self.nodes = 2 * flat.nets + 1  # the last node is the start of all paths
         self._arcs()
         self._order()
 
     def _arcs(self) -> None:
-        """Find arcs and checks of all cells; a pin and edge of a cell have one number."""
+        """Collect arcs and checks of all cells; each pin and edge of a cell has one number."""
         flat, kinds = self.flat, self.kinds
         family = np.array(kinds.family, dtype=np.int64)[self.kind[flat.cell]]
         arcs, checks = [np.zeros((5, 0), dtype=np.int64)], [np.zeros((4, 0), dtype=np.int64)]
@@ -89,7 +89,7 @@ class TimingGraph:
         self.end, self.check_cell, self.check_slot, self.check_pin = found
 
     def _order(self) -> None:
-        """Sort arcs by how far their targets are from registers; loops are cut."""
+        """Sort arcs by the distance of their targets from registers; cut loops."""
         order = np.argsort(self.source, kind="stable")
         first = np.searchsorted(self.source[order], np.arange(self.nodes + 1))
         missing = np.bincount(self.target, minlength=self.nodes)
@@ -120,7 +120,7 @@ class TimingGraph:
         ]
 
     def loads(self, cells: Ints | slice = slice(None)) -> Floats:
-        """Return the capacitance that some cells are at each node."""
+        """Return the capacitance of the given cells at each node."""
         flat, total = self.flat, np.zeros(self.nodes)
         kind, pins = self.kind[flat.cell[cells]], flat.pins[cells]
         for place in range(pins.shape[1]):
@@ -132,7 +132,7 @@ class TimingGraph:
         return total
 
     def time(self) -> None:
-        """Find all arrivals, and ``worst``, the longest path."""
+        """Compute all arrival times, and ``worst``, the longest path."""
         flat = self.flat
         self.node_load = self.loads()
         for edge in (0, 1):
@@ -156,7 +156,7 @@ class TimingGraph:
         self._time()
 
     def narrow(self, margin: float) -> None:
-        """Let ``retime`` look at no path that is shorter by this share than the longest one."""
+        """Restrict ``retime`` to paths at most this fraction shorter than the longest."""
         tail = np.full(self.nodes, _NEVER)
         np.maximum.at(tail, self.end, self.setup.delay)
         tail[self.outside] = np.maximum(tail[self.outside], 0.0)
@@ -173,7 +173,7 @@ class TimingGraph:
         self.timed = self.kind.copy()
 
     def retime(self) -> None:
-        """Find arrivals and the longest path after ``kind`` changed, where ``narrow`` says."""
+        """Recompute arrivals and the longest path after a change of ``kind``, within ``narrow``."""
         cells = np.flatnonzero((self.kind != self.timed)[self.flat.cell])
         now = self.kind
         self.node_load += self.loads(cells)
@@ -183,7 +183,7 @@ class TimingGraph:
         self._time()
 
     def _time(self) -> None:
-        """Find arrivals of ``parts``, and the longest path to all ends."""
+        """Compute arrival times of ``parts``, and the longest path to all endpoints."""
         kinds, kind = self.kinds, self.kind[self.flat.cell]
         for part, heads in self.parts:
             source, target = self.source[part], self.target[part]
@@ -210,7 +210,7 @@ class TimingGraph:
         self.worst = max(0.0, float(self.needed.max(initial=0.0)))
 
     def gradient(self, blur: float) -> Gradient:
-        """Return how the clock changes, where paths shorter by ``blur`` count an e-th."""
+        """Return the gradient of the clock; a path shorter by ``blur`` has weight 1/e."""
         worst = self.worst
         share = np.exp(np.maximum((self.needed - worst) / blur, -700.0))
         share[self.needed < _NEVER / 2] = 0.0

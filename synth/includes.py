@@ -13,12 +13,11 @@ _DIRECTIVE = re.compile(
     r'|(?P<line>^[ \t]*`include[ \t]+"(?P<name>[^"\n]+)"[ \t]*(?://[^\n]*)?$)',
     re.DOTALL | re.MULTILINE,
 )
-"""Comments and strings, in which there are no directives, and directives with a line of their own.
-"""
+"""Comments and strings, which contain no directives, or include directives on their own line."""
 
 
 def with_includes(path: Path, max_bytes: int) -> str:
-    """Return the text of a Verilog file, with the files that it includes in their places.
+    """Return the text of a Verilog file with included files inserted.
 
     A file is looked for beside the one that includes it and in the folder of ``path``. What is not
     there, or includes itself, stays a directive, for it may stand in a part that is left out.
@@ -38,7 +37,7 @@ class _Includes:
         self._root = path.parent.resolve()
 
     def text(self, path: Path, outer: tuple[Path, ...]) -> str:
-        """Return the text of a file that stands in others."""
+        """Return the text of an included file."""
         text = read_text(path, self._left).removeprefix("\ufeff")
         self._left -= len(text.encode())
         name = path.name if outer else "design.v"

@@ -11,7 +11,7 @@ __all__ = ["INSTALLED", "InstalledLibrary", "library_path"]
 
 @dataclass(frozen=True)
 class InstalledLibrary:
-    """A cell library in a package, which the extra of the library's name installs.
+    """A cell library in a Python package, which the extra of the same name installs.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class InstalledLibrary:
     file : str
         The library in it, as the package lists its files.
     description : str
-        What it is, for the page of names.
+        Description for the page of names.
     """
 
     package: str
@@ -35,11 +35,11 @@ INSTALLED = {
         "NanGate Open Cell Library for FreePDK45: 45 nm, typical, 1.1 V, 25 C",
     )
 }
-"""Libraries by name."""
+"""Installable libraries by name."""
 
 
 def library_path(text: str) -> Path:
-    """Return the file of a cell library: that of an installed one by its name, else a path.
+    """Return the file of a cell library, given the name of an installed one or a path.
 
     A name is that of the library whatever files there are, as those of presets are; ``./NAME`` is
     the file.

@@ -1,4 +1,4 @@
-"""Cells of a library as arrays, in families of exchangeable cells."""
+"""Cells of a library as arrays, grouped in families of exchangeable cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["Found", "Kinds", "sums"]
 
 
 class Kinds:
-    """Cells of a library as arrays, numbered in families that may stand for each other.
+    """Cells of a library as arrays, numbered so that families of exchangeable cells are adjacent.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Kinds:
                 self.most[n, place] = cell.most.get(pin, np.inf)
 
     def _tables(self) -> None:
-        """Put all tables into arrays; those of a cell follow each other as the arcs do."""
+        """Store all tables in arrays; tables of a cell are in the order of its arcs."""
         pairs = []
         self.first_arc, self.first_check = [], []
         for cell in self.cells:
@@ -69,7 +69,7 @@ class Kinds:
         self.first_check = np.array(self.first_check, dtype=np.int64)
 
     def look_up(self, table: Ints, slew: Floats, load: Floats) -> "Found":
-        """Return delays and slews of tables, and how they change."""
+        """Return delays and slews from tables, with their derivatives."""
         s = (self.slews[table, 1:-1] <= slew[:, None]).sum(1)
         c = (self.loads[table, 1:-1] <= load[:, None]).sum(1)
         s0, c0 = self.slews[table, s], self.loads[table, c]
@@ -87,7 +87,7 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Found:
-    """Delays and slews from tables, and their derivatives by slew and load."""
+    """Delays and slews from tables, with their derivatives by slew and load."""
 
     delay: Floats
     delay_by_slew: Floats
@@ -98,14 +98,14 @@ class Found:
 
 
 def _strength(cell: TimedCell) -> float:
-    """Return how much slower a cell gets with load, negative: weak cells come first."""
+    """Return the negated load sensitivity of a cell, which sorts weak cells first."""
     tables = [arc.delay for arc in cell.arcs.values()]
     rises = [(t.values[0, -1] - t.values[0, 0]) / (t.loads[-1] - t.loads[0]) for t in tables]
     return -max(rises, default=0.0)
 
 
 def _longer(values: Floats, length: int) -> Floats:
-    """Return values with rows added that go on straight."""
+    """Return values with additional rows by linear extrapolation."""
     while len(values) < length:
         values = np.concatenate([values, 2 * values[-1:] - values[-2:-1]])
     return values
@@ -116,5 +116,5 @@ def _grid(values: Floats, rows: int, columns: int) -> Floats:
 
 
 def sums(places: Ints, values: Floats, length: int) -> Floats:
-    """Return for each of ``length`` places the sum of its values."""
+    """Return the sum of the values for each of ``length`` indices."""
     return np.bincount(places, values, minlength=length).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Reading of Liberty cell libraries, for mapping, areas and timing."""
+"""Reader of Liberty cell libraries, for mapping, areas and timing."""
 
 import gzip
 import hashlib
@@ -20,15 +20,15 @@ from .boolean import truth_table
 __all__ = ["COMMENTS", "EDGES", "MAX_BYTES", "Cell", "Libraries", "Library", "read_libraries"]
 
 MAX_BYTES = 1 << 29
-"""A library at most, also when it is unpacked; those of open kits have some ten MB."""
+"""Largest size of a library, also after decompression; open libraries have about ten MB."""
 
 EDGES = ("rise", "fall")
-"""Edges of a signal; their places here are their numbers."""
+"""Edges of a signal, in the order of their numbers."""
 
 NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
-"""Names of cells that are not meant for logic though they have a function: delays, probes."""
+"""Names of cells that have a function but are not meant for logic, such as delays and probes."""
 
-# Each begins at the edge of a word and stops at the next bracket, lest long text take squared time.
+# Patterns start at a word boundary and stop at the next bracket, so that time stays linear.
 _TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^()]*\)\s*;?")
 COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(
@@ -52,13 +52,13 @@ class Cell:
     Parameters
     ----------
     name : str
-        Of the cell.
+        Name of the cell.
     area_um2 : float
-        As the library says [um2].
+        Area from the library [um2].
     inputs : dict of str to float
         Capacitance of each input pin [fF].
     outputs : dict of str to str
-        Function of each output pin, empty where it has none.
+        Function of each output pin, empty without one.
     clocks : set of str
         Input pins that are clocks.
     register : bool
@@ -66,7 +66,7 @@ class Cell:
     usable : bool
         Whether logic may be mapped to it.
     state : dict of str to str
-        Of a flip-flop: ``names`` of state and its inverse, ``next_state`` and ``clocked_on``.
+        State of a flip-flop: ``names`` of state and its inverse, ``next_state`` and ``clocked_on``.
     """
 
     name: str
@@ -80,11 +80,11 @@ class Cell:
 
     @property
     def is_gate(self) -> bool:
-        """Whether logic may be mapped to it."""
+        """Whether logic can be mapped to the cell."""
         return self.usable and not self.register and any(self.outputs.values())
 
     def computes(self, table: tuple[bool, ...]) -> bool:
-        """Return whether the one output of the cell has this truth table of all its inputs."""
+        """Return whether the cell's only output has this truth table of all inputs."""
         if self.register or len(self.outputs) != 1 or 1 << len(self.inputs) != len(table):
             return False
         (function,) = self.outputs.values()
@@ -92,7 +92,7 @@ class Cell:
 
     @property
     def inverts(self) -> bool | None:
-        """Whether a flip-flop of data and clock alone gives its data inverted; else None."""
+        """Return whether a plain flip-flop inverts its data; None for other cells."""
         data = [pin for pin in self.inputs if pin not in self.clocks]
         if not (self.usable and self.state and len(self.inputs) == 2 and len(data) == 1):
             return None
@@ -107,7 +107,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Library:
-    """One file of cells, as text and as what it says of itself."""
+    """One file of cells: its text and its description."""
 
     path: Path
     name: str
@@ -120,29 +120,29 @@ class Library:
 
 @dataclass(frozen=True)
 class Libraries:
-    """All cells that a design may be mapped to."""
+    """All cells that a design can be mapped to."""
 
     files: tuple[Library, ...]
 
     @property
     def label(self) -> str:
-        """Whom to name when together they are refused."""
+        """Name of the libraries in errors that concern all of them."""
         return ", ".join(str(library.path) for library in self.files)
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
-        """Every cell by its name."""
+        """Every cell, keyed by name."""
         return {name: cell for library in self.files for name, cell in library.cells.items()}
 
     @cached_property
     def nand2(self) -> Cell:
-        """The smallest NAND of two inputs: the gate of gate equivalents."""
+        """The smallest two-input NAND, the unit of gate equivalents."""
         found = [cell for cell in self.cells.values() if cell.usable and cell.computes(_NAND2)]
         return min(found, key=lambda cell: (cell.area_um2, cell.name))
 
     @cached_property
     def driver(self) -> Cell | None:
-        """The buffer that stands for what drives inputs: the second smallest, if there are two."""
+        """The buffer that drives inputs: the second smallest, if there are two."""
         found = [c for c in self.cells.values() if c.usable and c.computes((False, True))]
         areas = sorted({cell.area_um2 for cell in found})
         if not areas:
@@ -157,7 +157,7 @@ class Libraries:
 
     @property
     def inverting_registers(self) -> dict[str, tuple[str, str]]:
-        """Pins of data and output of flip-flops with an inverted output alone, by their names."""
+        """Data and output pins of flip-flops with only an inverted output, by cell name."""
         return {
             name: (next(iter(cell.inputs.keys() - cell.clocks)), next(iter(cell.outputs)))
             for name, cell in self.cells.items()
@@ -166,7 +166,7 @@ class Libraries:
 
     @property
     def dear_registers(self) -> list[str]:
-        """Names of flip-flops that are larger than an inverted one and an inverter together."""
+        """Names of flip-flops that are larger than an inverted one plus an inverter."""
         inverter = min(
             cell.area_um2
             for cell in self.cells.values()
@@ -186,7 +186,7 @@ class Libraries:
 
 
 def read_libraries(paths: Sequence[Path]) -> Libraries:
-    """Read cell libraries, which may be compressed by gzip.
+    """Read cell libraries, which may be gzip-compressed.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def read_libraries(paths: Sequence[Path]) -> Libraries:
 
 
 def _check_apart(files: Sequence[Library]) -> None:
-    """Refuse a cell that two files have, as areas and tools may take either."""
+    """Fail if two files contain the same cell, as tools may use either."""
     homes: dict[str, Path] = {}
     for library in files:
         for name in library.cells:
@@ -244,7 +244,7 @@ def _read(path: Path) -> Library:
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    """Return what gzip has compressed, unless it is too much."""
+    """Return decompressed gzip data; fail above the size limit."""
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
         text = file.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
@@ -294,7 +294,7 @@ def _parse(text: str, path: Path, sha256: str) -> Library:
 
 
 def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> None:
-    """Note an attribute of a cell or of one of its pins."""
+    """Store an attribute of a cell or of one of its pins."""
     if len(stack) == 2:
         if key == "area":
             cell.area_um2 = _number(f"cell {cell.name}: area", value)
@@ -317,7 +317,7 @@ def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> 
 
 
 def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
-    # Names get into commands of tools.
+    # Names become part of tool commands.
     if not _NAME.fullmatch(name):
         raise ValueError(f"cell: must have a name of letters, digits, _, $, . and -, not {name!r}")
     if name in others:
@@ -326,7 +326,7 @@ def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
 
 
 def _bare(text: str) -> str:
-    """Return a function without what Yosys does not look at in one of a single name."""
+    """Return a function without the parts that Yosys ignores in a function of one name."""
     return re.sub(r"[\s()\"]", "", text)
 
 

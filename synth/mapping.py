@@ -36,10 +36,10 @@ EFFORTS = {
     "speed": "strash;ifraig;scorr;dc2;dch,-f;map,-B,0.9;topo;buffer,-c;upsize;dnsize;stime,-p",
 }
 EFFORTS["clock"] = EFFORTS["area"]
-"""What ABC does to the logic of a module: as small as it comes, or with buffers and sizes of cells
-chosen for the shortest path. Without them a 16-bit adder is 2.5 times slower. With effort ``clock``
+"""Optimization of a module's logic by ABC: smallest area, or buffers and cell sizes for the
+shortest path. Without the latter a 16-bit adder is 2.5 times slower. With effort ``clock``,
 flip-flops are those that are smallest together with an inverter, and the design is sized until it
-has the clock that was asked for."""
+reaches the requested clock."""
 
 _SIZED = "strash;dch,-f;map,-B,0.9;topo;buffer,-c;upsize;dnsize;stime,-p"
 
@@ -47,32 +47,32 @@ QUICKER = (
     f"strash;ifraig;scorr;dc2;strash;if,-g,-K,6;{_SIZED}",
     f"strash;ifraig;scorr;dc2;dch,-f;if,-g,-K,6;{_SIZED}",
 )
-"""What ABC may do instead of effort ``speed``: it balances sums of products for the shortest path
-before. In ASAP7 a sum of FP32 gets 29 % quicker and 16 % larger, one of FP16 16 % and 26 %."""
+"""Alternative ABC scripts for effort ``speed``, which balance sums of products for the shortest
+path first. In ASAP7 an FP32 sum becomes 29 % faster and 16 % larger, an FP16 sum 16 % and 26 %."""
 
 CARRIES = "han-carlson"
-"""How carries may be found with effort ``clock``, of the ways that Yosys has, instead of as Brent
-and Kung do: in nangate45 a saturating sum of INT32 takes 374 instead of 442 ps, with 409 instead
-of 438 um2 (ABC's estimate). With effort ``speed`` they are not, so that its figures stand."""
+"""Carry structures to try with effort ``clock``, among those of Yosys, instead of Brent-Kung: in
+nangate45 a saturating INT32 sum takes 374 instead of 442 ps, with 409 instead of 438 um2 (ABC's
+estimate). They are not used with effort ``speed``, whose figures stay reproducible."""
 
 _HAS_CARRIES = re.compile(r"^  cell \$(?:add|sub|neg|alu|lcu|macc\w*|lt|le|ge|gt) ", re.MULTILINE)
 
 LOADS = 1
-"""Gates, as large as a NAND, that logic drives at its end while it is mapped: mostly a flip-flop.
-With four the multiplexers of sky130hd come out a fifth larger, and not faster."""
+"""Load at the end of logic during mapping, in NAND gates: mostly a flip-flop. With four, the
+multiplexers of sky130hd become a fifth larger without being faster."""
 
 WORKERS = 2
-"""Processes that map at the same time."""
+"""Largest number of concurrent mapping processes."""
 
 _NO_WIRES = re.compile(r"\bdefault_wire_load\w*\s*:[^;\n]*;?")
-"""What makes OpenSTA guess wires from numbers of pins, in some libraries and not in others."""
+"""Commands that disable OpenSTA's wire estimate, which only some libraries enable."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory of a module, which is not mapped but put aside as a black box.
+    """A memory of a module, which is not mapped but replaced by a black box.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ class Memory:
 
     @property
     def bits(self) -> int:
-        """Bits that it holds."""
+        """Capacity in bits."""
         return self.words * self.width
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A design of cells.
+    """A design mapped to cells.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Mapped:
     verilog : str
         All modules.
     memories : dict of str to list of Memory
-        Those of each module that has any.
+        Memories of each module that has any.
     delays : dict of str to (delay_ps, levels)
         ABC's estimate of the longest path of logic in each module [ps], and the cells on it.
     """
@@ -118,12 +118,12 @@ class Mapped:
 
 
 def find_yosys() -> str:
-    """Return the version of Yosys.
+    """Return the version of Yosys; fail if it is not installed.
 
     Raises
     ------
     InputError
-        It is not installed.
+        Yosys is not installed.
     """
     try:
         return version("pyosys")
@@ -134,18 +134,18 @@ def find_yosys() -> str:
 
 @dataclass(frozen=True)
 class MapOptions:
-    """How a design is mapped.
+    """Options of mapping a design.
 
     Parameters
     ----------
     effort : str
         One of ``EFFORTS``.
     label : str
-        Whom to name when the design is refused.
+        Source to be named in errors.
     flat : bool
-        Whether to dissolve all modules into the top one before.
+        Whether to flatten all modules into the top one first.
     progress : Callable
-        Is told what was done.
+        Called with a description of each finished step.
     """
 
     effort: str
@@ -198,7 +198,7 @@ def map_design(
             raise InputError(libraries.label, "", error.message) from None
         raise
     parts = [(work / f"{module}.v").read_text(encoding="utf-8") for module in sorted(sizes)]
-    if not all(part.endswith("endmodule\n") for part in parts):  # Yosys does not look
+    if not all(part.endswith("endmodule\n") for part in parts):  # Yosys does not report a full disk
         raise OSError(ENOSPC, os.strerror(ENOSPC))
     return Mapped(
         top=top,
@@ -211,7 +211,7 @@ def map_design(
 def map_again(
     module: str, libraries: Libraries, work: Path, label: str, *, carries: bool = False
 ) -> list[tuple[str, tuple[float, int]]]:
-    """Map a module of a design in other ways.
+    """Map a module of a design with alternative structures.
 
     Parameters
     ----------
@@ -222,14 +222,14 @@ def map_again(
     work : Path
         Folder in which the design was mapped.
     label : str
-        Whom to name when the design is refused.
+        Source to be named in errors.
     carries : bool
-        Whether other carries are a way, if the module has any.
+        Whether to try other carry structures, if the module has carries.
 
     Returns
     -------
     list of (verilog, (delay_ps, levels))
-        For each of ``QUICKER``, and with other carries the first of them again, the module and
+        For each of ``QUICKER``, and again for the first of them with other carries: the module and
         ABC's estimate of its longest path.
     """
     found: dict[int, tuple[str, tuple[float, int]]] = {}
@@ -238,7 +238,7 @@ def map_again(
     if carries and _HAS_CARRIES.search(text):
         ways.append((QUICKER[0], CARRIES))
     folders = [work / f"way-{number}" for number in range(len(ways))]
-    for folder in folders:  # of its own, as names of files in it are those of modules
+    for folder in folders:  # separate folders, as their files are named after modules
         folder.mkdir(exist_ok=True)
         shutil.copy(work / f"{module}.il", folder)
 
@@ -247,7 +247,7 @@ def map_again(
         commands = _commands(libraries, script, folders[number])
         result = worker.do("map", module=module, carries=found_by, **commands)
         text = (folders[number] / f"{module}.v").read_text(encoding="utf-8")
-        if not text.endswith("endmodule\n"):  # Yosys does not look
+        if not text.endswith("endmodule\n"):  # Yosys does not report a full disk
             raise OSError(ENOSPC, os.strerror(ENOSPC))
         found[number] = text, (result["delay_ps"], result["levels"])
 
@@ -258,7 +258,7 @@ def map_again(
 def _check_names(
     modules: Iterable[str], boxes: Iterable[str], libraries: Libraries, label: str
 ) -> None:
-    """Refuse modules whose area would be missing, or taken for that of a cell."""
+    """Fail if a module has no area or has the name of a cell."""
     for name in boxes:
         if name not in libraries.cells:
             message = "must have contents or be a cell of the library, not be empty"
@@ -270,14 +270,14 @@ def _check_names(
 
 
 def _check_hierarchy(inside: dict[str, list[str]], label: str) -> None:
-    """Refuse a module in itself, which Yosys does not look for.
+    """Fail if a module contains itself, which Yosys does not check.
 
     Parameters
     ----------
     inside : dict of str to list of str
         Kinds of instances in each module.
     label : str
-        Whom to name.
+        Source to be named in errors.
     """
     try:
         TopologicalSorter(inside).prepare()
@@ -290,7 +290,7 @@ def _check_hierarchy(inside: dict[str, list[str]], label: str) -> None:
 def _map_each(
     modules: Sequence[str], commands: dict[str, Any], label: str, work: Path, progress: Progress
 ) -> dict[str, dict[str, Any]]:
-    """Map modules, each in a process of its own so that what it becomes depends on it alone."""
+    """Map modules, each in a separate process so that results are independent."""
     results: dict[str, dict[str, Any]] = {}
 
     def map_one(worker: Worker, number: int) -> None:
@@ -309,14 +309,14 @@ def _side_by_side(
     do: Callable[[Worker, int], None],
     say: Callable[[int], None] = lambda done: None,
 ) -> None:
-    """Do something with a worker for each log, a few at a time; if one fails, all end."""
+    """Run a job per log in a limited number of workers; if one fails, stop all."""
     alive: set[Worker] = set()
     ended = Event()
 
     def do_one(number: int) -> None:
         with running(logs[number], label) as worker:
             alive.add(worker)
-            if ended.is_set():  # while it was started, so nobody else ends it
+            if ended.is_set():  # it has started just now, so nobody else stops it
                 return
             do(worker, number)
             alive.discard(worker)
@@ -336,7 +336,7 @@ def _side_by_side(
 
 
 def _memories(result: dict[str, Any]) -> list[Memory]:
-    """Return the memories that a worker put aside in a module."""
+    """Return the memories that a worker replaced in a module."""
     return [
         Memory(
             one["kind"], one["words"], one["width"], {k: tuple(v) for k, v in one["pins"].items()}
@@ -346,14 +346,14 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
 
 
 def _commands(libraries: Libraries, script: str, work: Path) -> dict[str, Any]:
-    """Return the commands for flip-flops and logic, and write the files that they name."""
+    """Return the commands for flip-flops and logic, and write the files they name."""
     files, gates_in = [], []
     for number, library in enumerate(libraries.files):
         file = f"cells-{number}.lib"
         (work / file).write_text(_NO_WIRES.sub("", library.text), encoding="utf-8")
         files.append(f"-liberty {file}")
         gates_in.append(sum(cell.is_gate for cell in library.cells.values()))
-    # ABC merges libraries into the first, which must have gates.
+    # ABC merges libraries into the first one, which must have gates.
     order = sorted(range(len(files)), key=lambda number: -gates_in[number])
     with_gates = [files[number] for number in order if gates_in[number]]
     unusable = [f"-dont_use {name}" for name in libraries.unusable]

@@ -1,4 +1,4 @@
-"""Reading of mapped Verilog: cells and modules in each module."""
+"""Reader of mapped Verilog: cells and submodules of each module."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ _REGISTER = re.compile(r"_reg(?:_\d+)?x*$")
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance of a module, or of a memory, in another one."""
+    """An instance of a module, or of a memory, in another module."""
 
     module: str
     name: str
@@ -40,26 +40,26 @@ class Instance:
 
 @dataclass
 class MappedModule:
-    """What stands in a module itself, modules in it apart.
+    """Contents of a module without its submodules.
 
     Parameters
     ----------
     name : str
-        Of the module.
+        Name of the module.
     text : str
         Its Verilog.
     ports : dict of str to (way, width)
         Its ports, "input", "output" or "inout", width in bits.
     cells : Counter of str
-        How many there are of each cell of the library.
+        Number of each cell of the library.
     registers : Counter of (signal, cell)
-        How many flip-flops of a kind each signal has.
+        Number of flip-flops of each kind for each signal.
     instances : list of Instance
         Modules and memories in it.
     clocks : set of str
-        Ports that lead to clock pins of flip-flops, also through inverters and buffers.
+        Ports connected to clock pins of flip-flops, also through inverters and buffers.
     inverted : dict of str to str
-        From what net an inverter or a buffer drives each net that it does.
+        For each net driven by an inverter or a buffer, the net at its input.
     """
 
     name: str
@@ -73,7 +73,7 @@ class MappedModule:
 
 
 def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
-    """Return the modules of mapped Verilog by name, each behind those in it.
+    """Return the modules of mapped Verilog by name, each after its submodules.
 
     Clock ports are followed through the hierarchy.
     """
@@ -106,7 +106,7 @@ def cells_area_um2(text: str, libraries: Libraries) -> float:
 
 
 def plain_names(verilog: str, cells: Container[str]) -> tuple[str, dict[str, str]]:
-    """Return mapped Verilog whose names need no escape, and its new name for each that did.
+    """Return mapped Verilog without escaped names, and the new name of each escaped one.
 
     Names that differ in numbers alone still do, and those of cells stay.
     """
@@ -126,7 +126,7 @@ def plain_names(verilog: str, cells: Container[str]) -> tuple[str, dict[str, str
 
 
 def instance_counts(modules: Mapping[str, MappedModule], top: str) -> Counter[str]:
-    """Return how often each module, or memory, stands in a design."""
+    """Return how often each module, or memory, occurs in a design."""
     counts = Counter({top: 1})
     for name in reversed(list(modules)):
         for instance in modules[name].instances:
@@ -135,7 +135,7 @@ def instance_counts(modules: Mapping[str, MappedModule], top: str) -> Counter[st
 
 
 def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield of each instance in the text of a module what it is, and its pins with their nets."""
+    """Yield the type of each instance in a module's text, and its pins with their nets."""
     for kind, _, pins in INSTANCE.findall(text):
         yield kind.strip().removeprefix("\\"), _connections(pins)
 
@@ -168,7 +168,7 @@ def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
 
 
 def _source(net: str, inverted: dict[str, str]) -> str:
-    """Return the net that a net comes from, through inverters and buffers."""
+    """Return the source of a net through inverters and buffers."""
     passed: set[str] = set()
     while net in inverted and net not in passed:
         passed.add(net)

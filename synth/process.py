@@ -1,4 +1,4 @@
-"""Yosys in a process of its own, with separate memory and output."""
+"""Yosys in a separate process, with its own memory and output."""
 
 import json
 import os
@@ -21,12 +21,12 @@ _NO_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory")
 _NO_FILE = re.compile(r"Can(?:'t| ?not) open")
 _DESIGN = "design.v"
 _LOG_BYTES = 1 << 16
-"""What is read of a log, from its end: elaboration may print any amount."""
+"""Largest part of a log that is read, from its end; elaboration may print any amount."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may take.
+    """Resource limits of a worker.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Limits:
 
 
 MAPPING = Limits(2 * 3600, 8 << 30)
-"""Limits of mapping a module: ABC takes minutes for the largest that are generated."""
+"""Limits for mapping a module; ABC takes minutes for the largest generated ones."""
 
 
 def reading(verilog: str) -> Limits:
-    """Return the limits of reading Verilog.
+    """Return the limits for reading Verilog.
 
     A switch of 8 ports, 2 MB of text, takes 2 s and 260 MiB, and flattened 9 s and 930 MiB.
     """
@@ -59,11 +59,11 @@ class Worker:
     Parameters
     ----------
     log : Path
-        What Yosys prints.
+        Output of Yosys.
     source : str
-        Whom to name when Yosys refuses the design.
+        Source to be named in errors.
     limits : Limits
-        What it may take.
+        Limits of time and memory.
     """
 
     def __init__(self, log: Path, source: str, limits: Limits = MAPPING) -> None:
@@ -77,19 +77,19 @@ class Worker:
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "TMPDIR": ".",  # ABC takes no path with spaces
+                "TMPDIR": ".",  # ABC accepts no path with spaces
             },
-            cwd=log.parent,  # names of files, which get into names of cells, are then the same
+            cwd=log.parent,  # keeps file names, which become part of cell names, the same
             start_new_session=True,
         )
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process number."""
         return self._process.pid
 
     def do(self, job: str, **arguments: Any) -> Any:
-        """Do a job of the worker and return its answer.
+        """Run a job in the worker, and return its answer.
 
         Raises
         ------
@@ -108,12 +108,12 @@ class Worker:
         return json.loads(answer)
 
     def kill(self) -> None:
-        """Kill the process and those that it started."""
+        """Kill the process and its children."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """End the process, and wait until it has."""
+        """End the process, and wait for its exit."""
         if self._process.poll() is None:
             self.kill()
         self._process.wait()
@@ -123,7 +123,7 @@ class Worker:
                     pipe.close()
 
     def _refusal(self, status: int) -> str:
-        """Return why the process ended: a limit, the last error in the log, or its last line."""
+        """Return why the process ended: a limit, the log's last error, or its last line."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - _LOG_BYTES))
@@ -151,7 +151,7 @@ class Worker:
 
 @contextmanager
 def running(log: Path, source: str, limits: Limits = MAPPING) -> Iterator[Worker]:
-    """Give a worker that is ended afterwards, whatever happens."""
+    """Provide a worker that is always ended afterwards."""
     worker = Worker(log, source, limits)
     try:
         yield worker

@@ -1,8 +1,8 @@
-"""A smaller design with the same paths: a few of equal instances stand for all.
+"""A smaller design with the same paths, in which few of several equal instances remain.
 
-A switch of 256 lanes has millions of cells, most of them in equal modules beside each other. Their
-paths are equal, so some instances stand for all. The others become blocks that load their inputs
-as the module does and whose outputs never change, so that drivers see the full load.
+A switch of 256 lanes has millions of cells, most of them in equal modules side by side. Their paths
+are equal, so some instances represent all. The others become blocks that load their inputs as the
+module does and whose outputs never change, so that drivers see the full load.
 """
 
 import re
@@ -17,7 +17,7 @@ from .netlist import INSTANCE, MappedModule, leaf_cells
 __all__ = ["TIMED_CELLS", "Timed", "representatives"]
 
 TIMED_CELLS = 600_000
-"""Cells that are timed at most if fewer instances can stand for all; 1 GB in OpenSTA."""
+"""Largest number of timed cells if fewer instances suffice; 1 GB in OpenSTA."""
 
 _KEPT = (256, 64, 16, 8, 4, 3, 2, 1)
 _NET = re.compile(r"(\\\S+ |[A-Za-z_][\w$]*)(?:\[(\d+)(?::(\d+))?\])?")
@@ -25,7 +25,7 @@ _NET = re.compile(r"(\\\S+ |[A-Za-z_][\w$]*)(?:\[(\d+)(?::(\d+))?\])?")
 
 @dataclass(frozen=True)
 class Timed:
-    """What is timed of a design.
+    """The part of a design that is timed.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def representatives(
     memory_load_ff: float,
     most: int,
 ) -> Timed:
-    """Return a design of ``most`` cells or few more whose paths are those of the whole one."""
+    """Return a design of about ``most`` cells with the same paths as the whole design."""
     kept = _kept_instances(modules, top, most)
     cells = _cells(modules, top, kept)
     if kept is None:
@@ -65,14 +65,14 @@ def representatives(
 
 
 def _kept_instances(modules: Mapping[str, MappedModule], top: str, most: int) -> int | None:
-    """Return how many equal instances are kept in a module, so that ``most`` cells are; or all."""
+    """Return how many equal instances to keep in a module for ``most`` cells; or all."""
     if _cells(modules, top, None) <= most:
         return None
     return next((kept for kept in _KEPT if _cells(modules, top, kept) <= most), _KEPT[-1])
 
 
 def _cells(modules: Mapping[str, MappedModule], top: str, kept: int | None) -> int:
-    """Return the cells below ``top`` if so many equal instances are kept in each module."""
+    """Return the number of cells below ``top`` if that many equal instances are kept."""
     totals: dict[str, int] = {}
     for name, module in modules.items():
         inside = Counter(instance.module for instance in module.instances)
@@ -90,7 +90,7 @@ def _load(module: str) -> str:
 def _without(
     module: MappedModule, modules: Mapping[str, MappedModule], kept: int, dropped: set[str]
 ) -> str:
-    """Return the text of a module with surplus instances replaced, and note their modules."""
+    """Return the text of a module with surplus instances replaced; record their modules."""
     seen: Counter[str] = Counter()
 
     def replace(match: re.Match[str]) -> str:
@@ -109,7 +109,7 @@ def _without(
 def _loads(
     modules: Mapping[str, MappedModule], libraries: Libraries, memory_load_ff: float
 ) -> dict[str, dict[str, float]]:
-    """Return the capacitance of each input of each module, that of its largest bit [fF]."""
+    """Return the capacitance of each module input, the largest over its bits [fF]."""
     loads: dict[str, dict[str, float]] = {}
     for name, module in modules.items():
         bits = {
@@ -132,7 +132,7 @@ def _loads(
 
 
 def _add(bits: Mapping[str, dict[int | None, float]], nets: str, load: float) -> None:
-    """Add a load to every bit that a connection names; None is all of them."""
+    """Add a load to every bit of a connection; None means all bits."""
     for net, high, low in _NET.findall(nets):
         values = bits.get(net.strip().removeprefix("\\"))
         if values is None:

@@ -1,4 +1,4 @@
-"""Choice of cells that get another size."""
+"""Choice of cells to resize."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from .sizable import SizableDesign
 __all__ = ["Price", "Resizing", "resizings"]
 
 _STEPS = (-3, -2, -1, 1, 2, 3)
-"""Sizes that are tried, from the present one: weaker and stronger ones."""
+"""Sizes to try relative to the present one: weaker and stronger."""
 
 _LEAST = 1e-6
-"""Gain below which nothing is changed, a share of the clock."""
+"""Least gain of a change, as a fraction of the clock period."""
 
 _ACTIVE = 1e-5
-"""Share of all long paths that a cell must have a part in to be looked at."""
+"""Least share in long paths of a cell that is considered."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a change is judged by.
+    """Criteria by which a change is judged.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Resizing:
-    """Another size for an item: its number among those of all definitions, and the new cell."""
+    """A new size for an item: its number among all definitions, and the new cell."""
 
     item: int
     kind: int
@@ -50,7 +50,7 @@ class Resizing:
 
 @dataclass(frozen=True)
 class _Near:
-    """Arcs, checks and cells of some items, and the items that they are of."""
+    """Arcs, checks and cells of some items, with the index of each one's item."""
 
     arcs: Ints
     arc_item: Ints
@@ -60,7 +60,7 @@ class _Near:
     cell_item: Ints
 
     def of(self, fits: "np.ndarray") -> "_Near":
-        """Return those of fewer items."""
+        """Return the part that belongs to a subset of the items."""
         parts: list[Ints] = []
         for these, items in (
             (self.arcs, self.arc_item),
@@ -73,7 +73,7 @@ class _Near:
 
 
 def resizings(design: SizableDesign, gradient: Gradient, price: Price) -> list[Resizing]:
-    """Return what to change at once, most useful first; no two of them have a net in common."""
+    """Return the changes to apply at once, largest gain first; no two share a net."""
     kind = design.graph.kind
     best, to = np.zeros(len(kind)), kind.copy()
     active = _active(design, gradient, price)
@@ -96,7 +96,7 @@ def resizings(design: SizableDesign, gradient: Gradient, price: Price) -> list[R
 
 
 def _active(design: SizableDesign, gradient: Gradient, price: Price) -> "np.ndarray":
-    """Return which items are on long paths, or load them."""
+    """Return which items are on long paths or load them."""
     graph, kinds = design.graph, design.kinds
     flat, cell_kind = graph.flat, graph.kind[graph.flat.cell]
     weight = sums(graph.arc_cell, gradient.arc, len(flat.cell))
@@ -108,7 +108,7 @@ def _active(design: SizableDesign, gradient: Gradient, price: Price) -> "np.ndar
 
 
 def _near(design: SizableDesign, active: "np.ndarray") -> _Near:
-    """Return what is of active items."""
+    """Return the arcs, checks and cells of active items."""
     graph = design.graph
     cell = graph.flat.cell
     parts: list[Ints] = []
@@ -119,14 +119,14 @@ def _near(design: SizableDesign, active: "np.ndarray") -> _Near:
 
 
 def _at_pin(values: Floats, net: Ints, edge: int) -> Floats:
-    """Return values of the nodes of nets, 0 where there is no net."""
+    """Return values at the nodes of nets; 0 where there is no net."""
     return np.where(net >= 0, values[2 * net + edge], 0.0)
 
 
 def _cost(
     design: SizableDesign, gradient: Gradient, price: Price, other: Ints, near: _Near
 ) -> Floats:
-    """Return what other sizes of items cost, a share of the clock; negative is a gain."""
+    """Return the cost of other sizes, as a fraction of the clock period; gains are negative."""
     graph, kinds = design.graph, design.kinds
     flat, kind = graph.flat, graph.kind
     arcs, items = near.arcs, near.arc_item
@@ -153,7 +153,7 @@ def _cost(
     cells, items = near.cells, near.cell_item
     value = np.zeros(len(cells))
     for pin in range(kinds.most_pins):
-        # What an output drives beyond its limit is in no table.
+        # No table covers a load beyond the limit of an output.
         net = flat.pins[cells, pin]
         drives = np.maximum(_at_pin(graph.node_load, net, 0), _at_pin(graph.node_load, net, 1))
         value[drives > kinds.most[other[items], pin]] = np.inf

@@ -22,7 +22,7 @@ _BUFFER = (False, True)
 
 
 class SizableDesign:
-    """A mapped design. A change of a module is one of all its instances.
+    """A mapped design; a change of a module applies to all of its instances.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SizableDesign:
         return [self.kinds.number.get(plain(item.kind), -1) for item in definition.items]
 
     def build(self) -> None:
-        """Find all paths anew, after nets have changed."""
+        """Rebuild all paths after nets have changed."""
         top = self._mapped.top
         flat, self.insides = flatten(
             self.definitions, top, self.modules[top].clocks, self.around, self._cache
@@ -97,7 +97,7 @@ class SizableDesign:
         return float((self.count * np.where(kind >= 0, self.kinds.area[kind], 0.0)).sum())
 
     def nets_of(self, item: int) -> set[int]:
-        """Return the nets, clocks apart, of an item among those of all definitions."""
+        """Return the nets of an item (numbered over all definitions), without clocks."""
         name = self._names[_place(self._items, item)]
         inside, definition = self.insides[name], self.definitions[name]
         nets = {
@@ -109,13 +109,13 @@ class SizableDesign:
         return {inside.first_net + inside.nets[net] for net in nets if net in inside.nets}
 
     def net(self, number: int) -> tuple[str, int, str]:
-        """Return of a net among those of all definitions: definition, number in it, and name."""
+        """Return definition, local number and name of a net numbered over all definitions."""
         name = self._names[_place(self._nets, number)]
         local = number - self.insides[name].first_net
         return name, local, self._labels[name][local]
 
     def may_have_buffers(self, name: str, net: str, sinks: Sequence[Sink]) -> bool:
-        """Return whether a net is no clock."""
+        """Return whether a net may be buffered: clocks may not."""
         if net in self._clock_nets[name]:
             return False
         items = self.definitions[name].items
@@ -127,19 +127,19 @@ class SizableDesign:
         return self.modules[kind].clocks if kind in self.modules else {"CLK"}
 
     def insert(self, name: str, net: str, sinks: Sequence[Sink], kind: int) -> None:
-        """Put a buffer into a definition; its paths are to be built anew then."""
+        """Insert a buffer into a definition; paths must be rebuilt afterwards."""
         cell = self.kinds.cells[kind]
         (i, o) = cell.pins
         self.definitions[name].insert(net, sinks, cell.name, (i, o))
         self._kind[name].append(kind)
 
     def take_back(self, name: str) -> None:
-        """Take the last buffer of a definition back."""
+        """Remove the last buffer of a definition."""
         self.definitions[name].take_back()
         self._kind[name].pop()
 
     def shares(self, blur: float) -> dict[str, float]:
-        """Return what share of the longest paths is inside each module.
+        """Return the share of the longest paths inside each module.
 
         Paths shorter by ``blur`` than the longest count an e-th, a share of the clock.
         """
@@ -154,7 +154,7 @@ class SizableDesign:
         }
 
     def mapped(self) -> Mapped:
-        """Return the design as it is now."""
+        """Return the current design."""
         parts = []
         for name, definition in self.definitions.items():
             first, its = self._first[name], self._kind[name]
@@ -169,5 +169,5 @@ class SizableDesign:
 
 
 def _place(firsts: Sequence[int], number: int) -> int:
-    """Return which definition a number is of."""
+    """Return the definition that a number belongs to."""
     return int(np.searchsorted(firsts, number, side="right")) - 1

@@ -14,40 +14,40 @@ from .sizable import SizableDesign
 __all__ = ["Sized", "size_design"]
 
 _PRICE = 0.3
-"""Share of the clock that is worth the same share of the area."""
+"""Relative clock improvement that is worth the same relative area."""
 
 _BLURS = (0.03, 0.02, 0.01, 0.005)
-"""Shares of the clock by which paths are shorter that count an e-th: many paths first."""
+"""Path length differences (relative to the clock) of weight 1/e; wide at first."""
 
 _LATER_BLURS = (0.02, 0.005)
-"""The same after some modules were mapped in another way."""
+"""The same after some modules were remapped."""
 
 _ROUNDS = 3
-"""Times that sizes and buffers are looked for with the same blur."""
+"""Rounds of sizing and buffering with the same blur."""
 
 _PASSES = 15
-"""Times that sizes are changed before buffers are looked for."""
+"""Passes of sizing before each buffering."""
 
 _MARGIN = 0.25
-"""Share of the clock by which paths are shorter that are not looked at while sizes change."""
+"""Relative length by which shorter paths are ignored during sizing."""
 
 _STRUCTURES = 3
-"""Times that modules are mapped in other ways, with what is the longest path then."""
+"""Rounds of remapping modules on the longest path with other structures."""
 
 _STRUCTURE_PRICE = 1.0
-"""What area is worth then: adders are most of an interconnect, and would grow by a third."""
+"""Price of area in remapping: adders dominate an interconnect and would grow by a third."""
 
 _SHARE = 0.1
-"""Share of the longest paths for which a module is mapped in other ways."""
+"""Share of the longest paths from which a module is remapped."""
 
 _WORTH = 0.01
-"""Gain for which another way is tried, a share of the clock as ABC estimates it."""
+"""Least estimated gain for trying another structure, as a fraction of the clock period."""
 
 _LEAST = 1e-5
-"""Gain for which it goes on, a share of the clock."""
+"""Least gain for continuing, as a fraction of the clock period."""
 
 _FEWEST = 0.02
-"""Share of the changes found that is tried at least, when more of them make it worse."""
+"""Least fraction of the changes that is tried if larger fractions make things worse."""
 
 
 Again = Callable[[str], Sequence[tuple[str, tuple[float, int]]]]
@@ -55,7 +55,7 @@ Again = Callable[[str], Sequence[tuple[str, tuple[float, int]]]]
 
 @dataclass(frozen=True)
 class Sized:
-    """What became of a design.
+    """Result of sizing a design.
 
     Parameters
     ----------
@@ -82,10 +82,10 @@ def size_design(
     price: float | None = None,
     enough_ns: float = 0.0,
 ) -> Sized:
-    """Size the cells of a design for its clock, and put buffers into its nets.
+    """Size the cells of a design for its clock, and insert buffers.
 
-    Cells are exchanged for those of the same function, pins and class alone; a change of a module
-    is one of all its instances. Clocks are left alone.
+    Cells are only exchanged for others of the same function, pins and class; a change of a module
+    changes all its instances. Clocks are not changed.
 
     Parameters
     ----------
@@ -94,16 +94,16 @@ def size_design(
     libraries : Libraries
         Its cells.
     most : int
-        Cells beyond which a few of equal instances stand for all.
+        Number of cells above which a few of several equal instances represent all.
     again : Callable
-        Gives a module as it is mapped in other ways, with ABC's estimates: what the longest paths
-        are in may become one of them.
+        Returns a module mapped with other structures, with ABC's estimates; modules on the longest
+        paths may be replaced by them.
     progress : Callable
-        Is told how far it is.
+        Called with the progress.
     price : float, optional
-        Share of the clock that is worth the same share of the area, 0.3 by default.
+        Share of the clock period that is worth the same share of the area, 0.3 by default.
     enough_ns : float
-        Clock with which no module is mapped in another way any more [ns].
+        Clock period at which no further module is mapped again [ns].
     """
     price = _PRICE if price is None else price
     enough = enough_ns / (libraries.files[0].time_unit_s * 1e9)
@@ -120,7 +120,7 @@ def size_design(
         design = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
         _size(design, _LATER_BLURS, price, progress)
         gain = 1 - design.graph.worst / best.design.graph.worst
-        # What gains nothing alone may do so with what is longest then.
+        # A change without a gain of its own may gain together with the new longest path.
         if gain >= _STRUCTURE_PRICE * (design.area_um2() / best.design.area_um2() - 1):
             best = _Best(design, mapped, restructured)
     sized = best.design.mapped()
@@ -129,7 +129,7 @@ def size_design(
 
 @dataclass(frozen=True)
 class _Best:
-    """The best so far: sized, before that, and the modules mapped in another way."""
+    """The best design so far: sized, before sizing, and its remapped modules."""
 
     design: SizableDesign
     mapped: Mapped
@@ -143,7 +143,7 @@ def _others(
     again: Again,
     progress: Callable[[str], None],
 ) -> dict[str, str]:
-    """Return modules that are better mapped in another way, as Verilog; none is tried twice."""
+    """Return modules that improve with another structure, as Verilog; none is tried twice."""
     others: dict[str, str] = {}
     shares = design.shares(_BLURS[0]) if design.graph.worst else {}
     area = design.area_um2()
@@ -165,14 +165,14 @@ def _others(
 
 
 def _with(mapped: Mapped, libraries: Libraries, others: Mapping[str, str]) -> Mapped:
-    """Return a design with some modules in another way."""
+    """Return a design with some modules replaced."""
     modules = read_netlist(mapped.verilog, libraries)
     text = "".join(others.get(name, module.text) for name, module in modules.items())
     return replace(mapped, verilog=text)
 
 
 def _changes(before: Mapped, after: Mapped, libraries: Libraries) -> tuple[int, int]:
-    """Return how many cells have another size, and how many buffers are new."""
+    """Return the number of resized cells and of new buffers."""
     was, now = (read_netlist(one.verilog, libraries) for one in (before, after))
     counts = instance_counts(was, before.top)
     resized = buffers = 0
@@ -189,7 +189,7 @@ def _changes(before: Mapped, after: Mapped, libraries: Libraries) -> tuple[int, 
 def _size(
     design: SizableDesign, blurs: Sequence[float], price: float, progress: Callable[[str], None]
 ) -> None:
-    """Change a design in many steps."""
+    """Optimize a design in several steps."""
     unit_ns = design.libraries.files[0].time_unit_s * 1e9
     for blur in blurs:
         for _ in range(_ROUNDS if design.graph.worst else 0):
@@ -201,7 +201,7 @@ def _size(
 
 
 def _resize(design: SizableDesign, blur: float, worth: float) -> bool:
-    """Change sizes until it gains nothing; return whether it gained anything."""
+    """Resize cells until there is no gain; return whether there was any."""
     graph, share, any_gain = design.graph, 1.0, False
     gradient = graph.gradient(blur * graph.worst)
     area = design.area_um2()
@@ -235,7 +235,7 @@ def _resize(design: SizableDesign, blur: float, worth: float) -> bool:
 
 
 def _buffer(design: SizableDesign, blur: float, worth: float) -> bool:
-    """Put buffers in, as many at once as gain something; return whether any did."""
+    """Insert buffers, as many at once as improve the clock; return whether any did."""
     gradient = design.graph.gradient(blur * design.graph.worst)
     area = design.area_um2()
     plans = bufferings(design, gradient, Price(gradient.blur, worth, area))

@@ -26,21 +26,21 @@ from .timing import Timing, estimate, find_opensta, time_design
 __all__ = ["Sizing", "Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
 
 _PRICES = tuple(0.3 * 1.5**step for step in range(12))
-"""What area may be worth while sizing with effort ``clock``, a share of the clock for the same."""
+"""Prices of area to try with effort ``clock``, as relative clock per relative area."""
 
 _NAME = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is synthesized.
+    """The design to synthesize.
 
     Parameters
     ----------
     name, verilog : str
         Top module, and the text of all.
     label : str
-        Whom to name when it is refused.
+        Source to be named in errors.
     units : Mapping of str to str
         Class of this package from which each module was generated; empty for imported Verilog.
     """
@@ -53,17 +53,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Sizing:
-    """What sizing of the whole design did.
+    """Summary of sizing the whole design.
 
     Parameters
     ----------
     by : str
-        What was sized, or why nothing was.
+        The sized part, or the reason why nothing was sized.
     cells_resized, buffers_added : int
-        Cells that have another size than their modules were mapped to, and buffers between them,
-        in all instances.
+        Cells whose size differs from that in the mapped modules, and inserted buffers, in all
+        instances.
     restructured : list of str
-        Modules that were mapped in another way, as the longest paths are in them.
+        Modules that were mapped with another structure because of the longest paths.
     clock_before_ns, area_before_um2 : float
         Shortest clock [ns] and area [um2] before.
     """
@@ -117,7 +117,7 @@ class Synthesis:
 
     @property
     def provenance(self) -> str:
-        """Where the clock comes from, on one line."""
+        """Origin of the clock figure, as one line."""
         files = ", ".join(f"{one.name} (sha256 {one.sha256})" for one in self.libraries.files)
         tools = ", ".join(f"{tool} {version}" for tool, version in self.tools.items())
         return (
@@ -126,7 +126,7 @@ class Synthesis:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report, JSON-friendly."""
+        """Return the report as JSON values."""
         nand2, area, timing = self.libraries.nand2, self.area, self.timing
         return {
             "name": self.name,
@@ -159,14 +159,14 @@ class Synthesis:
 
 
 def from_spec(spec: FileModel, level: str, label: str) -> Source:
-    """Return the Verilog of a level of a specification as a source."""
+    """Return a level of a specification as a source."""
     LEVELS[level].check(spec, label)
     design = generate(spec, level=level)
     return Source(design.name, design.verilog, label, design.units)
 
 
 def from_verilog(path: Path, top: str) -> Source:
-    """Return Verilog of a file as a source.
+    """Return a Verilog file as a source.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def from_verilog(path: Path, top: str) -> Source:
 
 @contextmanager
 def _work_folder() -> Iterator[Path]:
-    """Give a folder for files in between, which may turn out to be full."""
+    """Provide a folder for intermediate files; a full disk is reported."""
     base = Path(tempfile.gettempdir())
     with writing_to(base), tempfile.TemporaryDirectory(prefix="fred-synth-", dir=base) as folder:
         yield Path(folder)
@@ -197,24 +197,24 @@ def synthesize(
     sizing: bool = True,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Synthesis:
-    """Map a source to cells, count its area and find its shortest clock.
+    """Map a source to cells, and determine its area and shortest clock period.
 
     Parameters
     ----------
     source : Source
-        What to synthesize.
+        Design to synthesize.
     libraries : Libraries
         The cells.
     clock_ns : float
-        Period that is asked for [ns].
+        Requested clock period [ns].
     effort : str
         One of ``EFFORTS``.
     flat : bool
-        Whether to dissolve all modules into the top one before.
+        Whether to flatten all modules into the top one first.
     sizing : bool
         Whether to size the whole design with efforts ``speed`` and ``clock``; needs OpenSTA.
     progress : Callable
-        Is told what was done.
+        Called with a description of each finished step.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def synthesize(
 def _no_sizing(
     sizing: bool, effort: str, opensta: str | None, timing: Timing, clock_ns: float
 ) -> str:
-    """Return why the whole design is not sized, or nothing."""
+    """Return why the whole design is not sized; empty if it is."""
     if effort == "area":
         return f"off, with effort {effort}"
     if not sizing:
@@ -270,7 +270,7 @@ _Made = tuple[Mapped, Area, Timing, Sizing]
 
 @dataclass(frozen=True)
 class _Sizer:
-    """What all steps need to know."""
+    """Common inputs of all sizing steps."""
 
     source: Source
     libraries: Libraries
@@ -281,14 +281,15 @@ class _Sizer:
     effort: str
 
     def best(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
-        """Return a design sized as its effort asks for."""
+        """Return a design sized according to its effort."""
         size = self.fitted if self.effort == "clock" else self.sized
         return size(mapped, area, timing)
 
     def fitted(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
-        """Return the smallest design found that has the clock asked for, else the quickest.
+        """Return the smallest design that reaches the requested clock, else the fastest.
 
-        What area is worth while sizing is bisected: the more, the smaller and slower.
+        The area that a faster clock is worth is bisected: a higher price of area gives a smaller
+        and slower design.
         """
         found: list[_Made] = []
         low, high = 0, len(_PRICES)
@@ -319,7 +320,7 @@ class _Sizer:
     def sized(
         self, mapped: Mapped, area: Area, timing: Timing, price: float | None = None
     ) -> _Made:
-        """Return a design sized, if OpenSTA says that it has a shorter clock then."""
+        """Return the sized design, if OpenSTA confirms a shorter clock period."""
         self.progress("sizing the whole design")
         result = size_design(
             mapped,

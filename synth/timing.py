@@ -1,4 +1,4 @@
-"""Timing of a mapped design: the shortest clock, and the paths that set it."""
+"""Timing of a mapped design: the shortest clock period, and the paths that determine it."""
 
 import re
 import shutil
@@ -17,9 +17,9 @@ from .representatives import TIMED_CELLS, representatives
 __all__ = ["PATHS", "TimedPath", "Timing", "estimate", "find_opensta", "time_design"]
 
 PATHS = 5
-"""Paths that are reported."""
+"""Number of reported paths."""
 
-# OpenSTA goes on after an error unless it is told, and cells without a library may take all memory.
+# By default OpenSTA continues after errors, and cells without a library may take all memory.
 _SCRIPT = """\
 set sta_continue_on_error 0
 {libraries}
@@ -60,7 +60,7 @@ _UNCLOCKED = re.compile(r"(\d+) unclocked register")
 _ERROR = re.compile(r"^Error: .*", re.MULTILINE)
 
 _SPAN_NS = 0.01, 100.0
-"""Periods that slack is counted from: OpenSTA counts in 24 bits, in which longer ones drown it."""
+"""Periods from which slack is measured; OpenSTA's 24 bits lose precision for longer ones."""
 
 
 @dataclass(frozen=True)
@@ -89,20 +89,21 @@ class TimedPath:
 
 @dataclass(frozen=True)
 class Timing:
-    """Timing of a design.
+    """Timing result of a design.
 
     Parameters
     ----------
     by : str
-        Who says so, and what it counts.
+        The tool of the analysis, and what it includes.
     clock_ns : float
         Shortest clock period [ns]; 0 without any path.
     paths : list of TimedPath
-        Those that need the longest periods, of paths whose names differ in numbers alone the worst.
+        Those that need the longest periods; of paths whose names differ only in numbers, the worst
+        one.
     cells : int
         Cells that were timed.
     kept : int or None
-        Equal instances in a module that were timed at most, for all of them; None for all.
+        Most equal instances of a module that were timed to represent all of them; None for all.
     """
 
     by: str
@@ -124,7 +125,7 @@ def find_opensta() -> str | None:
 
 
 def estimate(mapped: Mapped) -> Timing:
-    """Return what is known without OpenSTA: ABC's estimate of the logic in single modules."""
+    """Return the timing known without OpenSTA: ABC's estimate for single modules."""
     worst = sorted(mapped.delays.items(), key=lambda item: (-item[1][0], item[0]))[:PATHS]
     paths = [
         TimedPath(module, module, delay_ps / 1000, levels, [module])
@@ -138,7 +139,7 @@ def estimate(mapped: Mapped) -> Timing:
 def time_design(
     mapped: Mapped, libraries: Libraries, period_ns: float, work: Path, most: int = TIMED_CELLS
 ) -> Timing:
-    """Time a design by OpenSTA, register to register through its hierarchy.
+    """Time a design with OpenSTA, register to register across its hierarchy.
 
     Ports count as registers without delay outside, memories as registers without delay inside.
 
@@ -189,7 +190,7 @@ def time_design(
 
 
 def _run(work: Path) -> str:
-    """Run OpenSTA on the script in a folder and return what it says."""
+    """Run the OpenSTA script in a folder, and return its output."""
     with (work / "timing.log").open("w", encoding="utf-8") as log:
         command = ["sta", "-exit", "-no_splash", "timing.tcl"]
         subprocess.run(
@@ -203,14 +204,14 @@ def _run(work: Path) -> str:
     said = (work / "timing.log").read_text(encoding="utf-8", errors="replace")
     errors = _ERROR.findall(said)
     if errors or "\nfred end\n" not in f"\n{said}":
-        # It ends with status 0 after errors, too.
+        # OpenSTA ends with status 0 after errors, too.
         reason = errors[0] if errors else (said.strip().splitlines() or ["no word"])[-1]
         raise InputError("OpenSTA", "", f"must take the mapped design, not end with: {reason}")
     return said
 
 
 def _script(top: MappedModule, files: list[str], period: float) -> str:
-    """Return the commands for OpenSTA; ``period`` is in units of the library."""
+    """Return the OpenSTA commands; ``period`` is in library units."""
     clocks = " ".join(sorted(top.clocks))
     ports = {
         way: " ".join(port for port, (its, _) in top.ports.items() if its in (way, "inout"))
@@ -233,15 +234,15 @@ def _script(top: MappedModule, files: list[str], period: float) -> str:
 
 
 def _bits(top: MappedModule, ports: str) -> str:
-    """Return names for OpenSTA: those of buses as patterns of their bits."""
+    """Return names for OpenSTA, with buses as patterns of their bits."""
     return " ".join(f"{port}[*]" if top.ports[port][1] > 1 else port for port in ports.split())
 
 
 def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> TimedPath:
-    """Return a path as OpenSTA reports it, with a period in units of the library."""
+    """Return a path reported by OpenSTA, with a period in library units."""
     slack, edges = _SLACK.search(text), [float(time) for time in _EDGE.findall(text)]
     assert slack
-    # Between edges of both kinds a path has but half of the period.
+    # Between a rising and a falling edge a path has only half of the period.
     share = (round(2 * (edges[-1] - edges[0]) / period) or 2) / 2 if len(edges) > 1 else 1.0
     needed = period - float(slack[1]) / share
     launch, _, _ = text.partition("data arrival time")
@@ -249,7 +250,7 @@ def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> Tim
     logic = [
         pin for pin, cell in pins if cell in libraries.cells and not libraries.cells[cell].register
     ]
-    # The first pin of a register is that of its clock.
+    # The first pin of a register is its clock pin.
     start = pins[1] if len(pins) > 2 and logic[:1] != [pins[1][0]] else pins[0]
     through = [pin.rpartition("/")[0].rpartition("/")[0].replace("/", ".") for pin in logic]
     return TimedPath(
@@ -262,7 +263,7 @@ def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> Tim
 
 
 def _ours(pin: str) -> str:
-    """Return the name of a register, memory or port from that of a pin."""
+    """Return the name of a register, memory or port, given the name of a pin."""
     found = _REGISTER.match(pin)
     if found:
         pin = found[1] + (f"[{found[2]}]" if found[2] else "")

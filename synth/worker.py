@@ -1,4 +1,4 @@
-"""Worker process of Yosys: ``python -m synth.worker LOG CPU_S BYTES`` takes jobs on stdin.
+"""Yosys worker process: ``python -m synth.worker LOG CPU_S BYTES`` takes jobs on stdin.
 
 Each line is a job in JSON, each answer a line of JSON on standard output. What Yosys and ABC print
 goes to the file LOG; after an error, which ends the process, that is its last line. The system ends
@@ -21,7 +21,7 @@ from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIss
 __all__ = ["main"]
 
 _COARSE = (
-    "tribuf",  # else what drives a bus at times drives it always
+    "tribuf",  # otherwise a tri-state driver of a bus would always drive
     "opt_expr",
     "opt_clean",
     "opt -nodffe -nosdff",
@@ -35,13 +35,13 @@ _COARSE = (
     "memory -nomap",
     "opt_clean",
 )
-"""Passes of ``synth`` up to the memories, but the search for operators to share."""
+"""Passes of ``synth`` up to memories, without the search for shareable operators."""
 
 _FINE = ("opt -fast -full", "memory_map", "opt -full")
-"""Passes of ``synth`` from there to gates, which ``techmap`` gives."""
+"""Passes of ``synth`` from memories to gates, which ``techmap`` creates."""
 
 _PRIVATE = re.compile(r"(?<=\s)\$\S*\$\S*")
-"""Names that Yosys made up; they count what it did before, and the order of cells follows them."""
+"""Pattern of Yosys's own names, whose counters depend on earlier work and affect cell order."""
 
 _SOURCE = re.compile(r"^\s*attribute \\src .*\n", re.MULTILINE)
 
@@ -50,11 +50,11 @@ _LEVEL = re.compile(r"Path\s+\d+ --")
 _PLAIN = re.compile(r"\\([A-Za-z_][\w$]*)", re.ASCII)
 
 _SAID = ("$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair")
-"""Cells of what only simulators and provers do."""
+"""Cells that only simulators and provers use."""
 
 
 def main() -> None:
-    """Do the jobs of standard input, one by one."""
+    """Run the jobs on standard input, one by one."""
     answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     log, (cpu_s, memory_bytes) = Path(sys.argv[1]), map(int, sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
@@ -76,7 +76,7 @@ def _id(name: str) -> Any:
 
 @contextmanager
 def _files(most: int) -> Iterator[None]:
-    """Have the system refuse to open more files at the same time than so many.
+    """Limit the number of open files of this process.
 
     Verilog may name any file, even by parameters, in ``include`` and ``$readmemh``. Descriptors
     are given in ascending order, so the limit is the first free one and those that may follow.
@@ -92,7 +92,7 @@ def _files(most: int) -> Iterator[None]:
 
 
 class _Session:
-    """A design in Yosys and what is done to it."""
+    """A design in Yosys, and the jobs on it."""
 
     def __init__(self, abc_log: str) -> None:
         self.design = yosys.Design()
@@ -103,7 +103,7 @@ class _Session:
             yosys.run_pass(command, self.design)
 
     def read(self, verilog: str, top: str, flat: bool) -> dict[str, Any]:
-        """Read Verilog and write each module to a file.
+        """Read Verilog, and write each module to a file.
 
         Yosys opens the file and no other one, and calls no functions of C.
         Return a measure of their sizes, the kinds of instances in each, and the modules in use
@@ -142,7 +142,7 @@ class _Session:
         }
 
     def _rename(self, modules: list[Any]) -> None:
-        """Give modules plain names, which commands and files have: not those of parameters."""
+        """Give modules plain names for commands and files, without parameters."""
         names: dict[str, str] = {}
         for number, module in enumerate(modules):
             name = module.name.str()
@@ -159,7 +159,7 @@ class _Session:
                     cell.type = _id(names[cell.type.str()])
 
     def _alone(self, module: Any) -> str:
-        """Return a module, with those in it as black boxes, in the same words in every design."""
+        """Return a module with submodules as black boxes, worded independently of the design."""
         inside = dict.fromkeys(cell.type.str() for cell in module.cells_.values())
         boxes = [
             _box(found) for name in inside if (found := self.design.module(yosys.IdString(name)))
@@ -179,12 +179,12 @@ class _Session:
         inverting: Mapping[str, Sequence[str]] | None = None,
         carries: str = "",
     ) -> dict[str, Any]:
-        """Map a module that ``read`` wrote to cells, and write it as Verilog.
+        """Map a module that ``read`` wrote to cells, and write the Verilog.
 
-        How carries are found is the choice of Yosys with this name, if there is one.
-        Flip-flops that are ``inverting``, names with the pins of data and output, hold the inverse
-        of what logic gives them, which mostly has it for less than it.
-        Return its memories, and ABC's estimate of its longest path.
+        Carries are found by the Yosys option of this name, if there is one. Flip-flops in
+        ``inverting``, names with the pins of data and output, hold the inverse of their data, which
+        logic mostly provides at a lower cost. Return its memories, and ABC's estimate of its
+        longest path.
         """
         self._run(f"read_rtlil {module}.il", *(f"{command} {module}" for command in _COARSE))
         memories = self._put_memories_aside(module)
@@ -192,7 +192,7 @@ class _Session:
         fine = (*_FINE, f"techmap{maps}", "opt -fast")
         self._run(*(f"{command} {module}" for command in fine))
         self._name_registers(module)
-        # Cells of a library power up as they like.
+        # Library cells have no defined power-up state.
         self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}")
         self._invert(module, inverting or {})
         self._run(f"opt {module}")
@@ -209,7 +209,7 @@ class _Session:
         }
 
     def _invert(self, name: str, inverting: Mapping[str, Sequence[str]]) -> None:
-        """Put inverters behind flip-flops in front of them, where logic may take them in."""
+        """Move inverters behind flip-flops to their inputs, where logic may absorb them."""
         module = self.design.module(_id(name))
         cells = list(module.cells_.values())
         gates = [one for one in cells if one.type.begins_with("$_")]
@@ -228,13 +228,13 @@ class _Session:
             after[_net(cell, output)].type = yosys.IdString("$_BUF_")
 
     def _check(self, name: str) -> None:
-        """Refuse a module with cells that no library has, which would count as nothing."""
+        """Fail if a module contains cells that no library has, which would count as nothing."""
         kinds = {cell.type.str() for cell in self.design.module(_id(name)).cells_.values()}
         if left := sorted(kind for kind in kinds if kind.startswith("$")):
             raise SystemExit(f"ERROR: Module `{name}' has what no cell does: {', '.join(left)}")
 
     def _put_memories_aside(self, name: str) -> list[dict[str, Any]]:
-        """Replace each memory that is written to by a black box without contents."""
+        """Replace each writable memory by a black box without contents."""
         module = self.design.module(_id(name))
         found = []
         for cell in list(module.cells_.values()):
@@ -245,9 +245,9 @@ class _Session:
                 for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
             }
             if not sizes["WR_PORTS"]:
-                continue  # a table of constants is logic
+                continue  # a table of constants becomes logic
             enables = yosys.SigSpec()
-            for bit in dict.fromkeys(_bits(cell, "WR_EN")):  # one per group of bits, not per bit
+            for bit in dict.fromkeys(_bits(cell, "WR_EN")):  # one enable for each group of bits
                 enables.append(bit)
             pins = {
                 "CLK": ("input", cell.getPort(_id("WR_CLK")).extract(0, 1)),
@@ -278,7 +278,7 @@ class _Session:
         return found
 
     def _declare(self, kind: str, pins: dict[str, tuple[str, Any]]) -> None:
-        """Add the black box of a memory, if it is not there."""
+        """Add the black box of a memory, unless it exists."""
         if self.design.module(_id(kind)) is not None:
             return
         box = self.design.addModule(_id(kind))
@@ -315,12 +315,12 @@ def _box(module: Any) -> str:
 
 
 def _size(cell: Any) -> int:
-    """Return about how much work it is to map a cell that is no instance of a module."""
+    """Return the approximate effort of mapping a cell that is not a submodule."""
     return max((signal.size() for signal in cell.connections_.values()), default=0)
 
 
 def _net(cell: Any, port: str) -> tuple[str, int]:
-    """Return the net of a port of one bit."""
+    """Return the net of a one-bit port."""
     bit = _bits(cell, port)[0]
     return (bit.wire.name.str(), bit.offset) if bit.wire else ("", 0)
 

@@ -33,7 +33,7 @@ SWITCH_TESTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchMeasurement(SpecMeasurement[SwitchSpec]):
-    """A switch: its interconnect alone, and whole. The clock is that of the published port rate."""
+    """A switch: interconnect alone, and whole. The clock follows from the published port rate."""
 
     SCHEMA = "fred-timing/2"
 
@@ -71,7 +71,7 @@ class SwitchMeasurement(SpecMeasurement[SwitchSpec]):
 def agreed(
     results: Sequence[SimulationResult], read: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return what all simulators measured.
+    """Return the measurements, on which all simulators must agree.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def agreed(
 
 
 def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
-    """Return the record of the whole switch, with shares for flits of its full size."""
+    """Return the record of the whole switch, with shares for flits of full size."""
     load, recovery = measured["efficiency"], measured["recovery_cycles"]
     bits = spec.data_width
     share = load["data_flits_per_cycle"] * bits / (bits + load["header_and_crc_bits"])

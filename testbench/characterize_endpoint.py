@@ -32,17 +32,17 @@ from testbench.sim.tools import SimulatorError
 __all__ = ["EndpointMeasurement"]
 
 _LINK, _MEMORY = 24, 40
-"""Cycles of the link and of memories, which the figures leave out."""
+"""Cycles of the link and of memories, which the figures exclude."""
 
 _LONG_LINK = 48
-"""Of links on which a buffer does not cover the round trip [cycles]."""
+"""Delay of links on which a buffer does not cover the round trip [cycles]."""
 
 _CHUNKS = 12
-"""Of long runs; rates are taken behind the first quarter."""
+"""Chunks of long runs; rates are measured after the first quarter."""
 
 
 class _Pair:
-    """Two endpoints, and what they are measured with.
+    """Two endpoints, with the parameters of their measurement.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ class _Pair:
     work : Path
         Folder for files of runs.
     seed : int
-        Of the numbers.
+        Seed of the data.
     """
 
     def __init__(self, spec: SwitchSpec, work: Path, seed: int) -> None:
         self.spec, self.work = spec, work
         self.flit = spec.data_width // 8
         self.chunk = spec.endpoint.chunk_flits
-        self.half = _CHUNKS * self.chunk  # flits of a buffer at most
+        self.half = _CHUNKS * self.chunk  # most flits of a buffer
         size = Sizes(flits=2 * self.half, link_cycles=_LINK, memory_cycles=_MEMORY)
         self.model = build_pair(spec, size)
         self.rng = np.random.default_rng(seed)
@@ -67,13 +67,13 @@ class _Pair:
     def exchange(
         self, node: int, flits: int, *, send: bool = True, receive: bool = True, phase: bool = False
     ) -> Descriptor:
-        """Return an exchange with the other one; in a phase it is another flow."""
+        """Return an exchange with the other endpoint; with a phase it is a separate flow."""
         flow = FlowId(0) if phase else FlowId(1 - node, unicast=True)
         sent, received = self.buffers(flits)
         return exchange("dp", (sent, flow) if send else None, (received, flow) if receive else None)
 
     def ring(self, node: int, flits: int, fsms: int, message: int = 0) -> Descriptor:
-        """Return an all-reduce around both, in messages of so many flits, or half a slot."""
+        """Return an all-reduce around both, with messages of a given size or half a slot."""
         flow = FlowId(1 - node, unicast=True)
         source, destination = self.buffers(flits)
         message_bytes = (message or self.chunk // 2) * self.flit
@@ -88,18 +88,18 @@ class _Pair:
         )
 
     def buffers(self, flits: int) -> tuple[Buffer, Buffer]:
-        """Return where it is sent from, and where results go."""
+        """Return the source buffer and the result buffer."""
         size = flits * self.flit
         return Buffer(0, size), Buffer(self.half * self.flit, size)
 
     def run(
         self, name: str, parts: Callable[[int], Sequence[Descriptor]]
     ) -> tuple[PairRun, list[Flits]]:
-        """Return what came of what both do, and what was in their memories before."""
+        """Return the results of running jobs on both endpoints, and the initial memories."""
         return self.run_programs(name, [self._program(node, parts(node)) for node in range(2)])
 
     def run_programs(self, name: str, programs: Sequence[Program]) -> tuple[PairRun, list[Flits]]:
-        """Return the same of programs."""
+        """Return the results of running programs on both endpoints, and the initial memories."""
         shape = (2 * self.half, self.flit)
         before = [self.rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2)]
         done = run_pair(self.model, self.spec, programs, before, self.work / name)
@@ -108,7 +108,7 @@ class _Pair:
         return done, before
 
     def _program(self, node: int, parts: Sequence[Descriptor]) -> Program:
-        """Return what software does; ERROR is read before the first COMMAND, and at the end."""
+        """Return an endpoint's software; reads ERROR before the first COMMAND and at the end."""
         program = Program(self.spec)
         program.begin(node)
         program.wait(60)
@@ -123,19 +123,19 @@ class _Pair:
         return program
 
     def words(self, memory: Flits, buffer: Buffer) -> Any:
-        """Return what is in a buffer as raw numbers, shape (flits, lanes)."""
+        """Return the content of a buffer as raw numbers, shape (flits, lanes)."""
         first, size = buffer.address // self.flit, buffer.size // self.flit
         return words_of(memory[first : first + size], self.spec)
 
     def check(self, name: str, done: PairRun, node: int, flits: int, want: Any) -> None:
-        """Refuse a result that is wrong."""
+        """Fail if a result is wrong."""
         if (self.words(done.finished.memories[node], self.buffers(flits)[1]) != want).any():
-            raise SimulatorError(f"{name}: what endpoint {node} has is wrong")
+            raise SimulatorError(f"{name}: endpoint {node} has a wrong result")
         self.checked += flits
 
 
 def _one_way(pair: _Pair) -> dict[str, Any]:
-    """Measure half a chunk from one to the other, and another one in another flow behind it.
+    """Measure half a chunk in one direction, followed by another in a different flow.
 
     It is less than asks for an ack at once, so this is the longest that one waits for it.
     """
@@ -149,7 +149,7 @@ def _one_way(pair: _Pair) -> dict[str, Any]:
     pair.check("one_way", done, 1, chunk, pair.words(before[0], pair.buffers(chunk)[0]))
     data, acks = done.crossed[0]["data"], done.crossed[1]["ack"]
     begun, ended = done.finished.times[0][0], done.finished.times[1][-1]
-    came = data[chunk - 1] + _LINK  # the last of the first flow
+    came = data[chunk - 1] + _LINK  # arrival of the last flit of the first flow
     acked = next(cycle for cycle in acks if cycle > came)
     loaded = _MEMORY + chunk
     return {
@@ -161,7 +161,7 @@ def _one_way(pair: _Pair) -> dict[str, Any]:
 
 
 def _answers(pair: _Pair) -> dict[str, Any]:
-    """Measure an ack of a whole interval of packets, which waits for no pause."""
+    """Measure an ack for a whole interval of packets, which is sent without a pause."""
     protocol = pair.spec.protocol
     flits = protocol.ack_interval * protocol.packet_flits
 
@@ -175,7 +175,7 @@ def _answers(pair: _Pair) -> dict[str, Any]:
 
 
 def _received(pair: _Pair) -> dict[str, Any]:
-    """Measure what follows a descriptor that receives more than it sends, in another flow."""
+    """Measure the job after a descriptor that receives more than it sends, in another flow."""
     less, more = pair.spec.protocol.packet_flits, pair.chunk
 
     def parts(node: int) -> list[Descriptor]:
@@ -194,7 +194,7 @@ def _received(pair: _Pair) -> dict[str, Any]:
 
 
 def _both_ways(pair: _Pair) -> dict[str, Any]:
-    """Measure the rate at which an endpoint sends from memory and receives to it."""
+    """Measure the rate at which an endpoint sends and receives at the same time."""
     flits = _CHUNKS * pair.chunk
     done, before = pair.run("both_ways", lambda node: [pair.exchange(node, flits)])
     for node in range(2):
@@ -204,7 +204,7 @@ def _both_ways(pair: _Pair) -> dict[str, Any]:
 
 
 def _rings(pair: _Pair) -> dict[str, Any]:
-    """Measure a step of a ring alone, the rate of all state machines, and how turns follow.
+    """Measure a ring step alone, the rate of all state machines, and successive rings.
 
     In a step a block is so short that what it is reduced with has come before it.
     """
@@ -227,7 +227,7 @@ def _rings(pair: _Pair) -> dict[str, Any]:
             found["ring_flits_per_cycle"] = _rate(data)
             continue
         if name == "turn":
-            # The first message of each state machine is a part that was loaded, a flit each.
+            # The first message of each state machine is a loaded part of one flit.
             found["turn_cycles"] = max(b - a for a, b in pairwise(data[:machines]))
             continue
         message = flits // 2
@@ -237,7 +237,7 @@ def _rings(pair: _Pair) -> dict[str, Any]:
 
 
 def _commands(pair: _Pair) -> dict[str, Any]:
-    """Measure how long software takes from a COMMAND to that of another ring.
+    """Measure the time that software takes between the COMMANDs of two rings.
 
     ERROR is read before each, and twice before the second one: such a read is not counted.
     """
@@ -266,7 +266,7 @@ def _commands(pair: _Pair) -> dict[str, Any]:
 
 
 def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> int:
-    """Measure how long a credit takes from an endpoint to a switch and back.
+    """Measure the round trip of a credit between an endpoint and a switch.
 
     Links and the interconnect, which is that of a switch of two ports, are left out. Links are so
     long that a buffer does not cover the round trip, so each round trip carries as much as that.
@@ -292,7 +292,7 @@ def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> in
         done = run_fabric(model, fabric, work / f"credits_{flits}")
         came = done.memories[1][lengths[-1] : lengths[-1] + flits]
         if any(any(one["ERROR"]) for one in done.reads) or (came != memories[0][:flits]).any():
-            raise SimulatorError("credits: what came through the switch is wrong")
+            raise SimulatorError("credits: the switch delivered wrong data")
         cycles.append(done.times[1][-1])
     per_flit = (cycles[1] - cycles[0]) / (lengths[1] - lengths[0])
     trip = round(small.protocol.buffer_flits * per_flit)
@@ -300,7 +300,7 @@ def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> in
 
 
 def _rate(cycles: Sequence[int]) -> float:
-    """Return flits per cycle behind the first quarter."""
+    """Return the flits per cycle after the first quarter."""
     first = len(cycles) // 4
     return (len(cycles) - 1 - first) / (cycles[-1] - cycles[first])
 

@@ -26,7 +26,7 @@ MESH_TESTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class RouterMeasurement(SpecMeasurement[MeshSpec]):
-    """The routers of a mesh. The clock is that of the published link rate.
+    """The routers of a mesh. The clock follows from the published link rate.
 
     Two routers with all five ports are simulated. Routers are equal but for where they stand, so
     cycle counts do not depend on the mesh; tests/testbench/test_characterize_mesh.py shows it.
@@ -58,7 +58,7 @@ class RouterMeasurement(SpecMeasurement[MeshSpec]):
 
 
 def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:
-    """Return what was measured of a router, with shares for flits of its full size."""
+    """Return the measurements of a router, with shares for flits of full size."""
     load, bits = measured["efficiency"], mesh.link.data_width
     return {
         "latency_cycles": measured["router_latency_cycles"],

@@ -47,7 +47,7 @@ class MeshPhasesMeasurement(PhasesMeasurement[MeshSpec]):
 
 
 def measured_phases(mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]) -> list[Job]:
-    """Return the phases to measure with buffers of the given bytes, and their algorithms."""
+    """Return the phases to measure with buffers of a given size, and their algorithms."""
     found: dict[tuple[str, str, str, int], Job] = {}
     for strategy in strategies:
         for how in _ALGORITHMS:

@@ -16,7 +16,7 @@ __all__ = ["CyclesMeasurement", "PhasesMeasurement"]
 
 @dataclass(frozen=True, kw_only=True)
 class CyclesMeasurement(SpecMeasurement[Spec]):
-    """Rows of cycles, measured on a fabric whose links and memories are those of CONFIGURATION."""
+    """Rows of cycles, measured on a fabric with the links and memories of ``CONFIGURATION``."""
 
     @abstractmethod
     def wanted_rows(self) -> Sequence[Mapping[str, Any]]:
@@ -34,16 +34,16 @@ class CyclesMeasurement(SpecMeasurement[Spec]):
 
 @dataclass(frozen=True, kw_only=True)
 class PhasesMeasurement(CyclesMeasurement[Spec]):
-    """Phases of some strategies, each alone: how many cycles each takes.
+    """Cycles of each phase of the given strategies, run alone.
 
     Results of all are compared with the golden model, bit for bit.
 
     Parameters
     ----------
     strategies : Sequence of str
-        Such as ``MP2-DP5-PP2``.
+        Strategies such as ``MP2-DP5-PP2``.
     flits : Sequence of int
-        What an NPU sends in a phase [flits].
+        Data that an NPU sends in a phase [flits].
 
     Raises
     ------
@@ -56,14 +56,14 @@ class PhasesMeasurement(CyclesMeasurement[Spec]):
 
     @abstractmethod
     def jobs(self) -> list[Job]:
-        """Return what is done."""
+        """Return the phases to run."""
 
     @abstractmethod
     def runner(self) -> Callable[[PlaneRun, Path], Finished]:
-        """Return what simulates the fabric in a folder."""
+        """Return a function that simulates the fabric in a folder."""
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        jobs = self.jobs()  # refused before anything is built
+        jobs = self.jobs()  # raises before anything is built
         return measured_rows(jobs, self.runner(), self.seed)
 
     def wanted_rows(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Latency against load of 8 x 8 Verilated routers, for comparison with published curves."""
+"""Latency against load of 8 x 8 Verilated routers, to compare with published curves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,46 +26,46 @@ __all__ = [
 ]
 
 WIDTH, HEIGHT = 8, 8
-LANES = 2  # flits of 32 bits, which the harness has
+LANES = 2  # makes flits of 32 bits, as the harness expects
 
 SIZES = {5: 13, 10: 6, 8: 9}
-"""Flits of a packet, and packets that a circuit of a port has space for: 65, 60 and 72 flits.
+"""Flits per packet, and packets buffered per virtual channel of a port: 65, 60 and 72 flits.
 
 BookSim's packets of 5 and of 10 had 64 flits of a port. Packets of 8 are those of the default, on
 both sides of which these two are.
 """
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
-"""Loads of uniform traffic, as shares of what links allow: those that the published runs have."""
+"""Loads of uniform traffic relative to the link limit, equal to those of the published runs."""
 
 COARSE = (0.05, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6)
-"""Loads of other patterns and ways, up to the first at which latency is past ``KNEE``."""
+"""Loads of other patterns and routings, up to the first with a latency above ``KNEE``."""
 
 KNEE = 3.0
-"""Latency over that of the lowest load at which a coarse curve ends."""
+"""Latency relative to the lowest load at which a coarse curve ends."""
 
 FIXED = ("transpose", "tornado", "complement")
 
 WARM, MEASURE = 2000, 8000
-"""Cycles before the measurement, and of it. All packets of it are waited for."""
+"""Warm-up cycles, and measured cycles; all packets of the measurement are awaited."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetUp:
-    """A curve to be measured.
+    """The set-up of a curve.
 
     Parameters
     ----------
     pattern : str
-        One of ``LOADS`` of ``testbench.volume.mesh``, but for the hot spot.
+        One of ``LOADS`` of ``testbench.volume.mesh``, except for the hot spot.
     routing : str
-        Ways through the mesh.
+        Routing of the mesh.
     flits : int
-        Of a packet; ``SIZES`` has the space of a circuit.
+        Length of a packet; ``SIZES`` has the buffer space of a virtual channel.
     shares : sequence of float
         Loads, ascending, as shares of ``capacity``.
     whole : bool
-        Whether all of them are measured, also past ``KNEE``.
+        Whether all loads are measured, also beyond ``KNEE``.
     """
 
     pattern: str
@@ -82,7 +82,7 @@ class SetUp:
         return usual.with_changes(protocol=usual.protocol.with_changes(**space))
 
     def load(self, offered: float, seed: int) -> MeshLoad:
-        """Return what ends send, on one circuit [flits per sending end and cycle]."""
+        """Return the offered load on one virtual channel [flits per sending endpoint and cycle]."""
         return MeshLoad(
             load=offered,
             pattern=self.pattern,
@@ -94,7 +94,7 @@ class SetUp:
 
 
 def set_ups() -> tuple[SetUp, ...]:
-    """Return all curves: uniform ones by size of a packet, then patterns and ways, packets of 5."""
+    """Return all curves: uniform by packet size, then patterns and routings with packets of 5."""
     uniform = [SetUp(pattern="uniform", routing="xy", flits=k, shares=SHARES) for k in SIZES]
     others = [("odd_even", "uniform"), *product(("xy", "odd_even"), FIXED)]
     others += product(("odd_even_adaptive",), ("uniform", *FIXED))
@@ -108,7 +108,7 @@ def set_ups() -> tuple[SetUp, ...]:
 
 
 def _flows(mesh: MeshSpec, pattern: str) -> list[tuple[int, int]]:
-    """Return from where to where flits go, from each sending end as many to each of its ends."""
+    """Return the sources and destinations of flits; a source sends equally to each."""
     ends = range(mesh.routers)
     if pattern == "uniform":
         return [(a, b) for a, b in product(ends, ends) if a != b]
@@ -117,19 +117,19 @@ def _flows(mesh: MeshSpec, pattern: str) -> list[tuple[int, int]]:
 
 
 def senders(mesh: MeshSpec, pattern: str) -> int:
-    """Return how many ends send in a pattern: on the diagonal of a transpose none do."""
+    """Return the number of senders in a pattern; nodes on a transpose's diagonal do not send."""
     return len({source for source, _ in _flows(mesh, pattern)})
 
 
 def capacity(mesh: MeshSpec, pattern: str) -> float:
-    """Return the flits per sending end and cycle at which X-Y fills its busiest link."""
+    """Return the load at which X-Y routing fills the busiest link [flits per sender and cycle]."""
     flows = _flows(mesh, pattern)
     loads = link_loads(mesh.with_changes(routing="xy"), dict.fromkeys(flows, 1))
     return len(flows) / senders(mesh, pattern) / max(loads.values())
 
 
 def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str, Any]:
-    """Return what a load takes: share and flits offered, and what was measured.
+    """Return the row of a load: share and flits offered, and the measurements.
 
     Flits accepted are per sending end and cycle, latency is from the making of a packet to its
     last flit. Messages are lost where too many wait in a router.
@@ -142,8 +142,8 @@ def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str
     mesh = one.mesh
     offered = share * capacity(mesh, one.pattern)
     found = run_mesh(program, one.load(offered, seed))
-    # Acks and nacks are lost where eight wait, as docs/explanation/mesh.md says. A flit of data
-    # would be sent again, which ends take as wrong where links have no faults.
+    # Acks and nacks are lost where eight wait, as docs/explanation/mesh.md says. The data would
+    # then be sent again, which endpoints take for an error where links have no faults.
     if found["wrong"] or found["errors"] or found["wedged"]:
         raise SimulatorError(f"{one.pattern}, {one.routing}, {offered:.4f} offered: {found}")
     accepted = found["accepted"] * mesh.routers / senders(mesh, one.pattern)
@@ -158,7 +158,7 @@ def measured_row(program: Path, one: SetUp, share: float, seed: int) -> dict[str
 
 
 def _measured_curve(one: SetUp, seed: int, say: Say) -> dict[str, Any]:
-    """Return what the record has of a curve."""
+    """Return the record entry of a curve."""
     mesh, most = one.mesh, capacity(one.mesh, one.pattern)
     program = build_mesh(mesh)
 
@@ -188,7 +188,7 @@ def _measured_curve(one: SetUp, seed: int, say: Say) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class SaturationMeasurement(Measurement):
-    """Latency against load for all of ``set_ups``, and what passes when all ends offer 1."""
+    """Latency against load for all ``set_ups``, and throughput at an offered load of 1."""
 
     SCHEMA = "fred-mesh-saturation/1"
 
@@ -230,5 +230,5 @@ class SaturationMeasurement(Measurement):
 
 
 def _has_loads(one: SetUp, shares: Sequence[float]) -> bool:
-    """Return whether a curve has the loads that are asked for, perhaps up to its end."""
+    """Return whether a curve has the requested loads, possibly only up to its end."""
     return shares == list(one.shares if one.whole else one.shares[: len(shares)])

@@ -1,4 +1,4 @@
-"""Cycles of all-reduces along trees on a mesh with schedule tables, measured by co-simulation."""
+"""Cycles of tree all-reduces on a mesh with schedule tables, measured by co-simulation."""
 
 import hashlib
 import tempfile
@@ -34,7 +34,7 @@ by 76. On a mesh of 4 x 4 280 cycles are enough for blocks of 8 to 512 flits.
 
 @dataclass(frozen=True, kw_only=True)
 class TreesMeasurement(CyclesMeasurement[MeshSpec]):
-    """All-reduces of all NPUs along trees: how many cycles each takes.
+    """Cycles of tree all-reduces over all NPUs.
 
     Results are compared with the golden model, bit for bit.
 
@@ -43,7 +43,7 @@ class TreesMeasurement(CyclesMeasurement[MeshSpec]):
     edges : sequence of TreeEdge
         The trees, for endpoints with one link.
     flits : sequence of int
-        What an NPU has [flits], padded to whole flits for the block of each NPU.
+        Vector of an NPU [flits], padded to whole flits for the block of each NPU.
     """
 
     SCHEMA = "fred-mesh-cycles/1"

@@ -71,7 +71,7 @@ def _jobs(
     collectives: Sequence[str],
     phases: Sequence[str],
 ) -> list[Job]:
-    """Return what is done; refuse a phase that no strategy has, and strategies without phases."""
+    """Return the phases to run; fail if a phase is unknown, or a strategy has no phases."""
     programs = [
         compile_strategy(wafer, Strategy.parse(strategy), size, collectives=how)
         for strategy in strategies
@@ -96,7 +96,7 @@ def _jobs(
 def _runner(
     wafer: WaferSpec, simulators: Sequence[str], flits: int
 ) -> Callable[[PlaneRun, Path], Finished]:
-    """Return what simulates a plane in a folder."""
+    """Return a function that simulates a plane in a folder."""
     size = Sizes(flits=2 * flits, **CONFIGURATION)
     if simulators == ("icarus",):
         return partial(run_plane, build_plane(wafer, size))

@@ -1,7 +1,7 @@
-"""Verilog that records are measured on, and its canonical hash.
+"""Verilog on which records are measured, and its canonical hash.
 
-Generating all of it takes minutes, so hashes are kept: each is known by the specification, by the
-sources that generate, and by the versions of their tools.
+Generating all designs takes minutes, so hashes are kept: each is identified by the specification,
+the generating sources, and the versions of their tools.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 CANONICAL = "canonical-hash"
-"""What hashes are called in the store of what is built."""
+"""Name of canonical hashes in the build cache."""
 
 
 @dataclass(frozen=True)
 class MeasuredDesign:
-    """Verilog that a record is measured on.
+    """Verilog on which a record is measured.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class MeasuredDesign:
 
     @property
     def sha256(self) -> str:
-        """Its canonical hash; the Verilog is generated only if the hash is not kept."""
+        """Canonical hash; the Verilog is only generated if the hash is not cached."""
         sources = source_digest(*_SOURCES)
-        if sources is None:  # changed while this process runs
+        if sources is None:  # sources changed while this process runs
             return canonical_hash(*self.write(*self.models))
         content = [sources, self.write.__name__, *(one.model_dump_json() for one in self.models)]
 
@@ -75,7 +75,7 @@ _SOURCES = (*map(Path, (*fred_hw.__path__, *gen.__path__)), Path(__file__))
 
 
 def interconnect_design(spec: SwitchSpec) -> MeasuredDesign:
-    """Return the interconnect of a switch alone."""
+    """Return the interconnect of a switch."""
     return MeasuredDesign(_interconnect, (spec,))
 
 
@@ -95,7 +95,7 @@ def mesh_design(mesh: MeshSpec) -> MeasuredDesign:
 
 
 def mesh_with_endpoints_design(mesh: MeshSpec) -> MeasuredDesign:
-    """Return the routers of a mesh, and the endpoint that is at each."""
+    """Return the routers of a mesh, with an endpoint at each."""
     return MeasuredDesign(_mesh_with_endpoints, (mesh,))
 
 
@@ -105,12 +105,12 @@ def router_design(mesh: MeshSpec) -> MeasuredDesign:
 
 
 def routers_design(meshes: Sequence[MeshSpec]) -> MeasuredDesign:
-    """Return a router with all directions of each mesh."""
+    """Return a router with all directions, for each mesh."""
     return MeasuredDesign(_routers, tuple(dict.fromkeys(meshes)))
 
 
 def plane_design(wafer: WaferSpec) -> MeasuredDesign:
-    """Return a plane of a wafer: its endpoint, its chiplets, and the top."""
+    """Return a plane of a wafer: its endpoint, its chiplets and the top."""
     return MeasuredDesign(_plane, (wafer,))
 
 

@@ -1,7 +1,8 @@
-"""A measurement by co-simulation, from inputs to record.
+"""A co-simulation measurement, from inputs to record.
 
-All records are made in one way: the Verilog of a specification is generated and hashed, simulated,
-and what was counted is put behind a head that says what was measured, by whom, and on what.
+All records are made in the same way: the Verilog of a specification is generated, hashed and
+simulated, and the counts are written after a head with the subject, tools and conditions of the
+measurement.
 """
 
 import subprocess
@@ -33,23 +34,23 @@ __all__ = [
 ]
 
 MEASURED_LANES = 1
-"""Lanes as co-simulated. Lanes run side by side and share no control, so cycle counts do not depend
-on them. Tests show it: tests/testbench/test_characterize.py of an interconnect for 1, 4 and 256,
-tests/testbench/test_characterize_mesh.py of a router for 1 and 2, and
-tests/testbench/collectives/test_phase_cycles.py of endpoints and a plane for 1 and 4."""
+"""Number of co-simulated lanes. Lanes run in parallel and share no control, so cycle counts do not
+depend on their number. Tests verify this: tests/testbench/test_characterize.py for an interconnect
+with 1, 4 and 256 lanes, tests/testbench/test_characterize_mesh.py for a router with 1 and 2, and
+tests/testbench/collectives/test_phase_cycles.py for endpoints and a plane with 1 and 4."""
 
 Spec = TypeVar("Spec", SwitchSpec, MeshSpec, WaferSpec)
 Say = Callable[[str], object]
 
 
 def fewer_lanes(spec: Spec, lanes: int | None = None) -> Spec:
-    """Return what is simulated for a specification; it has ``MEASURED_LANES`` or fewer if None."""
+    """Return the specification to simulate, with fewer lanes (``MEASURED_LANES`` if None)."""
     return spec.with_changes(lanes=min(spec.lanes, MEASURED_LANES) if lanes is None else lanes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(ABC):
-    """A measurement: what is measured, how, and with which inputs.
+    """A measurement: its subject, method and inputs.
 
     Parameters
     ----------
@@ -75,15 +76,15 @@ class Measurement(ABC):
     @property
     @abstractmethod
     def designs(self) -> Mapping[str, MeasuredDesign]:
-        """The Verilog that is measured, by the name of its hash in the record."""
+        """The measured Verilog, keyed by the name of its hash in the record."""
 
     @abstractmethod
     def head(self) -> dict[str, Any]:
-        """Return what the record says of the hardware, its name first."""
+        """Return the record's description of the hardware, its name first."""
 
     @abstractmethod
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        """Measure.
+        """Run the measurement, and return the figures.
 
         Parameters
         ----------
@@ -101,10 +102,10 @@ class Measurement(ABC):
 
     @abstractmethod
     def other_inputs(self, record: Any) -> Iterator[str]:
-        """Yield the inputs that differ from those of a record, in words."""
+        """Yield descriptions of inputs that differ from those of a record."""
 
     def hashes(self) -> dict[str, str]:
-        """Return the canonical hashes of the Verilog of today."""
+        """Return the canonical hashes of the current Verilog."""
         return {name: design.sha256 for name, design in self.designs.items()}
 
     def recorded_hashes(self, record: Any) -> dict[str, str | None]:
@@ -112,7 +113,7 @@ class Measurement(ABC):
         return {name: getattr(record.source, name) for name in self.designs}
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of the simulators that are installed."""
+        """Return the versions of the installed simulators."""
         found: dict[str, str] = {}
         for name in self.simulators:
             with suppress(SimulatorError):
@@ -124,7 +125,7 @@ class Measurement(ABC):
         return {one.name: one.version for one in record.simulators}
 
     def record(self, work: Path, say: Say = lambda _: None) -> dict[str, Any]:
-        """Measure, and return the record; raises what ``figures`` does."""
+        """Run the measurement, and return the record; raises what ``figures`` raises."""
         for name in self.simulators:
             find_simulator(name)
         begun_s = cpu_s()
@@ -140,12 +141,12 @@ class Measurement(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class SpecMeasurement(Measurement, Generic[Spec]):
-    """A measurement of what a specification describes.
+    """A measurement of hardware that a specification describes.
 
     Parameters
     ----------
     spec : SwitchSpec, MeshSpec or WaferSpec
-        What the record is for.
+        Subject of the record.
     lanes : int, optional
         Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
     """
@@ -155,7 +156,7 @@ class SpecMeasurement(Measurement, Generic[Spec]):
 
     @property
     def measured_spec(self) -> Spec:
-        """What is simulated."""
+        """The specification that is simulated."""
         return fewer_lanes(self.spec, self.lanes)
 
     def head(self) -> dict[str, Any]:
@@ -182,14 +183,14 @@ def _differ(one: Any, other: Any, key: str) -> bool:
 def provenance(
     simulators: Iterable[str], seed: int, minutes: float, **hashes: str
 ) -> dict[str, Any]:
-    """Return who measured, and on what.
+    """Return the tools, date and revision of a measurement.
 
     Parameters
     ----------
     simulators : iterable of str
-        Names of those that took part.
+        Names of the simulators used.
     seed : int
-        Of all stimulus.
+        Seed of all stimulus.
     minutes : float
         Processor time of the measurement [min].
     hashes : str
@@ -210,12 +211,12 @@ def provenance(
 
 
 def today() -> str:
-    """Return the date, UTC."""
+    """Return the current date in UTC."""
     return datetime.now(UTC).date().isoformat()
 
 
 def git_commit() -> str | None:
-    """Return the commit of the sources, marked if they were changed since; None outside git.
+    """Return the commit of the sources, marked if modified; None outside a git checkout.
 
     Records are no sources: one that was just measured does not mark the next one.
     """
@@ -229,11 +230,11 @@ def git_commit() -> str | None:
 
 
 _SOURCES = (":/", ":(top,exclude)perfmodel/switch_timing/records")
-"""What git is asked about."""
+"""Paths that are passed to git."""
 
 
 def _git(*words: str) -> str | None:
-    """Return what git prints, or None if it fails."""
+    """Return the output of git, or None if it fails."""
     try:
         said = subprocess.run(
             ["git", *words],

@@ -1,4 +1,4 @@
-"""A switch in Amaranth's simulator with the interface of a device."""
+"""A switch in Amaranth's simulator, with the interface of a device."""
 
 from collections.abc import Callable, Coroutine
 from functools import cached_property
@@ -16,20 +16,20 @@ __all__ = ["GREETING", "SHAKE", "Recorder", "Rows", "SimulatedSwitch", "Value", 
 
 SHAKE = ("valid", "ready")
 GREETING = 30
-"""Cycles until links are up, and both ends of each know the other's limits."""
+"""Cycles until links are up and both ends of each know the other's credit limits."""
 
 Value = int | str | None
-"""A bit, a label, nothing, or "" where the label before stays; "3|" colours the label behind it."""
+"""A bit, a label, nothing, or "" to continue the previous label; a prefix "3|" sets a colour."""
 
 Watch = dict[str, dict[str, Callable[[], Value]]]
-"""By group and name of a row: what to sample."""
+"""Signals to sample, keyed by group and name of a row."""
 
 Rows = dict[str, dict[str, list[Value]]]
-"""By group and name of a row: what was sampled in each cycle."""
+"""Sampled values of each cycle, keyed by group and name of a row."""
 
 
 class Recorder:
-    """Runs a bench on a design, and samples rows at the end of each cycle while told to."""
+    """Runs a bench on a design, and samples rows at the end of each cycle when enabled."""
 
     def __init__(self, design: Any) -> None:
         self.design = design
@@ -39,7 +39,7 @@ class Recorder:
         self.rows: Rows = {}
 
     def run(self, bench: Callable[[], Coroutine[Any, Any, None]]) -> Rows:
-        """Run until the bench ends, and return what was recorded."""
+        """Run until the bench ends; return the recorded rows."""
 
         async def process(ctx: Any) -> None:
             self.ctx = ctx
@@ -68,17 +68,17 @@ class Recorder:
         return lambda: self.get(signal)
 
     def word(self, valid: Any, label: Callable[[], str]) -> Callable[[], Value]:
-        """Return a sampler of a label that means something while ``valid`` is high."""
+        """Return a sampler of a label that is shown only while ``valid`` is high."""
         return lambda: label() if self.get(valid) else None
 
     def flit(self, user: Any, data: Any) -> Flit:
-        """Return the flit on a stream with these signals."""
+        """Return a sampler of the flit on a stream with these signals."""
         header, crc = self.get(user) & ((1 << HEADER_BITS) - 1), self.get(user) >> HEADER_BITS
         return Flit(header, self.get(data), crc)
 
 
 class SimulatedSwitch:
-    """A whole switch in the simulator, with an NPU at each port.
+    """A whole switch in Amaranth's simulator, with an NPU at each port.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ class SimulatedSwitch:
         self.recorder = Recorder(self.dut)
 
     def axil(self, name: str) -> Any:
-        """Return a signal of the registers' slave."""
+        """Return a signal of the registers' AXI4-Lite slave."""
         return getattr(self.dut, f"s_axil_{name}")
 
     def axis(self, port: str, name: str) -> Any:
-        """Return a signal of a stream: ``port`` is s0, m0, ..."""
+        """Return a signal of an AXI4-Stream; ``port`` is s0, m0, ..."""
         return getattr(self.dut, f"{port}_axis_t{name}")
 
     def simulate(self, program: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a program that reads, writes and sends, with every output taken at once."""
+        """Run a program that accesses registers and sends flits; outputs are always accepted."""
 
         async def bench() -> None:
             await self.greet()
@@ -110,13 +110,13 @@ class SimulatedSwitch:
         self.recorder.run(bench)
 
     async def read(self, address: int) -> int:
-        """Read a word."""
+        """Read a register word."""
         self.recorder.set(self.axil("araddr"), address)
         await self._shake("ar")
         return await self._shake("r")
 
     async def write(self, address: int, value: int) -> None:
-        """Write a word: address and data at once, the answer taken when it comes."""
+        """Write a register word; address and data are offered together, the response is awaited."""
         for name, one in (("awaddr", address), ("wdata", value), ("wstrb", 15)):
             self.recorder.set(self.axil(name), one)
         await self._shake("aw", "w")
@@ -128,7 +128,7 @@ class SimulatedSwitch:
         return r.flit(self.axis(port, "user"), self.axis(port, "data")) if r.get(valid) else None
 
     def offer(self, port: str, flit: Flit | None) -> None:
-        """Show a flit, or none, on a stream to the switch."""
+        """Offer a flit, or none, to the switch on a stream."""
         self.recorder.set(self.axis(port, "valid"), flit is not None)
         if flit is not None:
             for name, value in (("data", flit.data), ("user", flit.user), ("last", flit.last)):
@@ -136,17 +136,17 @@ class SimulatedSwitch:
 
     @cached_property
     def npus(self) -> list[Endpoint]:
-        """What is at the other ends of the links."""
+        """Models of the NPUs at the other ends of the links."""
         return [Endpoint(self.spec, session_id=0) for _ in range(self.spec.ports)]
 
     async def greet(self) -> None:
-        """Take every output, and let the NPUs act until links are up."""
+        """Accept every output, and run the NPUs until links are up."""
         for port in range(self.spec.ports):
             self.recorder.set(self.axis(f"m{port}", "ready"), 1)
         await self._step(GREETING)
 
     async def _step(self, cycles: int) -> None:
-        """Let the NPUs act for so many cycles."""
+        """Run the NPUs for a number of cycles."""
         for _ in range(cycles):
             for port, npu in enumerate(self.npus):
                 self.offer(f"s{port}", npu.step(self.flit(f"m{port}")))
@@ -157,7 +157,7 @@ class SimulatedSwitch:
     async def exchange(
         self, packets: dict[int, list[int]], phase: int, circuit: int = 0, cycles: int = 200
     ) -> dict[int, list[int]]:
-        """Send a packet from some NPUs, and return what has come to each in so many cycles."""
+        """Send a packet from some NPUs; return what each NPU receives within a number of cycles."""
         flow = phase, 0
         before = [len(npu.received.get(flow, ())) for npu in self.npus]
         for port, words in packets.items():
@@ -169,7 +169,7 @@ class SimulatedSwitch:
         }
 
     def restart(self, phase: int, generation: int) -> None:
-        """Let all NPUs start the numbers of a phase at 0, in a generation."""
+        """Make all NPUs restart the packet numbers of a phase at 0, in a generation."""
         for npu in self.npus:
             npu.forget(phase, generation)
 
@@ -179,7 +179,7 @@ class SimulatedSwitch:
         return bool(self.recorder.get(self.dut.irq))
 
     async def _shake(self, *channels: str) -> int:
-        """Bring the handshakes of channels about, and return `rdata` of that moment."""
+        """Complete the handshakes of channels, and return `rdata` at that moment."""
         r, left, found = self.recorder, list(channels), 0
         while left:
             for name in left:
@@ -193,5 +193,5 @@ class SimulatedSwitch:
         return found
 
     def _mine(self, channel: str) -> Any:
-        """Return the signal of a handshake that the master drives."""
+        """Return the handshake signal that the master drives."""
         return self.axil(f"{channel}{'ready' if channel in 'br' else 'valid'}")

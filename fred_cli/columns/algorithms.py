@@ -8,7 +8,7 @@ __all__ = ["COLUMNS", "binary_size"]
 
 
 def binary_size(size_bytes: float) -> str:
-    """Return a size in the largest binary unit that it has 1 or more of."""
+    """Return a size in the largest binary unit of which it has at least one."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size_bytes >= unit:
             return f"{size_bytes / unit:,.4g} {name}"

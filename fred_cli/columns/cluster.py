@@ -1,4 +1,4 @@
-"""Columns of `fred cluster`: a row is a strategy, or the cluster with other resources."""
+"""Columns of `fred cluster`: a row is a strategy, or the cluster with varied resources."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ PARTS = {
     "bubble": "#e69f00",
     "ep": "#8c5a2b",
 }
-"""Parts of an iteration, fields of `Times` without their unit, and their colours."""
+"""Parts of an iteration: fields of `Times` without their unit, with colours."""
 
 _COMPUTE = ("forward", "recompute", "backward", "optimizer")
 
@@ -28,7 +28,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _part(name: str) -> Column:
-    """Return the column of a part; the terminal has one for all compute instead of four."""
+    """Return the column of a part; the terminal shows the sum of the four compute parts."""
 
     def value(row: Any) -> float | None:
         return None if row.times is None else getattr(row.times, f"{name}_s")
@@ -76,7 +76,7 @@ COLUMNS = Columns(
 
 
 def variant_columns(names: Sequence[str]) -> Columns:
-    """Return the columns of variants, given what is varied."""
+    """Return the columns of variants, given the parameters that vary."""
 
     def varied(name: str) -> Column:
         return Column(lambda row: row.values[name], name, name, "{:g}")

@@ -12,26 +12,26 @@ __all__ = ["Column", "Columns", "figure", "milliseconds", "speedup_text"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column; the order of declaration is that of the CSV.
+    """A column; columns appear in the CSV in the order of their declaration.
 
     Parameters
     ----------
     value : Callable
-        From a row to the cell of the CSV and the value in JSON.
+        Returns the cell of the CSV, and the value in JSON, for a row.
     csv : str
-        Heading in the CSV; empty if it is not there.
+        Heading in the CSV; empty if the column is not in the CSV.
     title : str
-        Heading in the terminal; empty if it is not there.
+        Heading in the terminal; empty if the column is not shown there.
     text : str or Callable
-        What the terminal shows: the format of the value, or from a row to it.
+        Format of the value in the terminal, or a function from a row to its text.
     json : str
-        Key in JSON beside what the row's figures have anyway; empty if there is none.
+        Key in JSON in addition to the row's own figures; empty if there is none.
     page : str
-        Heading on the page of the report if it is not that of the terminal.
+        Heading on the page of the report, if it differs from that in the terminal.
     last : bool
-        Whether it stands behind the others in the terminal and on the page.
+        Whether it comes after the others in the terminal and on the page.
     number : bool
-        Whether it stands to the right on the page.
+        Whether it is right-aligned on the page.
     """
 
     value: Callable[[Any], object]
@@ -44,7 +44,7 @@ class Column:
     number: bool = True
 
     def shown(self, row: object) -> str:
-        """Return what the terminal and the page show."""
+        """Return the text that the terminal and the page show."""
         if isinstance(self.text, str):
             return self.text.format(self.value(row))
         return self.text(row)
@@ -56,7 +56,7 @@ class Columns:
     Parameters
     ----------
     columns : sequence of Column
-        All of them.
+        All columns.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -66,11 +66,11 @@ class Columns:
         self.written = tuple(one for one in columns if one.csv)
 
     def without(self, *csv: str) -> "Columns":
-        """Return the columns but for those of these headings in the CSV."""
+        """Return the columns except those with the given CSV headings."""
         return Columns([one for one in self.all if one.csv not in csv])
 
     def replacing(self, csv: str, column: Column) -> "Columns":
-        """Return the columns with another one in the place of that heading in the CSV."""
+        """Return the columns with one replaced, identified by its CSV heading."""
         return Columns([column if one.csv == csv else one for one in self.all])
 
     def print(self, title: str, rows: Sequence[object]) -> None:
@@ -84,7 +84,7 @@ class Columns:
         return as_csv([one.csv for one in self.written], cells)
 
     def write(self, rows: Sequence[object], path: Path | None) -> None:
-        """Write the table as CSV if there is a path; all of it or nothing.
+        """Write the table as CSV atomically if a path is given.
 
         Raises
         ------
@@ -95,20 +95,20 @@ class Columns:
             write_text(self.csv(rows), path)
 
     def json(self, figures: object, row: object) -> dict[str, Any]:
-        """Return the figures of a row, with the derived ones of its columns."""
+        """Return the figures of a row, including the derived figures of its columns."""
         return {**plain(figures), **{one.json: one.value(row) for one in self.all if one.json}}
 
 
 def milliseconds(seconds: float, over: int = 1) -> str:
-    """Return a time, or its share of ``over``, as the tables have it: [ms] without the unit."""
+    """Return a time in ms, or as a share of ``over``, without the unit."""
     return f"{seconds * 1e3 / over:,.3f}"
 
 
 def speedup_text(row: Any) -> str:
-    """Return the speed-up of a row, of which there may be none."""
+    """Return the speed-up of a row as text; rows may have none."""
     return "-" if row.speedup is None else f"{row.speedup:.3f}"
 
 
 def figure(value: float | str) -> str:
-    """Return a figure of any size, or a word that stands for one."""
+    """Return a figure of any magnitude as text, or a word that replaces it."""
     return value if isinstance(value, str) else f"{value:,.4g}"

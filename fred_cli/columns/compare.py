@@ -33,4 +33,4 @@ WITH_READINGS = Columns(
         Column(attrgetter("readings"), json="readings"),
     ]
 )
-"""The same with the range of the speed-up over all readings."""
+"""The columns with the range of the speed-up over all readings."""

@@ -1,4 +1,4 @@
-"""Columns of compute implied by published speed-ups: a row is a workload."""
+"""Columns of compute times implied by published speed-ups: a row is a workload."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Columns of link loads, which the report's maps show."""
+"""Columns of link loads, as shown on the report's maps."""
 
 from operator import itemgetter
 

@@ -29,7 +29,7 @@ class Part:
     colour: str
 
     def seconds(self, estimate: Any) -> float:
-        """Return its time in an iteration [s]."""
+        """Return the time of the part in an iteration [s]."""
         return (
             estimate.compute_s if self.name == "compute" else getattr(estimate.exposed_s, self.name)
         )
@@ -51,13 +51,13 @@ _RARE = ("cp", "ep")
 
 
 def parts_of(estimates: Iterable[Any]) -> tuple[Part, ...]:
-    """Return the parts to show of some estimates: all, without those that few strategies have."""
+    """Return the parts to show for the given estimates; rare parts only where one has them."""
     every = tuple(estimates)
     return tuple(part for part in PARTS if part.name not in _RARE or any(map(part.seconds, every)))
 
 
 def rare_columns(estimates: Iterable[Any]) -> tuple[str, ...]:
-    """Return the headings in CSV of the parts that are not to be shown."""
+    """Return the CSV headings of the parts that are hidden."""
     shown = parts_of(estimates)
     return tuple(f"{part.name} [s]" for part in PARTS if part not in shown)
 
@@ -68,14 +68,14 @@ ITERATION = Column(
     "iteration",
     lambda row: milliseconds(row.estimate.iteration_time_s),
 )
-"""The time of an iteration as a whole."""
+"""Total time of an iteration."""
 
 ENERGY = Column(lambda row: row.estimate.energy.total_j, csv="energy [J]")
-"""The energy of an iteration, which only CSV shows."""
+"""Energy of an iteration, shown only in the CSV."""
 
 
 def part_columns(over: Callable[[Any], int] = lambda estimate: 1) -> list[Column]:
-    """Return the columns of the parts; the terminal shows their time per so many samples."""
+    """Return the columns of the parts; the terminal shows time per number of samples."""
 
     def column(part: Part) -> Column:
         return Column(

@@ -1,4 +1,4 @@
-"""Columns of `fred reproduce`: a row compares a published figure with our result."""
+"""Columns of `fred reproduce`: a row compares a published figure with the model's result."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -9,11 +9,11 @@ from .column import Column, Columns, figure
 __all__ = ["READINGS", "columns_of", "readings_of"]
 
 _FEW = 4
-"""Readings that a cell has room for."""
+"""Largest number of readings listed in one cell."""
 
 
 def _moved(row: Any) -> str:
-    return "" if row.moved_percent is None else f"{row.moved_percent:+z.2f}"  # z: no -0.00
+    return "" if row.moved_percent is None else f"{row.moved_percent:+z.2f}"  # z avoids -0.00
 
 
 def _ratio(row: Any) -> str:
@@ -21,7 +21,7 @@ def _ratio(row: Any) -> str:
 
 
 def _band(row: Any) -> str:
-    """Return what the readings of a figure give, and how many of them are within tolerance."""
+    """Return the range of a figure over its readings, and how many are within tolerance."""
     if not row.readings:
         return ""
     within = "{} of {} within".format(*row.within)
@@ -29,7 +29,7 @@ def _band(row: Any) -> str:
 
 
 def _others(row: Any) -> str:
-    """Return the other readings if they are few; `--readings` lists them all."""
+    """Return the other readings if they are few; `--readings` lists all of them."""
     return row.others if len(row.readings) <= _FEW else f"{len(row.readings)} others"
 
 
@@ -68,14 +68,14 @@ READINGS = Columns(
         Column(lambda pair: "ok" if pair[1].ok else "MISS", title="verdict"),
     ]
 )
-"""Columns of a row and one of its readings."""
+"""Columns of a row combined with one of its readings."""
 
 
 def readings_of(rows: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return each row that has several readings with each of these, the chosen one first."""
+    """Return each row with several readings once per reading, the chosen one first."""
     return [(row, one) for row in rows if row.readings for one in row.every_reading]
 
 
 def columns_of(*, moved: bool) -> Columns:
-    """Return the columns, with those on the ideal protocol if rows have them."""
+    """Return the columns, including those of the ideal protocol if rows have them."""
     return Columns([*_FIGURES, *(_IDEAL if moved else ())])

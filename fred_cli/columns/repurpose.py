@@ -1,4 +1,4 @@
-"""Columns of `fred repurpose`: rows are products, placements at equal error, and latencies."""
+"""Columns of `fred repurpose`: rows are products, placements at equal error, or latencies."""
 
 from operator import attrgetter
 

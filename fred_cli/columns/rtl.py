@@ -1,4 +1,4 @@
-"""Columns of `fred reproduce --rtl`: a row compares a phase in RTL with the model."""
+"""Columns of `fred reproduce --rtl`: a row compares a phase in RTL simulation with the model."""
 
 from operator import attrgetter
 

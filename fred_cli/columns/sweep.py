@@ -16,7 +16,7 @@ _POINT = ("workload", "strategy", *OPTIONS, "protocol", "npu", "remote_memory")
 
 
 def _estimated(column: Column) -> Column:
-    """Return a column of what an estimate says, empty where there is none."""
+    """Return a column with a figure of the estimate; empty where there is no estimate."""
     return replace(column, value=lambda row: None if row.estimate is None else column.value(row))
 
 
@@ -52,14 +52,14 @@ COLUMNS = Columns(
 
 
 def shown(rows: Sequence[Any]) -> Columns:
-    """Return the columns for a terminal: of what was asked for and of parts those that tell."""
+    """Return the columns for a terminal: requested figures, and the parts that differ."""
     alike = [name for name in _POINT if len({getattr(row.point, name) for row in rows}) == 1]
     zero = [column.csv for column in part_columns() if all(column.value(row) == 0 for row in rows)]
     return COLUMNS.without(*alike, *zero)
 
 
 def title(rows: Sequence[Any]) -> str:
-    """Return what all rows have in common, in words."""
+    """Return the properties that all rows share, as text."""
     said = [
         f"{name} {next(iter(found))}"
         for name in _POINT

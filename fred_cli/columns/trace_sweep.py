@@ -12,7 +12,7 @@ _TIMES = ("total", "compute", "communication", "overlap", "exposed_communication
 
 
 def _time(name: str) -> Column:
-    """Return a column of a time of the rank that ends last, empty where nothing ran."""
+    """Return a column with a time of the last rank; empty where nothing ran."""
 
     def value(row: Any) -> int | None:
         return None if row.last is None else getattr(row.last, f"{name}_ns")

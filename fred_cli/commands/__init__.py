@@ -1,1 +1,1 @@
-"""The commands, one file each: `fred NAME` is `command` in NAME.py."""
+"""The commands, one file each: `fred NAME` is the object ``command`` in NAME.py."""

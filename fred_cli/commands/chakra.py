@@ -1,4 +1,4 @@
-"""`fred chakra`."""
+"""Command `fred chakra`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
@@ -47,7 +47,7 @@ trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
     type=click.IntRange(0, 1_000_000),
     default=_SHOWN,
     show_default=True,
-    help="Nodes to show.",
+    help="Number of nodes to show.",
 )
 @as_json_option
 def show(trace: Path, limit: int, as_json: bool) -> None:
@@ -96,7 +96,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
 @control_option
 @as_json_option
 def stats(trace: str, control: bool, as_json: bool) -> None:
-    """Count nodes, compute time, longest path, operations and bytes."""
+    """Count the nodes of a trace, its compute time, longest path, operations and bytes."""
     from perfmodel.chakra.files import read
     from perfmodel.chakra.stats import measure
 
@@ -144,8 +144,8 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
 def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> None:
     """Check that every node can run and states its operation.
 
-    In a set of traces, sends must have their receives, and collectives all of their ranks. What is
-    wrong is a line and status 2.
+    In a set of traces, sends must have their receives, and collectives all of their ranks. An
+    error is printed as one line, with exit status 2.
     """
     from perfmodel.astra.files.groups import check_members, load_groups
     from perfmodel.chakra.files import read
@@ -201,7 +201,7 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
 )
 @as_json_option
 def groups(trace: str, output: Path, as_json: bool) -> None:
-    """Write the process groups that metadata nodes of a trace list to a communicator groups file.
+    """Write the process groups in the metadata nodes of a trace to a communicator groups file.
 
     PyTorch lists them in a node named process_group:init. A group without ranks is that of all,
     so TRACE should be the prefix of the whole set.
@@ -225,7 +225,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
                         found.add(node.groups, str(path), node.id)
                         listed += 1
     if not listed:
-        message = "must have metadata nodes named process_group:init, and has none"
+        message = "must have metadata nodes named process_group:init"
         raise InputError(trace, "", message)
     check_names(found.groups, trace)
     write_outputs({output: f"{dumps(found.groups, indent=1)}\n".encode()})
@@ -240,8 +240,18 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     example="fred chakra convert examples/three-layers.txt -o build/three-layers --npus 4",
 )
 @click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
-@click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
-@click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")
+@click.option(
+    "--workload",
+    metavar="NAME|FILE",
+    type=workload_name,
+    help="Convert an iteration of this workload instead of SOURCE.",
+)
+@click.option(
+    "--topology",
+    metavar="NAME|FILE",
+    type=topology_name,
+    help="Topology that the workload runs on.",
+)
 @click.option(
     "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
 )
@@ -259,8 +269,8 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     metavar="FILE.json",
     help="Kineto trace of the same run as SOURCE, a PyTorch execution trace.",
 )
-@click.option("--npus", type=int, help="Traces of a text workload.  [default: 1]")
-@click.option("--passes", type=int, help="Iterations of a text workload.  [default: 1]")
+@click.option("--npus", type=int, help="Number of traces of a text workload.  [default: 1]")
+@click.option("--passes", type=int, help="Number of iterations of a text workload.  [default: 1]")
 @as_json_option
 def convert(
     source: Path | None,
@@ -273,7 +283,7 @@ def convert(
     passes: int | None,
     as_json: bool,
 ) -> None:
-    """Convert traces and what can become one.
+    """Convert traces, and other formats to traces.
 
     SOURCE is a trace (.et to .json and back), a PyTorch execution trace (.json, with --kineto; one
     rank at a time), a text workload of ASTRA-sim 1.0 (.txt) or a schedule in GOAL (.goal). The last
@@ -314,7 +324,7 @@ def convert(
 def _iteration(
     workload: str, topology: str, strategy: str | None, target: Path
 ) -> Mapping[Path, Iterable[bytes]]:
-    """Return the files of an iteration of our own model, and the pieces of each."""
+    """Return the files of a simulated iteration, and the pieces of each."""
     from json import dumps
 
     from gen.write import check_files
@@ -336,7 +346,7 @@ def _iteration(
 
 
 def _files(trace: str) -> list[Path]:
-    """Return the file of that name, or those of a set with that prefix."""
+    """Return the file with a name, or the files of a set with that prefix."""
     from perfmodel.chakra.traces import ENDINGS, find_traces
 
     path = Path(trace)
@@ -344,7 +354,7 @@ def _files(trace: str) -> list[Path]:
 
 
 def _each(paths: Sequence[Path]) -> Iterable[Path]:
-    """Return traces to read, counted if there are several; of one its bytes are."""
+    """Return traces with progress: by trace if there are several, else by bytes."""
     return track(paths, "traces") if len(paths) > 1 else paths
 
 
@@ -355,7 +365,7 @@ def _type(node: Any) -> str:
 
 
 def _few(attrs: Iterable[Any]) -> str:
-    """Return the attributes that tell nodes apart, as a table has room for them."""
+    """Return the attributes that distinguish nodes, as many as fit in a table."""
     said = [f"{one.name}={one.value!r:.20}" for one in attrs if one.name not in _COMMON]
     return one_line(", ".join(said), _ATTRS)
 
@@ -378,7 +388,7 @@ def _node(node: Any) -> dict[str, Any]:
 
 
 def _said(value: Any) -> Any:
-    """Return a value as JSON has it: bytes in hexadecimal, what is no number as protobuf writes it.
+    """Return a value for JSON: bytes in hexadecimal, non-finite numbers as in protobuf.
 
     https://protobuf.dev/programming-guides/json
     """

@@ -1,4 +1,4 @@
-"""`fred characterize`."""
+"""Command `fred characterize`."""
 
 import time
 from functools import partial
@@ -36,10 +36,10 @@ _MEASURERS = {
     "wafer": ("testbench.characterize_wafer", "PlanePhasesMeasurement"),
     "mesh": ("testbench.characterize_mesh_phases", "MeshPhasesMeasurement"),
 }
-"""Levels that are measured: module and class of the measurement."""
+"""Module and class of the measurement of each level."""
 
 _PHASES = ("wafer", "mesh")
-"""Levels that measure phases of strategies."""
+"""Levels on which phases of strategies are measured."""
 
 
 @click.command("characterize", cls=Command, example="fred characterize tiny-2 -o build/tiny-2.json")
@@ -147,14 +147,14 @@ def command(
 
 
 def _check_lanes(spec: Any, lanes: int) -> None:
-    """Refuse a number of lanes that no switch or mesh has."""
+    """Fail if no switch or mesh has the number of lanes."""
     from fred_hw.files import validate
 
     validate(type(spec), {**spec.model_dump(), "lanes": lanes}, "--lanes")
 
 
 def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
-    """Refuse options that mean nothing of what is measured."""
+    """Fail if options do not apply to the measurement."""
     without = f"must not be given with --level {level}"
     if not liberty:
         refuse_given("effort", "sizing", message="must be given only with --liberty")
@@ -180,7 +180,7 @@ def _characterize_phases(
     path: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure phases on a plane of a wafer or a mesh, and print or write how long they take."""
+    """Measure phases on a wafer's plane or a mesh, and print or write their durations."""
     for name, values in (("strategy", strategies), ("flits", flits)):
         if not values:
             raise InputError("characterize", f"--{name}", f"must be given with --level {level}")
@@ -212,7 +212,7 @@ def _measurement(level: str) -> Any:
 
 
 def _print(record: dict[str, Any]) -> None:
-    """Print a record for a reader."""
+    """Print a record as text."""
     clock = record["clock"]
     if "router" in record:
         _print_router(record)
@@ -225,7 +225,7 @@ def _print(record: dict[str, Any]) -> None:
 
 
 def _print_router(record: dict[str, Any]) -> None:
-    """Print what was measured of a router."""
+    """Print the measurements of a router."""
     router = record["router"]
     print(
         f"{record['name']}: a router takes {router['latency_cycles']} cycles, "
@@ -235,7 +235,7 @@ def _print_router(record: dict[str, Any]) -> None:
 
 
 def _print_endpoint(record: dict[str, Any]) -> None:
-    """Print what was measured of an endpoint."""
+    """Print the measurements of an endpoint."""
     found = record["endpoint"]
     print(
         f"{record['name']}: an endpoint sends {found['start_cycles']} cycles after COMMAND, of a "
@@ -250,7 +250,7 @@ def _print_endpoint(record: dict[str, Any]) -> None:
 
 
 def _print_switch(record: dict[str, Any]) -> None:
-    """Print what was measured of a switch."""
+    """Print the measurements of a switch."""
     print(
         f"{record['name']}: latency {record['latency_cycles']} cycles, "
         f"{record['throughput_flits_per_cycle']} flits per cycle and port, "
@@ -274,7 +274,7 @@ def _print_switch(record: dict[str, Any]) -> None:
 def _synthesized(
     spec: Any, label: str, libraries: Any, effort: str, sizing: bool
 ) -> dict[str, float | str]:
-    """Return the clock of a record as synthesis of the whole switch, or of a router, finds it."""
+    """Return the clock of a record, as synthesis of the whole switch or the router gives it."""
     from fred_hw.mesh.spec import MeshSpec
     from gen.clock import CLOCK_NS, ROUTER_CLOCK_HZ
     from synth.synthesis import from_spec, synthesize

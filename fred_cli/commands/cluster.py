@@ -1,4 +1,4 @@
-"""`fred cluster`."""
+"""Command `fred cluster`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ __all__ = ["command"]
     help="Compare measured memory and iterations with computed ones; takes no file.",
 )
 @click.option(
-    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of time and memory."
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Draw stacked bars of time and memory."
 )
 @csv_option
 @as_json_option
@@ -47,7 +47,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the fastest MP x DP x PP of a cluster that fits its memory, and what would change it."""
+    """Find the fastest MP x DP x PP of a cluster that fits its memory; vary its resources."""
     if published:
         if file or workload or batch is not None or chart:
             raise InputError("--published", "", "must be given without a file and other options")
@@ -55,7 +55,7 @@ def command(
         return
     if file is None or workload is None:
         missing = "FILE" if file is None else "--workload"
-        raise InputError("fred cluster", missing, "must be given, or else --published alone")
+        raise InputError("fred cluster", missing, "must be given without --published")
     _swept(file, workload, batch, chart, csv_file, as_json)
 
 
@@ -92,9 +92,7 @@ def _swept(
         training = file.training.model_copy(update={"batch": batch})
         file = file.model_copy(update={"training": training})
     if bad := [one for one in file.training.groups if model.experts % one]:
-        message = (
-            f"must divide {model.experts}, the number of experts of {workload}, not be {bad[0]}"
-        )
+        message = f"must be divisors of {model.experts}, the experts of {workload}, not {bad[0]}"
         raise InputError(str(path), "training.ep", message)
     source, field = ("--batch", "") if batch is not None else (str(path), "training.batch")
     with progress("sweeping a cluster"), checked(source, field):

@@ -1,4 +1,4 @@
-"""`fred collective`."""
+"""Command `fred collective`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,18 +56,18 @@ def _algorithms() -> str:
 )
 @size_option
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
-@click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
+@click.option("--chunks", type=int, help="Number of chunks that the vector is cut into.")
 @request_option("algorithm", "auto", _algorithms)
 @click.option(
     "--network-model",
     type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),
     default="fluid",
     show_default=True,
-    help="Shares of links; packets of endpoints as in RTL; ASTRA-sim's models of messages "
-    "without and with congestion; or RDMA over Ethernet with congestion control. loggops is for "
-    "schedules that `fred estimate` takes. Orders of dimensions such as themis have a queue for "
-    "each dimension with fluid, 64 chunks on the links with unaware and aware, and one flow for "
-    "the chunks of an order with packet and roce.",
+    help="fluid: flows share links. packet: packets of endpoints as in RTL. unaware, aware: "
+    "ASTRA-sim's models without and with congestion. roce: RDMA over Ethernet with congestion "
+    "control. loggops: only for schedules of `fred estimate`. Chunk orders such as themis are "
+    "simulated with one queue per dimension (fluid), as 64 chunks on links (unaware, aware), or "
+    "with the chunks of each order as one flow (packet, roce).",
 )
 @roce_options
 @click.option(
@@ -81,12 +81,12 @@ def _algorithms() -> str:
     type=NameChoice(names_in("perfmodel.collectives.themis.queues", "LATENCY_MODES")),
     default="occupancy",
     show_default=True,
-    help="Whether the latency of a phase holds up its dimension, or its chunk alone.",
+    help="Whether the latency of a phase blocks its dimension, or only its chunk.",
 )
 @click.option(
     "--compatible",
     is_flag=True,
-    help="All-gathers and rounding to whole bytes as in the code of Themis's authors.",
+    help="Plan all-gathers and round to whole bytes as the code of Themis's authors does.",
 )
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
@@ -94,15 +94,15 @@ def _algorithms() -> str:
     "--draw",
     type=OutputPath(),
     metavar="FILE.svg",
-    help="Draw the schedule of one chunk; for orders of dimensions, which chunk is in which "
-    "dimension when, below the same for dimension_order.",
+    help="Draw the schedule of one chunk. For chunk orders such as themis, draw the chunks in "
+    "each dimension over time, with those of dimension_order above for comparison.",
 )
 @click.option(
     "--export",
     type=OutputPath(prefix=True),
     metavar="TARGET",
     help="Write the schedule: MSCCL (.xml), GOAL (.goal), Chakra traces TARGET.RANK.et, or with "
-    "network model roce the flows of one chunk for ns-3 (.txt), from when they begin here.",
+    "network model roce the flows of one chunk for ns-3 (.txt), with their start times.",
 )
 @click.option(
     "--chart",
@@ -171,7 +171,7 @@ def command(
 
 
 def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
-    """Print what was found."""
+    """Print the result of the simulation."""
     checked = {"checked": True} if check else {}
     if as_json:
         figures = plain(result)
@@ -206,7 +206,7 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
 
 
 def _flows_file(export: Path | None, network_model: str) -> Path | None:
-    """Return the file of flows for ns-3 that network model roce exports, if that is asked for."""
+    """Return the ns-3 flow file that network model roce exports; None unless requested."""
     if export is None or export.suffix != ".txt":
         return None
     if network_model != "roce":
@@ -216,7 +216,7 @@ def _flows_file(export: Path | None, network_model: str) -> Path | None:
 
 
 def _refuse_queuing(algorithm: str, network_model: str, policies: list[str]) -> None:
-    """Refuse options of dimension queues, which orders of dimensions have with fluid alone."""
+    """Fail if options of dimension queues are given without the network model fluid."""
     if algorithm in policies:
         message = f"must be left out for {algorithm} with network model {network_model}"
         refuse_given("chunks", "intra", "latency", "compatible", "draw", message=message)
@@ -237,7 +237,7 @@ def _refuse_small(size: str, pattern: str, npus: int) -> None:
 
 
 def _refuse_merged(algorithm: str, network_model: str, files: Sequence[Path]) -> None:
-    """Refuse to write all chunks where the model has timed the chunks of an order as one flow."""
+    """Fail if all chunks are exported from a model that merges chunks of the same order."""
     if files and network_model in ("packet", "roce"):
         message = f"must be with network model fluid, unaware or aware for {algorithm}"
         raise InputError("--export", "", f"{message}, not {network_model}")
@@ -253,7 +253,7 @@ def _shown(value: float | str) -> str:
 def _schedule(
     fabric: Any, result: Any, check: bool, draw: Path | None, files: Sequence[Path]
 ) -> None:
-    """Check and draw the schedule of one chunk; check and write that of all data."""
+    """Check and draw the schedule of one chunk; check and export the schedule of all data."""
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.select import build_schedule
 

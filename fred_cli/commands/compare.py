@@ -1,4 +1,4 @@
-"""`fred compare`."""
+"""Command `fred compare`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,12 +33,12 @@ from perfmodel.training.options import OPTIONS
 __all__ = ["command"]
 
 _OF_ALGORITHMS = ("patterns", "sizes", "groups")
-"""Options that go with --algorithms alone."""
+"""Options that require --algorithms."""
 _OF_ESTIMATES = (
     *("workloads", "readings", "npu_changes", "npu_from", "as_is", "memory"),
     *(name for name in OPTIONS if name != "network_model"),
 )
-"""Options of estimates, which go neither with --algorithms nor with --hardware."""
+"""Options of estimates, which exclude --algorithms and --hardware."""
 
 
 @click.command(
@@ -58,7 +58,7 @@ _OF_ESTIMATES = (
     "workloads",
     multiple=True,
     type=workload_name,
-    help="Repeat; all that --compute knows by default.",
+    help="Workload; by default all that --compute supports. Repeat for more.",
 )
 @click.option(
     "--hardware",
@@ -91,7 +91,8 @@ _OF_ESTIMATES = (
     "groups",
     multiple=True,
     metavar="LIST",
-    help="With --algorithms: NPUs that take part, like 0,1,4-7. Repeat; all by default.",
+    help="With --algorithms: NPUs that take part, such as 0,1,4-7; by default all. Repeat for "
+    "more.",
 )
 @request_options
 @click.option(
@@ -167,7 +168,7 @@ def command(
 
 
 def _hardware(csv_file: Path | None, as_json: bool) -> None:
-    """Print FRED and the mesh as hardware."""
+    """Print the hardware comparison of FRED and the mesh."""
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 

@@ -1,4 +1,4 @@
-"""`fred completion`."""
+"""Command `fred completion`."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -10,7 +10,7 @@ from fred_cli.output import say_json
 __all__ = ["command"]
 
 VARIABLE = "_FRED_COMPLETE"
-"""Where click looks for what a shell asks when a program is called ``fred``."""
+"""Environment variable by which a shell asks click for completions of ``fred``."""
 
 
 @click.command("completion", cls=Command, example="fred completion bash")

@@ -1,4 +1,4 @@
-"""`fred doctor`."""
+"""Command `fred doctor`."""
 
 import click
 

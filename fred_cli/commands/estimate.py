@@ -1,4 +1,4 @@
-"""`fred estimate`."""
+"""Command `fred estimate`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -67,8 +67,8 @@ __all__ = ["command"]
 @click.option(
     "--repeats/--no-repeats",
     default=True,
-    help="Compute repeating microbatches, and repeating iterations of traces, once; --timeline "
-    "always has all.  [default: repeats]",
+    help="Simulate repeating microbatches, and repeating iterations of traces, only once; with "
+    "--timeline all are simulated.  [default: repeats]",
 )
 @click.option(
     "--timeline",
@@ -136,7 +136,7 @@ def _estimate(
 ) -> None:
     """Estimate an iteration on a topology."""
     from fred_cli.iteration_record import check_record, write_record
-    from fred_cli.rtl import iteration_beside_rtl, say_rtl, with_rtl
+    from fred_cli.rtl import run_in_rtl, say_rtl, with_rtl
     from fred_hw.errors import InputError
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.request import read_requests
@@ -163,20 +163,20 @@ def _estimate(
         request = replace(request, topology=with_roce(request.topology, parameters))
         found = simulate(request, repeats=repeats and not (timeline or congestion_chart or rtl))
         result = summarize(found)
-    beside = iteration_beside_rtl(str(rtl), found, recorded=record is not None) if rtl else None
-    if record and beside:
-        write_record(beside, record, request)
+    rtl_run = run_in_rtl(str(rtl), found, recorded=record is not None) if rtl else None
+    if record and rtl_run:
+        write_record(rtl_run, record, request)
     if timeline:
         trace = chrome_trace(found.iteration, _title(result))
-        write_json(with_rtl(trace, beside) if beside else trace, timeline)
+        write_json(with_rtl(trace, rtl_run) if rtl_run else trace, timeline)
     if congestion_chart:
         _draw_congestion(found.iteration, _title(result), parameters, congestion_chart)
     if as_json:
-        say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
+        say_json({**plain(result), "rtl": rtl_run.to_dict()} if rtl_run else result)
         return
     _say(result)
-    if beside:
-        say_rtl(beside)
+    if rtl_run:
+        say_rtl(rtl_run)
 
 
 def _title(result: Any) -> str:
@@ -184,7 +184,7 @@ def _title(result: Any) -> str:
 
 
 def _draw_congestion(iteration: Any, title: str, parameters: Any, path: Path) -> None:
-    """Draw what was found of each collective of an iteration, from when it begins."""
+    """Draw the congestion of each collective of an iteration, from the collective's start."""
     from fred_cli.drawings.congestion import draw_congestion, spans_of
 
     spans = [
@@ -244,7 +244,7 @@ def _say(result: Any) -> None:
 
 
 def _path(parts_s: dict[str, float]) -> str:
-    """Return the parts of the critical path that take any time."""
+    """Return the parts of the critical path with nonzero time."""
     return ", ".join(
         f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
         for name, seconds in parts_s.items()
@@ -253,7 +253,7 @@ def _path(parts_s: dict[str, float]) -> str:
 
 
 def _joules(parts_j: dict[str, float]) -> str:
-    """Return the parts that take any energy."""
+    """Return the parts with nonzero energy."""
     return ", ".join(
         f"{name.replace('_', ' ')} {joules:,.4g} J" for name, joules in parts_j.items() if joules
     )

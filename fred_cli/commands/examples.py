@@ -1,4 +1,4 @@
-"""`fred examples`."""
+"""Command `fred examples`."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from fred_hw.errors import InputError
 __all__ = ["FOLDER", "command"]
 
 FOLDER = Path(__file__).parents[1] / "examples"
-"""The example files, which are part of the package."""
+"""Folder of the example files, which are part of the package."""
 
 
 @click.group("examples", cls=Group, no_args_is_help=False)
@@ -28,7 +28,7 @@ def command() -> None:
 @command.command("list", example="fred examples list")
 @as_json_option
 def list_(as_json: bool) -> None:
-    """List the files, each with its first line of comment."""
+    """List the files, each with the first sentence of its comment."""
     rows = [(name, _summary(path)) for name, path in _files().items()]
     if as_json:
         say_json({"examples": [{"file": file, "for": summary} for file, summary in rows]})
@@ -49,7 +49,7 @@ def list_(as_json: bool) -> None:
 )
 @as_json_option
 def copy(names: tuple[str, ...], folder: Path, as_json: bool) -> None:
-    """Copy FILEs, or all of them; files that are there already are refused."""
+    """Copy FILEs, or all example files; existing files are not overwritten."""
     from gen.write import check_folder, write_outputs
 
     known = _files()
@@ -77,7 +77,7 @@ def _files() -> dict[str, Path]:
 
 
 def _summary(path: Path) -> str:
-    """Return the first sentence of the comment that begins a file, or an empty text."""
+    """Return the first sentence of the comment at the start of a file; empty if there is none."""
     if path.suffix == ".py":
         return ast.get_docstring(ast.parse(path.read_text())) or ""
     if path.suffix not in (".yaml", ".yml", ".sh"):

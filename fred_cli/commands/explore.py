@@ -1,4 +1,4 @@
-"""`fred explore`."""
+"""Command `fred explore`."""
 
 import sys
 import webbrowser
@@ -21,12 +21,12 @@ __all__ = ["command"]
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="Port of this machine; 0 for any that is free.",
+    help="Local port; 0 selects a free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @as_json_option
 def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
-    """Show the points of a study in the browser, until it is interrupted.
+    """Show the points of a study in the browser until interrupted.
 
     STORE is the folder that `fred study run` writes. The page is served to this machine alone.
     """

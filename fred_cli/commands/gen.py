@@ -1,4 +1,4 @@
-"""`fred gen`."""
+"""Command `fred gen`."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from fred_cli.progress import progress
 __all__ = ["command"]
 
 _TOLD = ("microswitches", "acks", "replay")
-"""What is told of a manifest that has it."""
+"""Manifest entries that are printed, if present."""
 
 
 def _files() -> str:
@@ -94,7 +94,7 @@ def command(
 
 
 def _bound(key: str, replay: dict[str, Any]) -> str:
-    """Return what holds the longest way of a fabric below full rate."""
+    """Return a text that names what keeps the longest path of a fabric below full rate."""
     has = replay["window_packets" if key == "protocol.window_packets" else "packets"]
     return (
         f"{key} holds the longest way, a round trip of {replay['longest_way']['round_trip_cycles']}"

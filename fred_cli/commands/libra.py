@@ -1,4 +1,4 @@
-"""`fred libra`."""
+"""Command `fred libra`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose the bandwidth of each dimension of a network, with the least time or time x cost."""
+    """Choose the bandwidth of each network dimension to minimize time or time x cost."""
     from perfmodel.libra.optimise import equal_split, optimise
     from perfmodel.libra.results import by_dimension
 
@@ -134,7 +134,7 @@ def _figures(found: Any) -> dict[str, Any]:
 
 
 def _of_design(path: Path, constraints: Sequence[str], objective: str | None) -> tuple[Any, Any]:
-    """Return the dimensions and the problem of a design, with constraints and objective added."""
+    """Return the dimensions and the problem of a design, with added constraints and objective."""
     from perfmodel.libra.design import load_design
 
     file = load_design(path)
@@ -153,7 +153,7 @@ def _of_files(
     constraints: Sequence[str],
     objective: str | None,
 ) -> tuple[Any, Any]:
-    """Return the dimensions and the problem of files in the authors' formats."""
+    """Return the dimensions and the problem in files of the authors' formats."""
     from perfmodel.libra import authors
     from perfmodel.libra.design import problem_of
 

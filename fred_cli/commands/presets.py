@@ -1,4 +1,4 @@
-"""`fred presets`."""
+"""Command `fred presets`."""
 
 import click
 
@@ -12,7 +12,7 @@ __all__ = ["command"]
 @click.command("presets", cls=Command, example="fred presets")
 @as_json_option
 def command(as_json: bool) -> None:
-    """List the specifications that come with the package."""
+    """List the built-in specifications."""
     from fred_hw.load import PRESETS, load_spec, preset_summary
 
     rows = [(name, load_spec(name).name, preset_summary(name)) for name in PRESETS]

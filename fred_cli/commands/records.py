@@ -1,4 +1,4 @@
-"""`fred records`."""
+"""Command `fred records`."""
 
 import sys
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ __all__ = ["command"]
 
 @click.group("records", cls=Group, no_args_is_help=False)
 def command() -> None:
-    """List, check and measure the records that come with the package.
+    """List, check and measure the built-in records.
 
     The performance model takes the timing of hardware from them. A record holds a hash of the
     Verilog that was measured, which does not depend on names. Every command here takes --json.
@@ -38,11 +38,14 @@ names_argument = click.argument(
 
 @command.command("list", example="fred records list")
 @click.option(
-    "-v", "--verbose", is_flag=True, help="The command that measures each, and what makes it stale."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also show the command that measures each record, and the inputs that make it stale.",
 )
 @as_json_option
 def list_records(verbose: bool, as_json: bool) -> None:
-    """List the records: what each measures, and the processor minutes that it takes."""
+    """List the records: what each measures, and the processor minutes of a measurement."""
     from fred_cli.records.registry import ENTRIES
     from fred_cli.records.state import summary
 
@@ -68,7 +71,7 @@ def list_records(verbose: bool, as_json: bool) -> None:
 @names_argument
 @as_json_option
 def check_records(names: tuple[str, ...], as_json: bool) -> None:
-    """Report which records are stale and why, all of them without NAME. Exit status 1 if one is.
+    """Report which records are stale and why; all without NAME. Exit status 1 if any is stale.
 
     A record is stale if its design or its inputs have changed. Designs are generated and hashed
     only where the sources that generate have changed since the last time.
@@ -97,10 +100,10 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("update", example="fred records update endpoint")
 @names_argument
-@click.option("--stale", is_flag=True, help="All that are stale.")
+@click.option("--stale", is_flag=True, help="Measure all stale records.")
 @as_json_option
 def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
-    """Measure records again, and replace each file when its measurement has ended."""
+    """Measure records again, and replace each file once its measurement is complete."""
     from fred_cli.records.registry import ENTRIES
     from fred_cli.records.state import STALE, check, record_path, remeasure, summary
     from gen.write import check_file
@@ -131,7 +134,7 @@ def _say(line: str) -> None:
 
 
 def _asked(names: Iterable[str]) -> list[str]:
-    """Return names, each once.
+    """Return names without duplicates.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`fred report`."""
+"""Command `fred report`."""
 
 import shlex
 import sys
@@ -67,7 +67,7 @@ __all__ = ["command"]
     "--compute",
     metavar="MODEL",
     type=option_value("compute"),
-    help="As for `fred estimate`; by default calibrated where that is known.",
+    help="Compute model, as for `fred estimate`; by default calibrated where available.",
 )
 @equal_terms_options
 @click.option(
@@ -91,8 +91,8 @@ __all__ = ["command"]
 @click.option(
     "--evidence",
     is_flag=True,
-    help="Add the evidence: every figure of the paper compared with ours, RTL and model, and "
-    "algorithms. Takes minutes.",
+    help="Add the evidence: every figure of the paper compared with the model, RTL compared "
+    "with the model, and algorithms. Takes minutes.",
 )
 @as_json_option
 def command(

@@ -1,4 +1,4 @@
-"""`fred reproduce`."""
+"""Command `fred reproduce`."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,13 +48,13 @@ def _sections() -> str:
 @click.option(
     "--rtl",
     is_flag=True,
-    help="Compare phases in RTL of switches and endpoints with the model instead.",
+    help="Instead compare phases in RTL simulation of switches and endpoints with the model.",
 )
 @click.option(
     "--chart",
     type=OutputPath(),
     metavar="FILE.html",
-    help="Chart of the --section, of those that have one.",
+    help="Draw the chart of the --section, if it has one.",
 )
 @click.option(
     "--record",
@@ -87,7 +87,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare every published figure with our result, with and without the protocol's cost."""
+    """Compare every published figure with the model's result, with and without protocol cost."""
     from perfmodel.studies.reproduce import count, identified, reproduce_both
     from perfmodel.studies.reproduce import reproduce as run
     from perfmodel.studies.section import SECTIONS, Setting
@@ -146,7 +146,7 @@ def _say_counts(rows: Sequence[Any], counts: Any) -> None:
 
 
 def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
-    """Return what draws the page with the chart of the one section that was asked for."""
+    """Return a function that draws the chart of the single requested section."""
     need_plotly()
     from fred_cli.drawings.chart import page
     from fred_cli.drawings.sections import CHARTS
@@ -159,7 +159,7 @@ def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
 
 
 def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
-    """Print the shipped records of wafers and of a mesh, and others, compared with the model."""
+    """Print built-in records of wafers and meshes, and other records, compared with the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
     from perfmodel.studies.rtl_shipped import (
@@ -191,7 +191,7 @@ def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool)
 
 
 def _parts(rows: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a record and their summaries, JSON-friendly."""
+    """Return the rows of a record and their summaries as JSON values."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
 

@@ -1,4 +1,4 @@
-"""`fred repurpose`."""
+"""Command `fred repurpose`."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -42,10 +42,10 @@ _MOST_WORKERS = 4096
     type=InputPath(),
     required=True,
     metavar="DATA.npz",
-    help="Samples: array inputs, and labels if accuracy is wanted.",
+    help="Calibration samples: array inputs, and labels to report accuracy.",
 )
 @click.option(
-    "--test", "test", type=InputPath(), metavar="DATA.npz", help="Other samples for accuracy."
+    "--test", "test", type=InputPath(), metavar="DATA.npz", help="Test samples to report accuracy."
 )
 @click.option(
     "--architecture",
@@ -58,8 +58,8 @@ _MOST_WORKERS = 4096
     type=float,
     default=0.05,
     show_default=True,
-    help="Largest change of the output on the calibration data, as a share; sets --lambda1 if "
-    "that is not given.",
+    help="Largest relative change of the output on the calibration data; determines --lambda1 "
+    "unless that is given.",
 )
 @click.option(
     "--lambda0", type=float, default=0.0, show_default=True, help="Penalty of a kept weight."
@@ -176,7 +176,7 @@ def _report(
     with_baselines: bool,
     with_curves: bool,
 ) -> "_Report":
-    """Return the answer for a model, its architecture, calibration data and test data."""
+    """Return the report for a model, its architecture, calibration data and test data."""
     from perfmodel.astra.as_topology import load_fabric
     from perfmodel.repurpose.calibrated import calibrate
     from perfmodel.repurpose.samples import read_samples
@@ -210,7 +210,7 @@ def _network(model: Path, architecture: Path | None) -> Any:
 
 
 def _number(option: str, value: float) -> float:
-    """Return a number of 0 or more, or refuse another one."""
+    """Return a number of 0 or more; fail for any other value."""
     if not 0 <= value <= 1e30:
         raise InputError(option, "", f"must be a number from 0 to 1e+30, not {value}")
     return value
@@ -243,22 +243,22 @@ def _pins(texts: Sequence[str]) -> dict[str, int]:
 
 
 class _Report:
-    """The results of a placement as text, as JSON and as a chart.
+    """The results of a placement, as text, JSON or a chart.
 
     Parameters
     ----------
     found : Answer
         The answer.
     chosen, plain_split : Point
-        The placement, and the network as it is, split in its order.
+        The placement, and the unchanged network, split in its order.
     baselines : sequence of Point
         Baselines at equal error.
     drawn : sequence of sequence of Point
         Curves of the chart.
     latencies : sequence of Comparison
-        Of each topology.
+        Latencies on each topology.
     samples : Samples
-        Samples for accuracy and error: test data, or calibration data without those.
+        Samples for accuracy and error: test data, or else calibration data.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class _Report:
         self._error = relative_error(after, before)
 
     def chart(self, name: str) -> str:
-        """Return the page of the chart."""
+        """Return the page with the chart."""
         from fred_cli.drawings.chart import page
         from fred_cli.drawings.repurpose import tradeoff_chart
 
@@ -317,7 +317,7 @@ class _Report:
                 say_provenance(one.placed.provenance)
 
     def json(self, model: Path) -> dict[str, Any]:
-        """Return all of it."""
+        """Return all results as JSON values."""
         found, made = self.found, self.found.made
         units, orders = made.calibrated.units, made.orders()
         return {

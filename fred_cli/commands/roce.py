@@ -1,4 +1,4 @@
-"""`fred roce`: topologies of Ethernet networks."""
+"""Command `fred roce`: topologies of Ethernet networks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ _MAX_GPUS = 4096
 
 @click.group("roce", cls=Group, no_args_is_help=False)
 def command() -> None:
-    """Make, convert and simulate networks of RDMA over Ethernet, for network model roce.
+    """Create, convert and simulate RDMA-over-Ethernet networks for network model roce.
 
     With --json its commands print one JSON object.
     """
@@ -48,7 +48,7 @@ _output = click.option(
 
 
 def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[Any, ...]:
-    """Return so many numbers above 0; a single one stands for all."""
+    """Return a list of positive numbers; a single number stands for all."""
     words = text.split(",")
     found: list[float | int] = []
     for word in words:
@@ -122,7 +122,7 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
     "--wafer",
     metavar="NAME|FILE",
     type=topology_name,
-    help="Make I/O controllers of FRED wafers of the GPUs: as many for each wafer as it has.",
+    help="Replace the GPUs by the I/O controllers of FRED wafers of this type.",
 )
 @_output
 @as_json_option
@@ -141,7 +141,7 @@ def clos(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Write a Clos network; the defaults are the published one of 128 GPUs, 2:1 oversubscribed."""
+    """Write a Clos network; defaults are the published network of 128 GPUs, 2:1 oversubscribed."""
     from perfmodel.topology.clos import Clos, clos_file
     from perfmodel.topology.joined_wafers import joined_wafers
     from perfmodel.topology.parse import parse_topology

@@ -1,4 +1,4 @@
-"""`fred route`."""
+"""Command `fred route`."""
 
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical_2d_halves"}
-"""Old names of algorithms on a mesh."""
+"""Former names of algorithms on a mesh."""
 
 
 @click.command("route", cls=Command, example="fred route demo-8 --strategy MP2-DP2-PP2")
@@ -42,7 +42,11 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 )
 @click.option("--max-conflicts", type=int, help="Bound on the exact search, in solver conflicts.")
 @click.option(
-    "--effort", type=int, hidden=True, deprecated="use --max-conflicts", help="Old spelling."
+    "--effort",
+    type=int,
+    hidden=True,
+    deprecated="use --max-conflicts",
+    help="Former name of --max-conflicts.",
 )
 @click.option("--generation", type=int, help="Generation of the phases, 0 to 65535; by default 0.")
 @click.option(
@@ -60,14 +64,14 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 @click.option(
     "--collectives",
     type=collectives_name,
-    help="Of a wafer: by switches (the default), or by rings of endpoints.",
+    help="For a wafer: collectives by switches (the default), or by rings of endpoints.",
 )
 @click.option(
     "-o",
     "--output",
     type=OutputPath(),
     metavar="FILE",
-    help="Of a wafer or a mesh: write its program as JSON.",
+    help="For a wafer or mesh: write its program as JSON.",
 )
 @as_json_option
 def command(
@@ -87,11 +91,11 @@ def command(
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
-    With --json also the entries of the whole switch's configuration memory, one per circuit, for
-    which --generation is one more than that of the entry before. Exit status 3 if they conflict, 4
-    if the search reached --max-conflicts before that was known. Of a wafer, whose YAML file has
-    switches, all that is written to the registers of switches and endpoints of a plane; of a mesh,
-    which has a width, to those of endpoints.
+    With --json, also print the entries of the whole switch's configuration memory, one per virtual
+    channel; --generation must be one more than that of the previous entry. Exit status 3 means that
+    flows conflict, 4 that the search reached --max-conflicts without an answer. For a wafer (a YAML
+    file with switches), print all register writes of the switches and endpoints of a plane; for a
+    mesh (a file with a width), those of the endpoints.
     """
     from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.mesh.load import is_mesh
@@ -121,7 +125,7 @@ def command(
         _refuse(of_switches, "a switch, not a wafer")
         fabric("wafer", generation=number, collectives=collectives or COLLECTIVES[0])
         return 0
-    spec = read_spec(spec_source, changes)  # what is wrong with the file comes before the options
+    spec = read_spec(spec_source, changes)  # report errors in the file before those in options
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     if generation is not None and not as_json:
@@ -146,7 +150,7 @@ def _route(
     sets = _sets(spec, strategy, flows_file)
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
-    # A strategy of one worker has no phases, so nothing that could clash.
+    # A strategy with one worker has no phases, so nothing can conflict.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
     with checked("--max-conflicts"), progress("routing"):
         results = {
@@ -167,7 +171,7 @@ def _route(
 
 
 def _generation(given: int | None) -> int:
-    """Return the generation of entries, the first by default, or refuse what is none."""
+    """Return the generation of entries, the first by default; fail if invalid."""
     from fred_hw.checks import check_int
     from fred_hw.protocol import FULL_GENERATIONS
 
@@ -176,7 +180,7 @@ def _generation(given: int | None) -> int:
 
 
 def _say(reports: dict[str, dict[str, Any]]) -> None:
-    """Print what became of each set of flows."""
+    """Print the result of routing each set of flows."""
     for name, report in reports.items():
         print(f"{name}: {_routing_text(report)}")
     if not reports:
@@ -184,7 +188,7 @@ def _say(reports: dict[str, dict[str, Any]]) -> None:
 
 
 def _refuse(given: dict[str, object], allowed: str) -> None:
-    """Refuse options that mean nothing of what is routed on."""
+    """Fail if options do not apply to the hardware."""
     for name, value in given.items():
         if value is not None:
             raise InputError("route", name, f"must be given with {allowed}")
@@ -193,7 +197,7 @@ def _refuse(given: dict[str, object], allowed: str) -> None:
 def _sets(
     spec: "SwitchSpec", strategy: str | None, file: Path | None
 ) -> dict[str, tuple["Flow", ...]]:
-    """Return the flows of each phase of a strategy, or those of a file."""
+    """Return the flows of each phase of a strategy, or the flows in a file."""
     from fred_hw.compiler.flows import read_flows
     from fred_hw.compiler.placement import Strategy, phases
 
@@ -207,7 +211,7 @@ def _sets(
 
 
 def _draw(result: Any, path: Path) -> None:
-    """Write the routed flows as SVG; a conflict draws nothing."""
+    """Write the routed flows as SVG; draw nothing if there is a conflict."""
     from fred_cli.drawings.interconnect import draw_interconnect
 
     if result.configuration is not None:

@@ -1,4 +1,4 @@
-"""`fred schema`."""
+"""Command `fred schema`."""
 
 from pathlib import Path
 
@@ -16,10 +16,12 @@ __all__ = ["command"]
 @click.argument(
     "kind", required=False, type=NameChoice(names_in("fred_cli.schemas.file_kind", "FILES"))
 )
-@click.option("-o", "--output", type=OutputPath(), metavar="FILE", help="Write it to a file.")
+@click.option(
+    "-o", "--output", type=OutputPath(), metavar="FILE", help="Write the schema to a file."
+)
 @as_json_option
 def command(kind: str | None, output: Path | None, as_json: bool) -> None:
-    """Print the JSON Schema of a kind of YAML files, for editors; without KIND list the kinds."""
+    """Print the JSON Schema of a kind of YAML files, for editors; list the kinds without KIND."""
     from fred_cli.schemas.file_kind import FILES
 
     if kind is None:

@@ -1,4 +1,4 @@
-"""`fred sim`."""
+"""Command `fred sim`."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from fred_cli.progress import progress
 __all__ = ["command"]
 
 _LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
-"""Levels that benches are for, and what they measure their latency as."""
+"""Levels of benches, and the latency that each measures."""
 
 
 def _waves() -> str:
@@ -106,7 +106,7 @@ def command(
 
 
 def _print(result: Any, seed: int, waves: bool) -> None:
-    """Print what became of the tests in one simulator, and what they measured."""
+    """Print the test results of one simulator, and the measurements."""
     rows = [
         (test.name, "passed" if test.passed else f"FAILED: {test.message}", f"{test.wall_s:.2f}")
         for test in result.tests

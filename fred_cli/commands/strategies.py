@@ -1,4 +1,4 @@
-"""`fred strategies`."""
+"""Command `fred strategies`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,7 +66,7 @@ __all__ = ["command"]
 )
 @click.option("--sp", is_flag=True, help="Also try sequence parallelism, where MP is 2 or more.")
 @click.option(
-    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of all strategies."
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Draw stacked bars of all strategies."
 )
 @csv_option
 @as_json_option
@@ -89,7 +89,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
+    """Estimate all (MP, DP, PP) of a workload; feasible ones first, ordered by time per sample."""
     from perfmodel.studies.equal_terms import on_equal_terms
     from perfmodel.studies.strategies import feasible, sweep
     from perfmodel.training.request import read_requests
@@ -103,7 +103,7 @@ def command(
             protocol=protocol,
             npu=read_npu(npu_changes),
             memory=memory,
-            # Each strategy has microbatches of its own.
+            # Each strategy gets its own number of microbatches.
             changes={"mode": mode, "samples": samples, "microbatches": samples and 1},
             **options,
         )

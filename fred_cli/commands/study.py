@@ -1,4 +1,4 @@
-"""`fred study`."""
+"""Command `fred study`."""
 
 import json
 import sys
@@ -91,7 +91,7 @@ def run(
     as_json: bool,
     screen: bool,
 ) -> None:
-    """Estimate all points of the study in FILE that the store lacks."""
+    """Estimate all points of the study in FILE that its store does not contain."""
     from perfmodel.studies.study.engine import open_engine
     from perfmodel.studies.study.run import run_study
 
@@ -168,7 +168,7 @@ def optimize(
 @csv_option
 @as_json_option
 def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
-    """Print the result of a select of DuckDB on the view `points`, one row for each point."""
+    """Print the result of an SQL query (DuckDB) on the view `points`, one row per point."""
     from perfmodel.studies.study.store import open_store
 
     found = open_store(store).query(sql)
@@ -189,7 +189,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
 @click.argument("file", type=OutputPath())
 @as_json_option
 def export(store: Path, file: Path, as_json: bool) -> None:
-    """Write all rows to FILE, whose name ends in .csv or .parquet."""
+    """Write all rows to FILE, a .csv or .parquet file."""
     from perfmodel.studies.study.store import open_store, parquet_bytes
 
     writers: dict[str, Callable[[Any], str | bytes]] = {".csv": _csv, ".parquet": parquet_bytes}
@@ -207,7 +207,7 @@ def export(store: Path, file: Path, as_json: bool) -> None:
 @store_argument
 @as_json_option
 def migrate(store: Path, as_json: bool) -> None:
-    """Bring a store of an older schema version to the present one."""
+    """Migrate a store of an older schema version to the current version."""
     from perfmodel.studies.study.store import migrate as migrated
 
     before, after = migrated(store)
@@ -218,15 +218,15 @@ def migrate(store: Path, as_json: bool) -> None:
 
 
 def _load(file: Path) -> Any:
-    """Return the study of a file, of training or of switches."""
-    import_module("fred_cli.switch_study")  # adds its kind of study
+    """Return the study in a file, of training or of switches."""
+    import_module("fred_cli.switch_study")  # registers its kind of study
     from perfmodel.studies.study.plan import load_study
 
     return load_study(file)
 
 
 def _print_best(summary: Any, varied: Sequence[str]) -> None:
-    """Print the best point for each objective, and the front of several objectives."""
+    """Print the best point for each objective, and the front if there are several objectives."""
     for name, row in summary.best.items():
         said = f"{row[name]:.6g} with {_said(row, varied)}" if row else "no point has it"
         print(f"least {name}: {said}")
@@ -250,7 +250,7 @@ def _said(row: dict[str, Any], names: Sequence[str]) -> str:
 
 @contextmanager
 def _listener(as_json: bool) -> Generator[Callable[[Any], object]]:
-    """Return what is told the progress: it writes JSON, or there is a bar."""
+    """Return a progress listener: one that writes JSON, or a progress bar."""
     if as_json:
         yield _json_progress()
         return
@@ -259,7 +259,7 @@ def _listener(as_json: bool) -> Generator[Callable[[Any], object]]:
 
 
 def _json_progress() -> Callable[[Any], None]:
-    """Return a listener that writes a line of JSON every second, and one in the end."""
+    """Return a listener that writes a line of JSON every second and at the end."""
     said = 0.0
 
     def listen(progress: Any) -> None:

@@ -1,4 +1,4 @@
-"""`fred sweep`."""
+"""Command `fred sweep`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ __all__ = ["command"]
 )
 @as_json_option
 def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bool) -> None:
-    """Estimate all points of a sweep: each of its topologies with each workload and so on.
+    """Estimate all points of a sweep: every combination of topologies, workloads and options.
 
     A FILE with traces runs them on each of its networks.
     """

@@ -1,4 +1,4 @@
-"""`fred synth`."""
+"""Command `fred synth`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,11 +34,18 @@ _ENDINGS = ("_mapped.v", "_synth.json")
 @click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
 @level_option(names_in("gen.level", "unit_levels"))
-@click.option("--verilog", type=InputPath(), metavar="FILE", help="Instead of SPEC, with --top.")
+@click.option(
+    "--verilog",
+    type=InputPath(),
+    metavar="FILE",
+    help="Map this Verilog file instead of SPEC; requires --top.",
+)
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)
 @click.option(
-    "--clock", help="Period or frequency that is asked for, like 0.853ns or 1.2GHz.", metavar="TIME"
+    "--clock",
+    help="Requested clock period or frequency, such as 0.853ns or 1.2GHz.",
+    metavar="TIME",
 )
 @effort_option
 @sizing_option
@@ -107,7 +114,7 @@ def command(
 
 
 def _check(name: str | None, folder: Path) -> None:
-    """Refuse a folder where the files cannot be written."""
+    """Fail if the output files cannot be written to the folder."""
     from gen.write import check_files
 
     check_files(folder / f"{name}{ending}" for ending in _ENDINGS)
@@ -125,7 +132,7 @@ def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _print(report: dict[str, Any]) -> None:
-    """Print the report for a reader."""
+    """Print the report as text."""
     gate = report["gate"]
     print(
         f"{report['name']}: {report['area_um2']:,.1f} um2, "

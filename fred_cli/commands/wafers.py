@@ -1,4 +1,4 @@
-"""`fred wafers`."""
+"""Command `fred wafers`."""
 
 from typing import Any
 
@@ -16,14 +16,21 @@ __all__ = ["command"]
 
 @click.command("wafers", cls=Command, example="fred wafers --topology fred-d --wafers 16")
 @topology_option
-@click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
+@click.option(
+    "--wafers",
+    "count",
+    default=16,
+    show_default=True,
+    type=int,
+    help="Number of wafers, 1 to 1024.",
+)
 @click.option(
     "--join",
     default="fred",
     show_default=True,
     metavar="NAME",
     type=join_name,
-    help="fred or switch.",
+    help="Connection of the wafers: fred or switch.",
 )
 @size_option
 @protocol_option

@@ -1,1 +1,1 @@
-"""Pictures as SVG and charts."""
+"""Drawings as SVG, and charts."""

@@ -1,4 +1,4 @@
-"""A chart: panels that plotly draws in the page, with a legend and the same numbers in words."""
+"""Charts: panels drawn by plotly in the page, with a legend and the same numbers as text."""
 
 import base64
 import gzip
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 INK = "INK"
-"""Colour of text in the data of a panel: dark on light, light on dark."""
+"""Placeholder for the text colour in a panel's data: dark on light, light on dark."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Panel:
     Parameters
     ----------
     title : str
-        Over the panel.
+        Heading of the panel.
     data, layout : sequence of dict, dict
-        Traces and axes as plotly.js has them; colours, fonts and margins come from the page.
+        Traces and axes in the form of plotly.js; colours, fonts and margins come from the page.
     said : str
-        The numbers in words, for those who do not see the panel.
+        The numbers in words, for readers who cannot see the panel.
     height : int
-        In pixels.
+        Height in pixels.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Panel:
 def bars(
     name: str, colour: str, x: Iterable[Any], y: Iterable[Any], *, across: bool = False
 ) -> dict[str, Any]:
-    """Return bars of one colour, upright or from left to right: values, or what they are of."""
+    """Return bars of one colour, vertical or horizontal: values, or a function of them."""
     way = {"orientation": "h"} if across else {}
     marker = {"color": colour}
     return {"type": "bar", **way, "name": name, "x": list(x), "y": list(y), "marker": marker}
@@ -66,7 +66,7 @@ def bars(
 def points_of(
     name: str, x: Iterable[Any], y: Iterable[Any], marker: Mapping[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Return points that have a marker each."""
+    """Return a trace of points with one marker each."""
     where = {"name": name, "x": list(x), "y": list(y)}
     return {"type": "scatter", "mode": "markers", **where, "marker": marker, **more}
 
@@ -74,13 +74,13 @@ def points_of(
 def line(
     x: Iterable[Any], y: Iterable[Any], style: Mapping[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Return a line in the colour of text."""
+    """Return a line in the text colour."""
     drawn = {"color": INK, **style}
     return {"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "line": drawn, **more}
 
 
 def stacked_rows(unit: str, most: float) -> dict[str, Any]:
-    """Return the layout of stacked bars from left to right, with names, the first on top."""
+    """Return the layout of horizontal stacked bars with names, the first at the top."""
     return {
         "barmode": "stack",
         "xaxis": {"title": {"text": unit}, "range": [0, most]},
@@ -89,25 +89,25 @@ def stacked_rows(unit: str, most: float) -> dict[str, Any]:
 
 
 def stem(name: str) -> str:
-    """Return a name, of files without folder and ending."""
+    """Return a name; for files, without folder and extension."""
     return PurePath(name).stem if name.endswith(SUFFIXES) else name
 
 
 def chart(
     name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]], *, stacked: bool = False
 ) -> str:
-    """Return a chart as HTML, which ``charts.js`` draws once the page is shown.
+    """Return a chart as HTML, which ``charts.js`` draws when the page is shown.
 
     Parameters
     ----------
     name : str
-        Its id.
+        Id of the chart.
     panels : sequence of Panel
-        From left to right.
+        Panels from left to right.
     legend : sequence of (str, str)
-        What each colour means, and the colour.
+        Meaning of each colour, and the colour.
     stacked : bool
-        Whether panels always stand one below the other.
+        Whether panels are always stacked vertically.
     """
     kind = "panels stacked" if stacked else "panels"
     drawn = "".join(_panel(panel) for panel in panels)
@@ -140,13 +140,13 @@ def _panel(panel: Panel) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of the folder ``assets``."""
+    """Return the text of a file in the folder ``assets``."""
     return (files("fred_cli.drawings") / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
 def plotly_packed() -> str:
-    """Return plotly.js compressed, as text: a third of it, unpacked when the page is shown."""
+    """Return plotly.js compressed as text, a third of its size; the page decompresses it."""
     from plotly.offline import get_plotlyjs
 
     packed = gzip.compress(get_plotlyjs().encode(), 9, mtime=0)
@@ -154,7 +154,7 @@ def plotly_packed() -> str:
 
 
 def page(title: str, body: str) -> str:
-    """Return a page of its own that needs no network."""
+    """Return a self-contained page that needs no network."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

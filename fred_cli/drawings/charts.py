@@ -39,14 +39,14 @@ _KIND_COLOURS: dict[str, str] = {
 
 
 def short(name: str) -> str:
-    """Return a topology's name as charts have it: of FREDs the letter, of files the name."""
+    """Return the short name of a topology in charts: the letter of a FRED, the stem of a file."""
     name = stem(name)
     letter = name.removeprefix("fred-")
     return letter.upper() if len(letter) == 1 else name.removesuffix(":5x4")
 
 
 def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, float | None]]:
-    """Return by fabric the bandwidths of a communication [GB/s], by the names of the bars."""
+    """Return the bandwidths of a communication [GB/s] by fabric, then by bar name."""
     scale = 1000 if kind == "wafer" else 1
     start = f"bandwidth/{kind}/"
     return {
@@ -60,13 +60,13 @@ def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, 
 
 
 def bandwidth_chart(rows: Sequence[ReproduceRow]) -> str:
-    """Show effective NPU bandwidths [GB/s] and the published ones, per communication."""
+    """Return a chart of effective NPU bandwidths [GB/s] with the published ones."""
     panels = {kind: _bandwidths(rows, kind) for kind in _KINDS}
     return _grouped(panels, "GB/s", "chart-bandwidth")
 
 
 def time_chart(rows: Sequence[ReproduceRow]) -> str:
-    """Show the time of the same communications, that of the mesh being 1.
+    """Return a chart of the times of the same communications, relative to the mesh.
 
     A time is what an NPU has to send over its bandwidth: the vector where switches reduce, and
     otherwise what an endpoint algorithm sends.
@@ -95,7 +95,7 @@ def _over(first: float | None, second: float) -> float:
 
 
 def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, name: str) -> str:
-    """Show a panel for each communication, with a group of bars for each fabric."""
+    """Return a chart with one panel per communication and one group of bars per fabric."""
     values = [v for found in panels.values() for each in found.values() for v in each.values()]
     top = 1.05 * max(value for value in values if value is not None)
     drawn: list[Panel] = []
@@ -110,7 +110,7 @@ def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, n
             for fabric, each in found.items()
         ]
         layout = {"barmode": "group", "yaxis": {"title": {"text": unit}, "range": [0, top]}}
-        # The order of the mesh and A to D, also where a bar of the first trace is missing.
+        # Keep the order (the mesh, then A to D), also where the first trace lacks a bar.
         layout["xaxis"] = {"categoryarray": [short(one) for one in found], "type": "category"}
         drawn.append(Panel(_KINDS[kind], data, layout, f"{unit}. {'; '.join(words)}"))
     return chart(name, drawn, _BARS)
@@ -121,7 +121,7 @@ def _keys(parts: Iterable[Part]) -> list[tuple[str, str]]:
 
 
 def _said(estimate: Estimate, over: float) -> str:
-    """Return the parts of an iteration in words."""
+    """Return the parts of an iteration as text."""
     parts = [(part.words, part.seconds(estimate) / over) for part in PARTS]
     total = sum(value for _, value in parts)
     shown = ", ".join(f"{words} {value:.3g}" for words, value in parts if value > 5e-4 * total)
@@ -129,7 +129,7 @@ def _said(estimate: Estimate, over: float) -> str:
 
 
 def iteration_chart(rows: Sequence[Row], name: str) -> str:
-    """Show stacked iteration times of all workloads on all fabrics, relative to the first fabric.
+    """Return a chart of stacked iteration times, relative to the first fabric.
 
     A line over a bar marks the time that follows from the published speed-up.
     """
@@ -171,13 +171,13 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
 
 
 def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") -> str:
-    """Show the time per sample of every strategy on every fabric, stacked.
+    """Return a chart of the time per sample of every strategy on every fabric, stacked.
 
     The order is that of the rows, but what does not fit the memory is marked and comes last.
     """
     estimates = [row.estimate for row in rows]
     parts = parts_of(estimates)
-    # What the others are compared with comes first.
+    # The fabric that the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
     unfit = {one.strategy for one in estimates if not one.memory.fits}
     order = sorted(dict.fromkeys(one.strategy for one in estimates), key=unfit.__contains__)
@@ -209,7 +209,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
 
 
 def roofline_chart(points: Iterable[Point], npu: Npu) -> str:
-    """Show the rate of each operator and the bounds of an NPU, both axes logarithmic."""
+    """Return a log-log chart of the rate of each operator and the bounds of an NPU."""
     shown = [point for point in points if point.intensity > 0 and point.rate_flops > 0]
     low = min(point.intensity for point in shown) / 2
     ridge = npu.peak_flops / npu.hbm_bytes_per_s

@@ -1,4 +1,4 @@
-"""Chart of a cluster's strategies: time and memory."""
+"""Chart of the strategies of a cluster: time and memory."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ _KEPT = (
 
 
 def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
-    """Show the time of each strategy by cause, and its memory with the limits.
+    """Return a chart of each strategy's time by cause, and of its memory with the limits.
 
-    What does not fit is marked, and its time is what it were if the local memory were larger.
+    Strategies that do not fit are marked, with the time that a larger local memory would give.
     """
     names = [one.strategy + ("" if one.fits else " *") for one in points]
     shown = [one.times or one.unconstrained for one in points]
@@ -28,7 +28,7 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
         bars(name, colour, (getattr(one, f"{name}_s") for one in shown), names, across=True)
         for name, colour in colours.items()
     ]
-    # A stack beyond some times the fastest would hide all others.
+    # A bar much longer than the shortest would make all others unreadable.
     longest = 6 * min(one.total_s for one in shown)
     time = Panel(
         "Iteration",

@@ -19,11 +19,11 @@ _PANELS = (
 
 
 Span = tuple[float, Mapping[str, Any]]
-"""When a simulation began [s], and what it found, by names in JSON."""
+"""Start of a simulation [s], and its results keyed by JSON name."""
 
 
 def spans_of(details: Mapping[str, Any]) -> list[Span]:
-    """Return the simulations of a collective, whose stages follow each other."""
+    """Return the simulations of a collective, whose stages run in succession."""
     begin_s, found = 0.0, list[Span]()
     for one in details.get("stages", [details]):
         found.append((begin_s, one))
@@ -32,7 +32,7 @@ def spans_of(details: Mapping[str, Any]) -> list[Span]:
 
 
 def draw_congestion(spans: Sequence[Span], title: str) -> str:
-    """Return an SVG with a panel for queues, pauses and rates, on one scale of time.
+    """Return an SVG with panels for queues, pauses and rates on one time axis.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Charts of RTL and model: iterations on one time axis, and phases against size."""
+"""Charts of RTL simulation and model: iterations on one time axis, and phases against size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,24 +18,24 @@ _WHO = {"in-network": "#0072b2", "ring": "#d55e00"}
 _OTHERS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c5a2b", "#7a8490", "#4b0082")
 
 _PITCH, _GAP = 1.0, 0.35
-"""From one row of an NPU to the next, and what is more between NPUs."""
+"""Distance between rows of an NPU, and additional distance between NPUs."""
 
 _LANES = {"pp": (0.36, 0.16)}
-"""Below the middle of a row, and its height, of what goes on beside all else."""
+"""Offset below the row's centre, and height, of concurrent background tasks."""
 
 _MAIN = (0.0, 0.46)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An iteration on a fabric, to be drawn.
+    """An iteration on a fabric, in the form to be drawn.
 
     Parameters
     ----------
     title : str
-        Over its panel.
+        Heading of its panel.
     rtl, model : sequence of Lane
-        What some NPUs did in RTL and in the model, the same ones.
+        Activities of the same NPUs in RTL and in the model.
     said : str
         The numbers in words.
     """
@@ -47,7 +47,7 @@ class Drawn:
 
 
 def iterations_chart(iterations: Sequence[Drawn], name: str) -> str:
-    """Show iterations one below the other on the same time axis, RTL above the model of each NPU.
+    """Return a chart of iterations on one time axis, with RTL above the model for each NPU.
 
     Messages, which go on beside all else, have a line of their own.
     """
@@ -80,13 +80,13 @@ def _iteration(one: Drawn, kinds: Sequence[str], end_us: float) -> Panel:
             "zeroline": False,
             "automargin": False,
         },
-        "margin": {"l": 104, "r": 8, "t": 8, "b": 40},  # alike in all panels: one time axis
+        "margin": {"l": 104, "r": 8, "t": 8, "b": 40},  # the same in all panels: one time axis
     }
     return Panel(one.title, data, layout, one.said, 60 + round(44 * y))
 
 
 def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
-    """Return all spans of a kind."""
+    """Return all spans of one kind."""
     below, height = _LANES.get(kind, _MAIN)
     found = [(place, span) for _, place, lane in rows for span in lane.spans if span.kind == kind]
     lengths_us = (round((span.end_s - span.begin_s) * 1e6, 3) for _, span in found)
@@ -105,7 +105,7 @@ def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
 
 
 _LEAST_RATIO = 1.9
-"""Of two sizes that are named on a logarithmic axis: names of closer ones overlap at 400 px."""
+"""Least ratio of two labelled sizes on a logarithmic axis; closer labels overlap at 400 px."""
 
 
 def _apart(sizes: Sequence[int]) -> list[int]:
@@ -118,7 +118,7 @@ def _apart(sizes: Sequence[int]) -> list[int]:
 
 
 def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
-    """Show model time over RTL time of phases, against size and time.
+    """Return a chart of model time over RTL time of phases, against size and time.
 
     Points that are not filled are not within tolerance, which the lines are.
     """
@@ -188,7 +188,7 @@ def _one(first: float, last: float) -> dict[str, Any]:
 
 
 def _tolerance(first: int, last: int) -> list[dict[str, Any]]:
-    """Return the lines within which a phase is to be, and that of a model without error."""
+    """Return lines for the tolerance of a phase, and for a model without error."""
     knee = FEW_CYCLES / SHORT
     short = [first * (knee / first) ** (k / 12) for k in range(13)] if first < knee else [first]
     x = [*short, LONG_CYCLES, LONG_CYCLES, last]

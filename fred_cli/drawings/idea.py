@@ -1,4 +1,4 @@
-"""Draw the idea of FRED: one all-reduce of four NPUs on a mesh and on a FRED switch."""
+"""Drawing of the idea of FRED: an all-reduce of four NPUs on a mesh and on a FRED switch."""
 
 from collections.abc import Iterator
 
@@ -32,11 +32,11 @@ _STYLE = """
 }
 @media print { .idea .dot, .idea .sum { display: none } }
 """.strip()
-"""Each rule and each name begins with ``idea``: in the report other drawings are beside it."""
+"""Style rules; all names begin with ``idea``, since the report contains other drawings."""
 
 
 def draw_idea() -> str:
-    """Return the SVG picture; its data moves unless the reader asked for reduced motion."""
+    """Return the SVG drawing; data moves unless the reader has asked for reduced motion."""
     moves = [*_ring_moves(), *_switch_moves()]
     frames = "\n".join(frame for frame, _ in moves)
     paper = '<rect class="paper" width="100%" height="100%"/>'
@@ -94,14 +94,14 @@ def _fred() -> Iterator[str]:
 
 
 def _ring_moves() -> Iterator[tuple[str, str]]:
-    """Yield the six steps of the ring: every NPU sends a quarter to the next one in each."""
+    """Yield the six ring steps, in each of which every NPU sends a quarter to the next one."""
     for place, (x, y) in enumerate(_RING):
         to_x, to_y = _RING[(place + 1) % 4]
         yield _move(f"idea-r{place}", (x, y), (to_x - x, to_y - y), "dot", 1.0, 0.0, "6")
 
 
 def _switch_moves() -> Iterator[tuple[str, str]]:
-    """Yield the way up of all data, and the way down of the sum."""
+    """Yield the movements of all data up to the switch, and of the sum back down."""
     for place, (x, y) in enumerate(_LEAVES):
         by = (_SWITCH[0] - x, _SWITCH[1] - y)
         yield _move(f"idea-u{place}", (x, y), by, "dot", 4.0, 0.0, "infinite")
@@ -118,7 +118,7 @@ def _move(
     begin: float,
     times: str,
 ) -> tuple[str, str]:
-    """Return the key frames and the dot of one movement, which takes a quarter of a period."""
+    """Return the key frames and the dot of one movement, which lasts a quarter of a period."""
     if times == "6":
         stops = f"0%,100% {{ opacity: 1; transform: none }} 99% {{ {_by(by)} }}"
         times = "infinite"

@@ -1,4 +1,4 @@
-"""The interconnect as an SVG, stage by stage, with routed flows coloured."""
+"""The interconnect as an SVG, stage by stage, with routed flows in colour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ __all__ = ["COLOURS", "draw_interconnect"]
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a3db8"),
 )
-"""Colours of flows, told apart by colour-blind readers too (after Okabe and Ito)."""
+"""Colours of flows, also distinguishable by colour-blind readers (after Okabe and Ito)."""
 
 _IDLE = "#c9ced6"
 _ROW = 22.0
 _STAGE = 112.0
 _BOX = (40.0, 26.0)
-_FIRST = 70.0  # of the first stage, from the left
+_FIRST = 70.0  # distance of the first stage from the left edge
 
 Point = tuple[float, float]
 FlowIndex = int | None
@@ -27,7 +27,7 @@ FlowIndex = int | None
 
 @dataclass
 class _Canvas:
-    """Shapes in the order of drawing: wires first, then boxes."""
+    """Shapes in drawing order: wires first, then boxes."""
 
     wires: list[str] = field(default_factory=list)
     boxes: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _Canvas:
             f'<path d="M{x0:.1f},{y0:.1f} C{middle:.1f},{y0:.1f} {middle:.1f},{y1:.1f} '
             f'{x1:.1f},{y1:.1f}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
         )
-        # Idle wires lie below those in use.
+        # Draw unused wires below those in use.
         self.wires.insert(0, text) if flow is None else self.wires.append(text)
 
     def box(self, centre: Point, label: str, flow: FlowIndex, mark: str = "") -> None:
@@ -70,7 +70,7 @@ class _Canvas:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Where a part's ports are, and which flow leaves at each output."""
+    """Positions of a part's ports, and the flow at each output."""
 
     inputs: list[Point]
     outputs: list[Point]
@@ -118,7 +118,7 @@ def draw_interconnect(configuration: Configuration, flows: Sequence[Flow]) -> st
 
 
 def _rows(ports: int, middle: int) -> int:
-    """Rows that the tallest stage needs, a row for each of its ports."""
+    """Return the number of rows of the tallest stage, one row per port."""
     return 2 if ports == 2 else max(ports, middle * _rows((ports + 1) // 2, middle))
 
 

@@ -1,4 +1,4 @@
-"""Load of every link as an SVG: where a phase of communication uses the wafer."""
+"""Load of every link as an SVG, which shows where a communication phase uses the wafer."""
 
 import itertools
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ _DARK_STOPS = (
     (0.75, "#ff8340"),
     (1.0, "#ffd493"),
 )
-"""On a dark page: what is busy must be bright there."""
+"""Colour stops on a dark page, where busy links must be bright."""
 _LEVELS = 20
 Point = tuple[float, float]
 Stops = tuple[tuple[float, str], ...]
 
 
 def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str) -> str:
-    """Return an SVG of a wafer with its links coloured by their load.
+    """Return an SVG of a wafer with links coloured by load.
 
     Links can be given the focus, the busiest is the last; the page walks them with the arrow keys.
     Its size is in ``--width`` and ``--height``: the page does not shrink it until labels are lost.
@@ -70,12 +70,12 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
 
 
 def colour_key() -> list[tuple[str, str, str]]:
-    """Return some loads in words, with their colour and its class (:func:`dark_colours`)."""
+    """Return some loads as text, with their colour and its class (:func:`dark_colours`)."""
     return [(f"{share:.0%}", _colour(share), _level(share)) for share, _ in _STOPS]
 
 
 def dark_colours() -> str:
-    """Return the style sheet of a dark page: a colour for each class of load."""
+    """Return the style sheet for dark pages, with a colour for each class of load."""
     rules: list[str] = []
     for level in range(_LEVELS + 1):
         colour = _colour(level / _LEVELS, _DARK_STOPS)
@@ -92,7 +92,7 @@ def _level(share: float) -> str:
 
 
 def _shifted(start: Point, end: Point) -> tuple[Point, Point]:
-    """Return the ends of a line beside the one between two places, so that both ways show."""
+    """Return the ends of a line shifted sideways, so that both directions are visible."""
     (x0, y0), (x1, y1) = start, end
     length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5 or 1.0
     dx, dy = -4 * (y1 - y0) / length, 4 * (x1 - x0) / length
@@ -103,7 +103,7 @@ def _box(topology: Topology, node: int, at: Point) -> str:
     kind, (x, y) = topology.nodes[node].kind, at
     name = topology.nodes[node].name
     label = name.removeprefix("npu_") if kind == "npu" else "" if kind == "io" else name.upper()
-    label = label.replace("SWITCH", "S")  # what boxes have room for
+    label = label.replace("SWITCH", "S")  # short enough for the box
     half, fill = {"npu": (14, "#fff"), "switch": (24, "#fff"), "io": (6, "#5b6472")}[kind]
     return (
         f'<g><title>{escape(name)}</title><rect x="{x - half:.1f}" y="{y - min(half, 14):.1f}" '
@@ -113,7 +113,7 @@ def _box(topology: Topology, node: int, at: Point) -> str:
 
 
 def _colour(share: float, stops: Stops = _STOPS) -> str:
-    """Return a colour between those of the two nearest stops."""
+    """Return a colour interpolated between the two nearest stops."""
     share = min(1.0, max(0.0, share))
     for (low, first), (high, second) in itertools.pairwise(stops):
         if share <= high:

@@ -1,4 +1,4 @@
-"""Text and data in HTML and SVG: the only place that escapes them."""
+"""Text and data in HTML and SVG; the only module that escapes them."""
 
 import html
 import json
@@ -9,11 +9,11 @@ from fred_hw.visible import visible
 __all__ = ["escape", "script_json"]
 
 _IN_SCRIPTS = {ord(one): f"\\u{ord(one):04x}" for one in "<>&"}
-"""What may begin or end a script or a comment; in JSON they only stand in strings."""
+"""Characters that may start or end a script or a comment; in JSON they occur only in strings."""
 
 
 def escape(text: str) -> str:
-    """Return text as HTML and SVG have it, in elements and attributes."""
+    """Return text escaped for elements and attributes of HTML and SVG."""
     return html.escape(visible(text))
 
 

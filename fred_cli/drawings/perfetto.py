@@ -1,4 +1,4 @@
-"""Iterations on several fabrics, in RTL and in the model, as one timeline that Perfetto opens.
+"""Iterations on several fabrics, in RTL and in the model, as one timeline for Perfetto.
 
 Format: see `perfmodel/training/trace.py`. Complete events of a thread must nest, so spans of a kind
 that overlap have threads of their own.
@@ -13,7 +13,7 @@ __all__ = ["perfetto"]
 
 
 def perfetto(processes: Mapping[str, Mapping[str, Lane]]) -> dict[str, Any]:
-    """Return a JSON object with a process for each fabric, threads for what each NPU does.
+    """Return a JSON object with a process per fabric and threads for each NPU's activities.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def perfetto(processes: Mapping[str, Mapping[str, Lane]]) -> dict[str, Any]:
 
 
 def _rows(lane: Lane) -> Iterator[tuple[str, list[Span]]]:
-    """Yield the spans of each kind, in as many rows as it takes that none of a row overlap."""
+    """Yield the spans of each kind in rows, so that spans in a row do not overlap."""
     for kind in KINDS:
         rows: list[list[Span]] = []
         for span in (one for one in lane.spans if one.kind == kind):

@@ -1,4 +1,4 @@
-"""Chunks in dimensions over time, as an SVG: a panel per order of dimensions."""
+"""Chunks in dimensions over time as an SVG, with a panel per order of dimensions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .markup import escape
 __all__ = ["MAX_DRAWN", "Panel", "draw_queues", "refuse_many"]
 
 MAX_DRAWN = 256
-"""Most chunks that a drawing shows."""
+"""Largest number of chunks in a drawing."""
 
 _LEFT, _WIDTH, _TOP, _LANE, _GAP = 150.0, 900.0, 62.0, 26.0, 46.0
 _KINDS = {"reduce_scatter": "reduce-scatter", "all_gather": "all-gather"}
@@ -20,7 +20,7 @@ _KINDS = {"reduce_scatter": "reduce-scatter", "all_gather": "all-gather"}
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one order of the dimensions gives.
+    """Result for one order of the dimensions.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Panel:
 
 
 def refuse_many(chunks: int) -> None:
-    """Refuse to draw so many chunks; a command asks before it has worked out what to draw.
+    """Fail if there are too many chunks to draw; commands check this before simulating.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def refuse_many(chunks: int) -> None:
 
 
 def draw_queues(dimensions: Sequence[QueueDimension], panels: Sequence[Panel], title: str) -> str:
-    """Return an SVG with a lane for each dimension in each panel, all on one scale of time.
+    """Return an SVG with panels of one lane per dimension, all on one time axis.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _panel(
     for service in panel.services:
         x, y = _LEFT + scale * service.begin_s, top + 17 + _LANE * service.phase.dimension
         light = 78 if service.phase.kind == "all_gather" else 48
-        hue = 360 * service.chunk * 0.381966 % 360  # neighbours far apart on the circle
+        hue = 360 * service.chunk * 0.381966 % 360  # consecutive chunks get distant hues
         words = (
             f"chunk {service.chunk + 1} of {chunks}, "
             f"{_KINDS.get(service.phase.kind, 'all-reduce')}, "

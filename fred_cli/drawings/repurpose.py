@@ -13,7 +13,7 @@ _BASELINES = {"contiguous": "#d55e00", "random": "#e69f00", "magnitude": "#57606
 
 
 def tradeoff_chart(curves: Sequence[Sequence[Point]], chosen: Point, split: int) -> str:
-    """Show crossings against error.
+    """Return a chart of crossings against error.
 
     Parameters
     ----------

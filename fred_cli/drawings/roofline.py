@@ -12,22 +12,22 @@ __all__ = ["Point", "roofline"]
 
 @dataclass(frozen=True)
 class Point:
-    """An operator of all layers that have it alike, forward pass of a microbatch.
+    """Identical operators of all layers, in the forward pass of a microbatch.
 
     Parameters
     ----------
     name, kind : str
-        Of the operator, and of how many layers; one of ``layers.KINDS``.
+        Name of the operator and number of layers; one of ``layers.KINDS``.
     intensity : float
         Operations per byte of memory traffic [FLOP/B].
     rate_flops : float
-        Operations over their time [FLOP/s].
+        Operations divided by their time [FLOP/s].
     time_s : float
-        In all layers together [s].
+        Time in all layers together [s].
     share : float
-        Of the time of all operators.
+        Share of the time of all operators.
     bound : str
-        ``memory`` or ``compute``: what sets the time.
+        ``memory`` or ``compute``: the limit of the time.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Point:
 
 
 def roofline(workload: Workload, mp: int, npu: Npu) -> tuple[Point, ...]:
-    """Return the operators of a workload, those with most time first.
+    """Return the operators of a workload, in descending order of time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A schedule as an SVG: NPUs from top to bottom, steps to the right, an arrow per transfer."""
+"""A schedule as an SVG: NPUs from top to bottom, steps to the right, one arrow per transfer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +10,14 @@ from .markup import escape
 __all__ = ["MAX_DRAWN", "draw_schedule", "refuse_crowd"]
 
 MAX_DRAWN = 64
-"""Most NPUs that a drawing shows."""
+"""Largest number of NPUs in a drawing."""
 
 _REDUCE, _COPY = "#d55e00", "#0072b2"
 _ROW, _LEFT, _TOP, _WIDTH = 24.0, 86.0, 58.0, 560.0
 
 
 def refuse_crowd(npus: int) -> None:
-    """Refuse to draw so many NPUs; a command asks before it has worked out what to draw.
+    """Fail if there are too many NPUs to draw; commands check this before simulating.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
     for transfer in schedule.transfers:
         steps.append(1 + max((steps[before] for before in transfer.after), default=-1))
     count = max(steps, default=0) + 1
-    # Few steps fill the picture, many are at most so close that arrows stay apart.
+    # A few steps fill the picture; with many, arrows stay just far enough apart.
     column = max(34.0, min(1100.0, max(450.0, 90.0 * count)) / count)
     width, height = max(_WIDTH, _LEFT + column * count + 24), _TOP + _ROW * len(row) + 16
     arrows = _arrows(schedule, steps, row, column)
@@ -83,7 +83,7 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
 def _arrows(
     schedule: Schedule, steps: Sequence[int], row: Mapping[int, float], column: float
 ) -> list[str]:
-    """Return the arrows of all transfers; those of one step start one after the other."""
+    """Return the arrows of all transfers, staggered within each step."""
     arrows: list[str] = []
     placed: dict[int, int] = {}
     total = {step: steps.count(step) for step in set(steps)}

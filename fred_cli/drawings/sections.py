@@ -33,7 +33,7 @@ _FIGURES: Mapping[str, Callable[[BudgetPoint], float]] = {
 
 
 def _budgets(_setting: Setting) -> str:
-    """Draw what optimal splits gain over equal bandwidths at every budget."""
+    """Return a chart of the gain of optimal splits over equal bandwidths at every budget."""
     points = list(budget_points())
     panels: list[Panel] = []
     for name, figure in _FIGURES.items():
@@ -65,7 +65,7 @@ def _lines(title: str, values: Mapping[str, Sequence[float]]) -> Panel:
 
 
 def _wires(setting: Setting) -> str:
-    """Draw exposed communication of fabrics that have the same wires, FRED-D being 1."""
+    """Return a chart of exposed communication on fabrics with equal wires, relative to FRED-D."""
     found: dict[str, dict[str, float]] = {}
     for workload in WORKLOADS:
         times = {
@@ -88,7 +88,7 @@ def _wires(setting: Setting) -> str:
 
 
 def _congestion(setting: Setting) -> str:
-    """Draw by how much each scheme is slower than pauses alone, on GPUs and on wafers."""
+    """Return a chart of each scheme's slowdown relative to pauses alone, on GPUs and on wafers."""
     panels: list[Panel] = []
     for workload in CONGESTED:
         found = {
@@ -115,4 +115,4 @@ CHARTS: Mapping[str, Callable[[Setting], str]] = {
     "libra": _budgets,
     "wires": _wires,
 }
-"""Charts by the name of the section."""
+"""Charts by section name."""

@@ -8,20 +8,20 @@ from perfmodel.training.parts import PARTS
 __all__ = ["timeline"]
 
 MOST = 6000
-"""Intervals of a timeline; beyond, those of a lane that nearly touch are one."""
+"""Largest number of intervals; beyond it, intervals of a lane that nearly touch are merged."""
 
 _Interval = tuple[float, float, str, int]
 
 
 def timeline(iteration: Iteration) -> dict[str, Any]:
-    """Return an iteration as the page draws it.
+    """Return an iteration in the form in which the page draws it.
 
-    Kinds that a stage has nothing of have no lane.
+    Kinds that do not occur in a stage have no lane.
 
     Parameters
     ----------
     iteration : Iteration
-        What ran.
+        The simulated iteration.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def _order(lane: tuple[int, str]) -> tuple[int, int]:
 
 
 def _busy(lane: list[_Interval]) -> float:
-    """Return how long at least one task of a lane runs."""
+    """Return the time in which at least one task of a lane runs."""
     total, until = 0.0, 0.0
     for start, end, _, _ in lane:
         total += max(0.0, end - max(start, until))
@@ -68,7 +68,7 @@ def _busy(lane: list[_Interval]) -> float:
 
 
 def _joined(lane: list[_Interval], gap_us: float) -> list[_Interval]:
-    """Return a lane with neighbours joined that are no further apart and no longer than a gap."""
+    """Return a lane with neighbouring intervals merged if gap and length are below a limit."""
     joined: list[_Interval] = []
     for start, end, name, count in lane:
         if joined:

@@ -1,4 +1,4 @@
-"""Chart of traces on several networks: where the time of the rank that ends last goes."""
+"""Chart of traces on several networks: time of the last rank by activity."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _PARTS = {"compute": "#0072b2", "without compute": "#d55e00"}
 
 
 def trace_chart(found: Sequence[TraceEstimate]) -> str:
-    """Show a bar for each network: time with compute, and without, which is exposed."""
+    """Return a chart with one bar per network: time with compute, and exposed time."""
     names = [stem(one.network) for one in found]
     last = [max(one.ranks, key=lambda rank: rank.total_ns) for one in found]
     times = {
@@ -29,7 +29,7 @@ def trace_chart(found: Sequence[TraceEstimate]) -> str:
     panel = Panel(
         f"{found[0].workload}, network model {found[0].network_model}, rank that ends last",
         data,
-        stacked_rows("ms", 1.25 * longest),  # room for the words
+        stacked_rows("ms", 1.25 * longest),  # space for the labels
         "; ".join(f"{name}: {one.total_ns:,} ns" for name, one in zip(names, last, strict=True)),
         110 + 36 * len(found),
     )

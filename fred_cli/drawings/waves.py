@@ -1,4 +1,4 @@
-"""Waves of an interconnect as an SVG: the content of each port in each cycle."""
+"""Waveforms of an interconnect as an SVG: the content of each port in each cycle."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from .markup import escape
 __all__ = ["MOST_PORTS", "draw_waves"]
 
 MOST_PORTS = 8
-"""Ports of a side that are drawn."""
+"""Largest number of ports per side in a drawing."""
 
 _LEFT, _ROW, _GAP = 64, 26, 12
 _FILL = {"in": "#0072b2", "out": "#00704f"}
@@ -16,16 +16,16 @@ Rows = Sequence[Sequence[str | None]]
 
 
 def draw_waves(inputs: Rows, outputs: Rows, latency_cycles: int, title: str) -> str:
-    """Return an SVG of a clock and of the first ports of each side.
+    """Return an SVG of the clock and of the first ports of each side.
 
     Parameters
     ----------
     inputs, outputs : sequence of sequence of str or None
-        Of each port, cycle by cycle, what it shows, None for nothing.
+        Text of each port in each cycle, None without a flit.
     latency_cycles : int
-        Marked from the first flit that goes in to the first that comes out.
+        Marked from the first flit that enters to the first that leaves.
     title : str
-        For people.
+        Title for readers.
     """
     cycles = len(inputs[0])
     cell = max(30, 10 + 8 * max(len(text) for row in (*inputs, *outputs) for text in row if text))

@@ -1,1 +1,1 @@
-"""The explorer: a local web page that shows the points of a study's store."""
+"""The explorer: a local web page that shows the points in a study's store."""

@@ -1,4 +1,4 @@
-"""One point, or two side by side: simulated again for its timeline and the loads of its links."""
+"""One point, or two for comparison, simulated again for timeline and link loads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ _FIGURES = (
     *SWITCH_FIGURES,
 )
 _NAMES = ("workload", "strategy", "topology", "specification", "level")
-"""Inputs that name a point."""
+"""Inputs that identify a point to the reader."""
 _BUSIEST = 5
 
 
 @dataclass(frozen=True)
 class Detail:
-    """A point as the page shows it.
+    """A point in the form in which the page shows it.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Detail:
 
     @property
     def busiest(self) -> list[tuple[str, list[tuple[str, float]]]]:
-        """The busiest links of each phase with the share of the time that they are occupied."""
+        """The busiest links of each phase, with the share of time in which they are occupied."""
         return [
             (one.phase, sorted(one.loads, key=lambda load: -load[1])[:_BUSIEST])
             for one in self.maps
@@ -68,7 +68,7 @@ class Detail:
 
 
 def detail(table: Table, key: str) -> Detail:
-    """Return a point of a table.
+    """Return the details of a point of a table.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def detail(table: Table, key: str) -> Detail:
 
 
 def detail_charts(shown: Mapping[str, Detail], look: Look) -> dict[str, Any]:
-    """Return the charts of some points by the id of their place on the page.
+    """Return the charts of the given points, keyed by the id of their place on the page.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def detail_charts(shown: Mapping[str, Detail], look: Look) -> dict[str, Any]:
 
 
 def differences(table: Table, keys: tuple[str, str]) -> list[tuple[str, str, str]]:
-    """Return the columns in which two points differ, with both values in words."""
+    """Return the columns in which two points differ, with both values as text."""
     first, second = (table.row(table.keys[key]) for key in keys)
     return [
         (label(name), quantity(first.get(name), name), quantity(second.get(name), name))

@@ -1,4 +1,4 @@
-"""How charts of the explorer look: colours of the page, fonts, axes."""
+"""Appearance of the explorer's charts: page colours, fonts, axes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ _DARK = ("#56b4e9", "#ff8f47", "#3ddcaa", "#e79ac6", "#f0c04a", "#8fd0f5", "#b5b
 
 @dataclass(frozen=True)
 class Look:
-    """What the browser asks for.
+    """Appearance that the browser requests.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Look:
 
     @property
     def soft(self) -> str:
-        """Colour of what stands back."""
+        """Colour of secondary text."""
         return "#a9b3c0" if self.dark else "#55606e"
 
     @property
@@ -48,7 +48,7 @@ class Look:
 
     @property
     def card(self) -> str:
-        """Colour of the ground."""
+        """Background colour."""
         return "#1b2129" if self.dark else "#ffffff"
 
     @property
@@ -57,7 +57,7 @@ class Look:
         return _DARK if self.dark else _LIGHT
 
     def figure(self, height: int, **given: Any) -> Any:
-        """Return an empty figure as wide as its place."""
+        """Return an empty figure that fills the width of its container."""
         plot = figure(
             height=height,
             sizing_mode="stretch_width",
@@ -82,7 +82,7 @@ class Look:
         return plot
 
     def legend(self, plot: Any) -> None:
-        """Give the legend of a figure the look of the page; it must have been placed."""
+        """Style the legend of a figure like the page; the legend must have been placed."""
         legend = plot.legend
         legend.label_text_color = self.ink
         legend.label_text_font_size = "12px"
@@ -93,5 +93,5 @@ class Look:
 
     @staticmethod
     def item(plot: Any) -> dict[str, Any]:
-        """Return a figure as ``Bokeh.embed.embed_item`` takes it."""
+        """Return a figure in the form that ``Bokeh.embed.embed_item`` takes."""
         return {**json_item(plot)}

@@ -24,11 +24,11 @@ __all__ = ["BOKEH", "csv_of", "page", "points_update", "script", "style", "updat
 
 
 BOKEH = f"/bokeh-{version('bokeh')}.js"
-"""Address of Bokeh's script, which browsers keep."""
+"""Path of Bokeh's script, which browsers cache."""
 
 
 def page(name: str) -> str:
-    """Return the page without its contents, which its script asks for.
+    """Return the page without contents, which its script requests.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def update(table: Table, view: View, look: Look) -> dict[str, Any]:
 
 
 def points_update(table: Table, view: View, look: Look) -> dict[str, Any]:
-    """Return the point of a view and the one that it is compared with.
+    """Return the point of a view, and the point it is compared with.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def points_update(table: Table, view: View, look: Look) -> dict[str, Any]:
 
 
 def csv_of(table: Table, view: View) -> str:
-    """Return all columns of the points that the filters and the selection let through."""
+    """Return all columns of the points that pass the filters and the selection."""
     rows = view.sorted(table, view.brushed(table, view.shown(table)))
     found = table.take(rows.tolist())
     columns = [column.to_pylist() for column in found.columns]

@@ -1,4 +1,4 @@
-"""Parallel coordinates: a line for each of some points, an axis for each column."""
+"""Parallel coordinates: one line per point, one axis per column."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,7 @@ from .words import label, quantity
 __all__ = ["MOST_LINES", "Axis", "axes_of", "lines_of", "parallel", "parallel_data"]
 
 MOST_LINES = 300
-"""Points that are drawn."""
+"""Largest number of points that are drawn."""
 
 _MOST_TICKS = 9
 
@@ -47,7 +47,7 @@ class Axis:
     values: tuple[str, ...] = ()
 
     def places(self, table: Table, rows: Integers) -> Floats:
-        """Return where points cross the axis; NaN where a point has no value."""
+        """Return the positions at which points cross the axis; NaN where a value is missing."""
         if self.values:
             codes, names = table.codes(self.name)
             at = {name: place for place, name in enumerate(self.values)}
@@ -59,18 +59,18 @@ class Axis:
         return (numbers - self.low) / ((self.high - self.low) or 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the page needs to turn a part of the axis into a filter."""
+        """Return the data with which the page turns a section of the axis into a filter."""
         ends = {"low": self.low, "high": self.high, "log": self.log}
         return {"name": self.name, "values": self.values, **ends}
 
 
 def axes_of(table: Table, view: View, rows: Integers) -> list[Axis]:
-    """Return the axes of the columns of a view, over some rows."""
+    """Return the axes of the columns of a view, over the given rows."""
     return [_axis(table, name, rows) for name in view.columns] if len(rows) else []
 
 
 def lines_of(table: Table, view: View, rows: Integers, front: Integers) -> Integers:
-    """Return the rows that are drawn: those of the front, then others at equal distances."""
+    """Return the rows to draw: those of the front, then evenly spaced others."""
     there = front[np.isin(front, rows)][:MOST_LINES]
     others = view.sorted(table, rows[~np.isin(rows, there)])
     left = MOST_LINES - len(there)
@@ -87,7 +87,7 @@ def parallel(view: View, look: Look) -> dict[str, Any]:
 def parallel_data(
     table: Table, view: View, lines: Integers, front: Integers, axes: list[Axis], look: Look
 ) -> dict[str, dict[str, Any]]:
-    """Return the data of the plot by the names of its sources."""
+    """Return the data of the plot, keyed by source name."""
     places = np.array([axis.places(table, lines) for axis in axes]).T.reshape(len(lines), len(axes))
     on_front = np.isin(lines, front)
     colours = _colours(table, view, lines, look)
@@ -184,7 +184,7 @@ def _colours(table: Table, view: View, lines: Integers, look: Look) -> list[str]
 
 
 def _wrapped(name: str) -> str:
-    """Return a column in words, on lines of about 16 characters."""
+    """Return a column's label, wrapped to lines of about 16 characters."""
     lines = [""]
     for word in label(name).split():
         if lines[-1] and len(lines[-1]) + len(word) >= 16:

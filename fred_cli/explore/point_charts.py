@@ -1,4 +1,4 @@
-"""Charts of single points: where the time of an iteration goes, and when."""
+"""Charts of single points: time of an iteration by activity, and over time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _PARTS = {part.name: part for part in PARTS}
 
 
 def breakdown_chart(estimates: Mapping[str, Any], look: Look) -> dict[str, Any]:
-    """Return bars of the parts of iterations, on one scale, as JSON for the page."""
+    """Return bars of iteration parts on one scale, as JSON for the page."""
     names = list(estimates)
     plot = look.figure(
         90 + 40 * len(names) + (40 if look.narrow else 0),
@@ -49,7 +49,7 @@ def breakdown_chart(estimates: Mapping[str, Any], look: Look) -> dict[str, Any]:
 
 
 def timeline_chart(found: Mapping[str, Any], end_us: float, look: Look) -> dict[str, Any]:
-    """Return a timeline as ``drawings.timeline`` gives it, up to ``end_us``, as JSON."""
+    """Return the timeline of ``drawings.timeline`` up to ``end_us``, as JSON."""
     lanes = found["lanes"]
     names = [f"{lane['stage']}: {_PARTS[lane['kind']].heading}" for lane in lanes]
     columns: dict[str, Any] = {key: [] for key in ("lane", "left", "right", "colour", "said")}

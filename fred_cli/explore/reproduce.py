@@ -24,7 +24,7 @@ _ROOTS = {"topology": "--topology", "workload": "--workload", "remote_memory": "
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What estimates a point again.
+    """The files and the command line that estimate a point again.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Reproduction:
 
 
 def restored(row: Mapping[str, Any]) -> Inputs:
-    """Return the inputs of a row: the inverse of ``Inputs.fields``.
+    """Return the inputs of a row; the inverse of ``Inputs.fields``.
 
     Timing records with a relative path are looked for in the current folder.
 
@@ -62,7 +62,7 @@ def restored(row: Mapping[str, Any]) -> Inputs:
 
 
 def reproduction(row: Mapping[str, Any]) -> Reproduction:
-    """Return the command line and the files that estimate the point of a row again.
+    """Return the files and the command line that estimate the point of a row again.
 
     Topologies and workloads that are as built in are named; of all others the contents are
     written to a file.
@@ -93,7 +93,7 @@ def reproduction(row: Mapping[str, Any]) -> Reproduction:
 
 
 def request(row: Mapping[str, Any]) -> Request:
-    """Return the request of a row, as a run of the study made it.
+    """Return the request of a row, as created by the run of the study.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _part(row: Mapping[str, Any], root: str) -> Part:
 
 
 def _nested(row: Mapping[str, Any], root: str) -> Any:
-    """Return the mappings and lists whose values a row has by dotted path."""
+    """Return a row's values, keyed by dotted path, as nested mappings and lists."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         first, *path = name.split(".")
@@ -132,7 +132,7 @@ def _listed(value: Any) -> Any:
 
 
 def _is_built_in(root: str, part: Part) -> bool:
-    """Whether a name alone stands for the contents of a part."""
+    """Return whether a name alone identifies the contents of a part."""
     if root == "topology":
         known = said_of(part.name) is not None
     else:
@@ -145,7 +145,7 @@ def _is_built_in(root: str, part: Part) -> bool:
 
 
 def _npu_changes(inputs: Inputs) -> Iterable[tuple[str, float]]:
-    """Yield the rates of the NPUs that the topology does not have by itself."""
+    """Yield the NPU rates that differ from those of the topology."""
     own = request_of(
         Inputs(
             inputs.topology,
@@ -163,5 +163,5 @@ def _npu_changes(inputs: Inputs) -> Iterable[tuple[str, float]]:
 
 
 def _short(value: float) -> str:
-    """Return a number in as few characters as give the same number."""
+    """Return a number in the fewest characters that preserve its value."""
     return min((f"{value:g}", repr(value)), key=lambda said: (float(said) != value, len(said)))

@@ -1,4 +1,4 @@
-"""The scatter plot: one marker for all points that would lie on each other."""
+"""The scatter plot: points that would overlap share one marker."""
 
 from functools import lru_cache
 from typing import Any
@@ -28,7 +28,7 @@ _ACROSS, _UP = 96, 48
 
 
 def cells(x: Floats, y: Floats) -> tuple[Integers, Integers]:
-    """Return the first point of each cell that has any, and how many points the cell has."""
+    """Return the first point of each non-empty cell, and the number of points in the cell."""
     if not len(x):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     cell = _steps(x, _ACROSS) * _UP + _steps(y, _UP)
@@ -46,7 +46,7 @@ def scatter(table: Table, view: View, look: Look) -> dict[str, Any]:
 def scatter_data(
     table: Table, view: View, shown: Integers, front: Integers
 ) -> dict[str, dict[str, Any]]:
-    """Return the data of the plot by the names of its sources, and ``ranges`` of its axes.
+    """Return the data of the plot by source name, and ``ranges`` of its axes.
 
     ``selected`` of a source has the places of the points in the selection, if there is one.
     """
@@ -143,7 +143,7 @@ def _at(table: Table, view: View, rows: Integers) -> dict[str, Any]:
 
 
 def _range(table: Table, view: View, axis: str, shown: Integers) -> list[float]:
-    """Return the ends of an axis, a little beyond the points."""
+    """Return the ends of an axis, with a margin around the points."""
     values = table.numbers(getattr(view, axis))[shown]
     low, high = float(values.min()), float(values.max())
     if f"{axis}log" in view.flags:

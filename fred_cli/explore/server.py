@@ -1,4 +1,4 @@
-"""The server of the explorer: answers this machine alone, and has nothing but the store."""
+"""The server of the explorer: accepts local connections only, and serves only the store."""
 
 import json
 import re
@@ -44,7 +44,7 @@ class _Answer:
 
 
 class _Server(ThreadingHTTPServer):
-    """Accepts connections of this machine; a port is never shared with another process."""
+    """Server for local connections; its port is never shared with another process."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -53,7 +53,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def open_server(source: Source, title: str, port: int) -> Any:
-    """Return the server of a store, which listens but does not answer yet.
+    """Return a server of a store that listens but does not answer yet.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def open_server(source: Source, title: str, port: int) -> Any:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one connection."""
+    """Handler of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "fred", ""
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: the browser shows what goes wrong."""
+        """Print nothing: the browser shows errors."""
 
     def _answer(self) -> _Answer:
         if not self._is_local():
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server
 
     def _is_local(self) -> bool:
-        """Whether the request names this server as its host and comes from its own page.
+        """Return whether the request names this server as its host and comes from its own page.
 
         A page of another site whose name has been pointed at this machine names that site.
         """
@@ -165,7 +165,7 @@ def _points(server: _Server, query: str) -> _Answer:
 
 
 def _key(server: _Server, query: str) -> _Answer:
-    """Return the key of the point in a row; rows keep their places while a run adds others."""
+    """Return the key of the point in a row; rows keep their positions while a run adds others."""
     given = parse_qs(query).get("row", [""])[0]
     table = server.source.table()
     if not given.isdecimal() or int(given) >= len(table):
@@ -179,7 +179,7 @@ def _csv(server: _Server, query: str) -> _Answer:
 
 
 def _asked(server: _Server, query: str) -> Any:
-    """Return the view that a query holds beside the look, and the table."""
+    """Return the view in a query, without its look, and the table."""
     table = server.source.table()
     rest = "&".join(one for one in query.split("&") if one.partition("=")[0] not in _LOOK)
     return read_view(rest, table), table

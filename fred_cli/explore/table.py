@@ -1,4 +1,4 @@
-"""Rows of a store at one moment, column by column."""
+"""Rows of a store at one moment, organized by column."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -19,15 +19,15 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _HIDDEN = (*PROVENANCE, "rank")
-"""Columns that do not describe a point: provenance, and the number of the NPU that is reported."""
+"""Columns that do not describe a point: provenance, and the reported NPU's number."""
 
 _FILES = ("topology.", "workload.", "npu.", "remote_memory.", "specification.")
 _INPUTS = {*ROOTS, *SWITCH_ROOTS, *SIZES, "npus", "workers", "mode"}
-"""Inputs that are not keys of files; all other columns are figures."""
+"""First parts of input column names besides file keys; all other columns are figures."""
 
 
 class Table:
-    """The rows that a store had when they were read.
+    """The rows of a store at the time they were read.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Table:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """Columns with two or more values: inputs first, then figures."""
+        """Columns with two or more distinct values: inputs first, then figures."""
         found = [
             name
             for name in self._arrow.column_names
@@ -58,47 +58,47 @@ class Table:
 
     @cached_property
     def keys(self) -> dict[str, int]:
-        """The place of each row by the key of its point."""
+        """Index of each row, by the key of its point."""
         return {key: place for place, key in enumerate(self._arrow["key"].to_pylist())}
 
     @cached_property
     def failed(self) -> int:
-        """How many points have an error in place of figures."""
+        """Number of points that have an error instead of figures."""
         return len(self) - self._arrow["error"].null_count
 
     def is_input(self, name: str) -> bool:
-        """Whether a column is an input of points, and not a figure."""
+        """Return whether a column is an input of points rather than a figure."""
         return name in _INPUTS or name.startswith(_FILES)
 
     def is_number(self, name: str) -> bool:
-        """Whether the values of a column are numbers."""
+        """Return whether the values of a column are numbers."""
         types: Any = import_module("pyarrow.types")
         kind = self._arrow.schema.field(name).type
         return types.is_integer(kind) or types.is_floating(kind)
 
     def distinct(self, name: str) -> int:
-        """Return how many values a column has."""
+        """Return the number of distinct values of a column."""
         if name not in self._distinct:
             compute: Any = import_module("pyarrow.compute")
             self._distinct[name] = compute.count_distinct(self._arrow[name], mode="all").as_py()
         return self._distinct[name]
 
     def numbers(self, name: str) -> Floats:
-        """Return a column of numbers; NaN where a point has none."""
+        """Return a column of numbers; NaN where a point has no number."""
         if name not in self._floats:
             column = self._arrow[name].cast("float64").combine_chunks()
             self._floats[name] = column.to_numpy(zero_copy_only=False)
         return self._floats[name]
 
     def order(self, name: str) -> Integers:
-        """Return all rows in the order of a column; those without a value come last."""
+        """Return all rows in the order of a column; missing values come last."""
         if name not in self._orders:
             values = self.numbers(name) if self.is_number(name) else self.codes(name)[0]
             self._orders[name] = np.argsort(values, kind="stable")
         return self._orders[name]
 
     def codes(self, name: str) -> tuple[Integers, tuple[str, ...]]:
-        """Return a column as indices into its distinct values in order; "none" if missing."""
+        """Return a column as indices into its sorted distinct values; "none" if missing."""
         if name not in self._codes:
             encoded = self._arrow[name].combine_chunks().dictionary_encode(null_encoding="encode")
             values = encoded.dictionary.to_pylist()
@@ -110,16 +110,16 @@ class Table:
         return self._codes[name]
 
     def row(self, place: int) -> dict[str, Any]:
-        """Return one row, without columns that have no value."""
+        """Return one row, without empty columns."""
         found = self._arrow.slice(place, 1).to_pylist()[0]
         return {name: value for name, value in found.items() if value is not None}
 
     def rows(self, places: Sequence[int], names: Sequence[str]) -> list[dict[str, Any]]:
-        """Return some columns of some rows."""
+        """Return the given columns of the given rows."""
         return self._arrow.select(list(names)).take(list(places)).to_pylist()
 
     def take(self, places: Sequence[int]) -> Any:
-        """Return some rows with all columns, as a ``pyarrow.Table``."""
+        """Return the given rows with all columns, as a ``pyarrow.Table``."""
         return self._arrow.take(list(places))
 
     def _has_several(self, name: str) -> bool:
@@ -131,7 +131,7 @@ class Table:
 
 
 class Source:
-    """The rows of a store, read again when a run has added some.
+    """The rows of a store, read again after a run has added some.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Source:
         self._table: Table | None = None
 
     def table(self) -> Table:
-        """Return the rows that the store has now.
+        """Return the current rows of the store.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class Source:
 
 
 def text(value: object) -> str:
-    """Return a value as the page shows it."""
+    """Return a value as the text that the page shows."""
     if value is None:
         return "none"
     if isinstance(value, float):
@@ -171,6 +171,6 @@ def text(value: object) -> str:
 
 
 def _order(value: object) -> tuple[bool, bool, Any]:
-    """Return the key by which values are sorted: numbers, then texts, then no value."""
+    """Return the sort key of a value: numbers, then texts, then missing values."""
     number = isinstance(value, int | float)
     return value is None, not number, value if number else str(value)

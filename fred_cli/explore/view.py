@@ -1,4 +1,4 @@
-"""The view of the page, which its address holds: axes, filters, selection, table and points."""
+"""The view of the page, stored in its address: axes, filters, selection, table and points."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from .table import Integers, Table
 __all__ = ["MOST_GROUPS", "PAGE_ROWS", "Filter", "View", "among", "default_view", "read_view"]
 
 PAGE_ROWS = 25
-"""Rows of the table that are shown at a time."""
+"""Number of table rows that are shown at a time."""
 
 MOST_GROUPS = 8
-"""Values of a column by which points may be coloured."""
+"""Largest number of distinct values of a column by which points are coloured."""
 
 _MOST_AXES = 6
 _KEY_CHARACTERS = 64
@@ -30,7 +30,7 @@ _Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Filter:
-    """What the values of a column must be.
+    """A condition on the values of a column.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Filter:
     values: tuple[str, ...] = ()
 
     def mask(self, table: Table, name: str) -> _Mask:
-        """Return which rows of a table are let through."""
+        """Return which rows of a table pass the filter."""
         if table.is_number(name):
             numbers = table.numbers(name)
             found = np.ones(len(table), bool)
@@ -62,7 +62,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class View:
-    """What the page shows of a table.
+    """The part of a table that the page shows.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class View:
     pin: str = ""
 
     def shown(self, table: Table) -> Integers:
-        """Return the rows that the filters let through and that both axes can show."""
+        """Return the rows that pass the filters and that both axes can show."""
         found = np.ones(len(table), bool)
         for name, one in self.filters.items():
             found &= one.mask(table, name)
@@ -110,7 +110,7 @@ class View:
         return np.flatnonzero(found)
 
     def brushed(self, table: Table, shown: Integers) -> Integers:
-        """Return those of some rows that are in the selected rectangle."""
+        """Return the rows that are in the selected rectangle."""
         if not self.brush:
             return shown
         x, y = table.numbers(self.x)[shown], table.numbers(self.y)[shown]
@@ -118,7 +118,7 @@ class View:
         return shown[(x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)]
 
     def front(self, table: Table, shown: Integers) -> Integers:
-        """Return the Pareto front of some rows, from left to right."""
+        """Return the Pareto front of the given rows, from left to right."""
         order = among(shown, table.order(self.x))
         x, y = table.numbers(self.x)[order], table.numbers(self.y)[order]
         if "xmore" in self.flags:
@@ -132,12 +132,12 @@ class View:
         return found[::-1] if "xmore" in self.flags else found
 
     def sorted(self, table: Table, rows: Integers) -> Integers:
-        """Return rows in the order of the table."""
+        """Return the given rows in the order of the table."""
         order = table.order(self.sort.removeprefix("-") or self.y)
         return among(rows, order[::-1] if self.sort.startswith("-") else order)
 
     def query(self) -> str:
-        """Return the view as the query of an address."""
+        """Return the view as the query part of an address."""
         pairs: list[tuple[str, str]] = [("x", self.x), ("y", self.y)]
         pairs += [(flag, "1") for flag in sorted(self.flags)]
         pairs += [("column", name) for name in self.columns]
@@ -186,7 +186,7 @@ def default_view(table: Table) -> View:
 
 
 def read_view(query: str, table: Table) -> View:
-    """Return the view that the query of an address holds.
+    """Return the view in the query part of an address.
 
     Raises
     ------
@@ -229,7 +229,7 @@ _FLAGS = ("xlog", "ylog", "xmore", "ymore", "front")
 
 
 def among(rows: Integers, order: Integers) -> Integers:
-    """Return some of all rows in an order of all rows."""
+    """Return a subset of rows in the given order of all rows."""
     there = np.zeros(len(order), bool)
     there[rows] = True
     return order[there[order]]
@@ -279,6 +279,6 @@ def _column(name: str, field: str, table: Table, *, number: bool = False) -> str
 
 
 def _is_wide(table: Table, name: str) -> bool:
-    """Whether the values of a column are positive and a logarithmic axis shows them better."""
+    """Return whether a column's values are positive and suit a logarithmic axis."""
     numbers: Any = table.numbers(name)
     return np.nanmin(numbers) > 0 and np.nanmax(numbers) > 20 * np.nanmin(numbers)

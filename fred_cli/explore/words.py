@@ -1,4 +1,4 @@
-"""Columns and values in words: units, and numbers with a prefix."""
+"""Columns and values as text: units, and numbers with SI prefixes."""
 
 from math import floor, isfinite, log10
 
@@ -15,7 +15,7 @@ _UNITS = (
     ("_s", "s"),
     ("_j", "J"),
 )
-"""Units by the end of a name; a name with several parts has that of its first part that has one."""
+"""Units by the last part of a name; otherwise the first part that has a unit counts."""
 
 _NAMES = {
     "mp": "MP",
@@ -46,19 +46,19 @@ def unit_of(name: str) -> str:
 
 
 def label(name: str) -> str:
-    """Return a column in words, with its unit in brackets."""
+    """Return the label of a column, with its unit in brackets."""
     unit = unit_of(name)
     parts = [_words(part, unit) for part in name.split(".")]
     return " ".join(filter(None, (": ".join(parts), f"[{unit}]" if unit else "")))
 
 
 def number(value: float) -> str:
-    """Return a number in four digits."""
+    """Return a number with four digits."""
     return f"{value:,.0f}" if abs(value) < 1e6 and value == int(value) else f"{value:.4g}"
 
 
 def quantity(value: object, name: str) -> str:
-    """Return a value of a column for people: 6.555 ms, 750 GB/s, MP2-DP8-PP1."""
+    """Return a value of a column as text: 6.555 ms, 750 GB/s, MP2-DP8-PP1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return text(value)
     unit = unit_of(name)

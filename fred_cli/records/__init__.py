@@ -1,1 +1,1 @@
-"""Records that come with the package: what each measures, and whether it is current."""
+"""Built-in records: what each measures, and whether it is current."""

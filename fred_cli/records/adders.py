@@ -1,4 +1,4 @@
-"""Synthesis of adders of all formats and depths, for the record that `clock_ns` follows."""
+"""Synthesis of adders of all formats and depths, for the record behind `clock_ns`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _SIZE: dict[str, Any] = {"ports": 4, "lanes": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class AddersMeasurement(SynthesisMeasurement):
-    """Shortest clock of adders by operation, format and depth.
+    """Shortest clock period of adders by operation, format and depth.
 
     The longest path of an interconnect of four ports and one lane is a crossing and a step of an
     adder. It is mapped with 0, 1, 2 and more registers, as many as the unit has places for.
@@ -33,7 +33,7 @@ class AddersMeasurement(SynthesisMeasurement):
 
     @cached_property
     def specs(self) -> dict[str, SwitchSpec]:
-        """The interconnects by their names."""
+        """Interconnects with the adders, by name."""
         found = [
             SwitchSpec(**_SIZE, format=name, operation=operation, adder_registers=registers)
             for operation, one in OPERATIONS.items()

@@ -24,7 +24,7 @@ _DESIGNS = {"router": router_design, "endpoint": endpoint_design, "switch": swit
 
 @dataclass(frozen=True, kw_only=True)
 class AreasMeasurement(SynthesisMeasurement):
-    """Area and clock of switches, router and endpoint with a lane of INT8, by synthesis.
+    """Area and clock of switches, router and endpoint with one INT8 lane, by synthesis.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class AreasMeasurement(SynthesisMeasurement):
 
     @cached_property
     def _units(self) -> dict[str, tuple[str, FileModel, str]]:
-        """Level, specification and label of each unit, the smallest first."""
+        """Level, specification and label of each unit, in ascending order of size."""
         mesh = load_mesh(str(self.root / "examples/mesh-5x4.yaml"), _LONE)
         found: dict[str, tuple[str, FileModel, str]] = {
             "router": ("router", mesh, "mesh-5x4"),
             "endpoint": ("endpoint", load_spec("l1-12", _LONE), "l1-12"),
         }
-        for name in ("l2-10", "l1-12"):  # 11 ports take a little less than 12
+        for name in ("l2-10", "l1-12"):  # 11 ports take slightly less area than 12
             spec = load_spec(name, _LONE)
             found[f"switch of {spec.ports} ports"] = ("switch", spec, name)
         return found

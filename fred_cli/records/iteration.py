@@ -1,4 +1,4 @@
-"""Measurement of a training iteration in RTL, for a shipped record."""
+"""Measurement of a training iteration in RTL simulation, for a built-in record."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_cli.iteration_record import SCHEMA, counted, head
-from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, iteration_beside_rtl
+from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, run_in_rtl
 from fred_cli.rtl_hardware import Hardware, load_hardware
 from perfmodel.studies.rtl_iteration import tasks_hash
 from perfmodel.training.estimate import Simulated, simulate
@@ -21,7 +21,7 @@ __all__ = ["IterationMeasurement"]
 
 @dataclass(frozen=True, kw_only=True)
 class IterationMeasurement(Measurement):
-    """A training iteration on a plane of a wafer or a mesh, as `fred estimate --rtl` simulates it.
+    """A training iteration on a wafer's plane or a mesh, simulated as `fred estimate --rtl` does.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class IterationMeasurement(Measurement):
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         rtl = str(self.root / self.rtl)
-        return counted(iteration_beside_rtl(rtl, self._estimated, recorded=True))
+        return counted(run_in_rtl(rtl, self._estimated, recorded=True))
 
     def other_inputs(self, record: Any) -> Iterator[str]:
         tasks, link_cycles = hardware_tasks(self._hardware, self._estimated)

@@ -1,4 +1,4 @@
-"""Registry of all shipped records; a new record is a new entry."""
+"""Registry of all built-in records; a new record is a new entry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["ENTRIES", "Entry", "Kind"]
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The checkout, whose ``examples`` some are measured of; an installation has none."""
+"""Source checkout, whose ``examples`` some records need; an installation has none."""
 
 _WAFER_STRATEGIES = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 _FLITS = (128, 512, 2048, 8192)
@@ -20,7 +20,7 @@ _SAMPLED = {
     ),
     "flits": (200, 1500, 2384),
 }
-"""What ``tests/perfmodel/studies/sampled.py`` draws with seed 1."""
+"""Parameters that ``tests/perfmodel/studies/sampled.py`` draws with seed 1."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Kind:
     Parameters
     ----------
     by : str
-        Simulator, or what else measures them.
+        Simulator, or other source of the measurement.
     of : str
         Hardware whose Verilog is measured.
     inputs : tuple of str
@@ -47,20 +47,20 @@ class Kind:
 
 @dataclass(frozen=True)
 class Entry:
-    """A record that comes with the package.
+    """A built-in record.
 
     Parameters
     ----------
     what : str
-        What it measures.
+        Subject of the measurement.
     minutes : float
-        Processor time that it takes with no build kept, about [min].
+        Approximate processor time without cached builds [min].
     kind : Kind
         Its kind.
     measure : callable
-        Returns the measurement, importing what it needs.
+        Returns the measurement, and imports the modules for it.
     path : Path, optional
-        Its file, by default among the records of the performance model.
+        File of the record, by default among the records of the performance model.
     """
 
     what: str
@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def model(self) -> Any:
-        """Model of its file."""
+        """Pydantic model of the record's file."""
         module, _, name = self.kind.reader.partition(":")
         return getattr(import_module(module), name)
 
@@ -324,4 +324,4 @@ ENTRIES = {
         ROOT / "fred_hw/adder_delays.json",
     ),
 }
-"""Records by name, which is that of their files."""
+"""Records, keyed by file name."""

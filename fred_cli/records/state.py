@@ -1,4 +1,4 @@
-"""Check whether records match today's design and inputs, and measuring one again."""
+"""Checks that records match the current design and inputs, and repeated measurement."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ class State:
     why : tuple of str
         Reasons, if it is not current.
     notes : tuple of str
-        What has changed and makes no record stale.
+        Changes that make no record stale.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Summary:
     command : str
         Command that measures it again.
     stale_with : tuple of str
-        What makes it stale if it changes: Verilog, and inputs by the names that ``check`` reports.
+        Inputs whose change makes it stale: Verilog, and others by the names that ``check`` reports.
     """
 
     record: str
@@ -75,14 +75,14 @@ class Summary:
 
 
 def record_path(name: str, entry: Entry) -> Path:
-    """Return the file of a record that comes with the package."""
+    """Return the path of a built-in record."""
     from perfmodel.switch_timing import record
 
     return entry.path or record.RECORDS / f"{name}.json"
 
 
 def summary(name: str, entry: Entry) -> Summary:
-    """Return the summary of a record; of a damaged one, that of its entry."""
+    """Return the summary of a record; if the file is damaged, from its registry entry."""
     known = Summary(
         name,
         entry.what,
@@ -107,7 +107,7 @@ def summary(name: str, entry: Entry) -> Summary:
 
 
 def check(name: str, entry: Entry) -> State:
-    """Compare a record with the design and the inputs of today.
+    """Compare a record with the current design and inputs.
 
     Not compared is the code of the benches: whether it still counts the same, tests say that
     measure again.
@@ -128,7 +128,7 @@ def check(name: str, entry: Entry) -> State:
 
 
 def _notes(measurement: Any, record: Any) -> tuple[str, ...]:
-    """Return what differs from when the record was made, without effect on what it says."""
+    """Return differences since the measurement that do not affect the record's values."""
     known, notes = measurement.tools(), list[str]()
     for tool, version in measurement.recorded_tools(record).items():
         if tool in known and known[tool] != version:
@@ -140,7 +140,7 @@ def _notes(measurement: Any, record: Any) -> tuple[str, ...]:
 
 
 def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
-    """Measure a record again and replace its file, all of it or nothing.
+    """Measure a record again, and replace its file atomically.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measurements by synthesis, for shipped records."""
+"""Measurements by synthesis, for built-in records."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ LIBRARY, EFFORT = "nangate45", "speed"
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisMeasurement(Measurement):
-    """A measurement of clocks or areas with ``EFFORT``, in cells of ``LIBRARY``."""
+    """A measurement of clocks or areas with effort ``EFFORT`` and the cells of ``LIBRARY``."""
 
     simulators: tuple[str, ...] = ()
 
     @cached_property
     def cells(self) -> Libraries:
-        """The library."""
+        """The cell library."""
         return read_libraries([library_path(LIBRARY)])
 
     def tools(self) -> dict[str, str]:
@@ -50,7 +50,7 @@ class SynthesisMeasurement(Measurement):
         yield from (key for key, value in wanted.items() if getattr(record, key) != value)
 
     def record(self, work: Path, say: Say = lambda _: None) -> dict[str, Any]:
-        """Measure, and return the record.
+        """Run the measurement, and return the record.
 
         Raises
         ------

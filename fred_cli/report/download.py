@@ -6,5 +6,5 @@ __all__ = ["download"]
 
 
 def download(table: str) -> str:
-    """Return an address that holds a table, which is CSV."""
+    """Return a data URL that contains a table as CSV."""
     return "data:text/csv;charset=utf-8," + quote(table)

@@ -1,4 +1,4 @@
-"""Evidence sections of the report: RTL and model, algorithms, and the published figures."""
+"""Evidence sections of the report: RTL against model, algorithms, and published figures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ __all__ = ["SECTIONS", "evidence_numbers"]
 
 
 def _algorithms() -> dict[str, Any]:
-    """Return what the page shows of collective algorithms."""
+    """Return the content of the section on collective algorithms."""
     topologies = [parse_topology(name) for name in TOPOLOGIES_COMPARED]
     rows = compare_algorithms(topologies, PATTERNS_COMPARED, SIZES_COMPARED_BYTES, [None])
     return {
@@ -45,7 +45,7 @@ def _algorithms() -> dict[str, Any]:
 
 
 def _hardware() -> dict[str, Any]:
-    """Return what the page shows of RTL and model."""
+    """Return the content of the section on RTL and model."""
     found = gather_hardware()
     return {
         "hardware": found,
@@ -55,7 +55,7 @@ def _hardware() -> dict[str, Any]:
 
 
 def _published() -> dict[str, Any]:
-    """Return the published figures and our results."""
+    """Return the published figures and the model's results."""
     wafer = gather()
     return {
         "wafer": wafer,
@@ -72,11 +72,11 @@ SECTIONS: dict[str, tuple[int, Callable[[], dict[str, Any]]]] = {
     "published figures": (60, _published),
     "RTL and model": (70, _hardware),
 }
-"""About how many seconds of processor time each section takes, and what makes it."""
+"""Approximate processor time of each section [s], and the function that makes it."""
 
 
 def evidence_numbers(page: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers of the evidence, as JSON has them."""
+    """Return the numbers of the evidence as JSON values."""
     wafer = page["wafer"]
     return {
         "rtl_iterations": [one.to_dict() for one in page["hardware"].iterations],

@@ -13,12 +13,12 @@ __all__ = ["explorer"]
 
 
 def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
-    """Return the rows by workload, as the page has them.
+    """Return the rows of each workload in the form the page takes.
 
     Parameters
     ----------
     swept : mapping
-        Strategies by workload, those that fit the memory first and the fastest of them in front.
+        Strategies by workload: those that fit the memory first, the fastest of them in front.
 
     Returns
     -------

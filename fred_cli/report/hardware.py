@@ -1,4 +1,4 @@
-"""Report sections that compare RTL and model: whole iterations and single phases."""
+"""Report sections that compare RTL simulation and model: whole iterations and single phases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,14 +26,14 @@ __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 
 @dataclass(frozen=True)
 class Busy:
-    """How long NPUs of a stage are at something.
+    """Time in which NPUs of a stage perform one kind of activity.
 
     Parameters
     ----------
     stage, kind : int, str
-        Which stage, and one of ``KINDS``.
+        Number of the stage, and one of ``KINDS``.
     least_s, most_s, model_s : float
-        Of the NPU in RTL that is so the shortest and the longest time, and in the model [s].
+        Times of the NPUs in RTL with the shortest and the longest time, and in the model [s].
     """
 
     stage: int
@@ -45,16 +45,16 @@ class Busy:
 
 @dataclass(frozen=True)
 class RtlIteration:
-    """An iteration in RTL and in the model.
+    """An iteration in RTL simulation and in the model.
 
     Parameters
     ----------
     record : IterationRecord
-        What was measured.
+        The measurement.
     model_s : float
-        What the model says that it takes [s].
+        Time in the model [s].
     rtl, model : dict of int to Lane
-        What each NPU does.
+        Activities of each NPU.
     """
 
     record: IterationRecord
@@ -64,12 +64,12 @@ class RtlIteration:
 
     @property
     def ratio(self) -> float:
-        """Model over RTL."""
+        """Time in the model relative to RTL simulation."""
         return self.model_s / self.record.time_s
 
     @property
     def said(self) -> str:
-        """Its figures, in words."""
+        """The figures of the iteration as text."""
         return (
             f"{self.record.cycles:,} cycles or {self.record.time_s * 1e6:.2f} µs in RTL, "
             f"{self.model_s * 1e6:.2f} µs in the model, {self.ratio - 1:+.1%}"
@@ -82,13 +82,13 @@ class RtlIteration:
         return [stages[stage] for stage in sorted(stages)]
 
     def drawn(self) -> Drawn:
-        """Return what is drawn of it."""
+        """Return the iteration in the form to be drawn."""
         pick = [[lanes[npu] for npu in self.shown] for lanes in (self.rtl, self.model)]
         title = f"{self.record.fabric.capitalize()}: {self.said}"
         return Drawn(title, pick[0], pick[1], self._busy_words())
 
     def processes(self) -> dict[str, dict[str, Lane]]:
-        """Return what each NPU does in RTL, and in the model the first of each stage."""
+        """Return the activities of each NPU in RTL, and of each stage's first NPU in the model."""
         fabric = self.record.fabric.capitalize()
         return {
             f"{fabric}, RTL": {f"NPU {npu}": lane for npu, lane in sorted(self.rtl.items())},
@@ -96,7 +96,7 @@ class RtlIteration:
         }
 
     def _busy_words(self) -> str:
-        """Return busy times in words."""
+        """Return busy times as text."""
         return "; ".join(
             f"stage {one.stage}, {one.kind}: {one.least_s * 1e6:.2f} to {one.most_s * 1e6:.2f} µs "
             f"in RTL, {one.model_s * 1e6:.2f} in the model"
@@ -104,7 +104,7 @@ class RtlIteration:
         )
 
     def busy(self) -> list[Busy]:
-        """Return how long each stage is at what."""
+        """Return the busy time of each stage by kind of activity."""
         found: list[Busy] = []
         for first in self.shown:
             stage = self.rtl[first].stage
@@ -117,7 +117,7 @@ class RtlIteration:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its figures, JSON-friendly."""
+        """Return the figures of the iteration as JSON values."""
         return {
             "fabric": self.record.fabric,
             "name": self.record.name,
@@ -136,11 +136,11 @@ class Hardware:
     Parameters
     ----------
     iterations : tuple of RtlIteration
-        On each fabric.
+        RTL iterations on each fabric.
     cycles : CyclesRecord
-        Phases as measured.
+        Measured phases.
     rows, told : tuple of RtlRow, tuple of Summary
-        Beside the model, and how far that is off.
+        Comparison with the model, and its errors.
     """
 
     iterations: tuple[RtlIteration, ...]
@@ -155,12 +155,12 @@ class Hardware:
 
     @property
     def good(self) -> int:
-        """Phases within tolerance."""
+        """Number of phases within tolerance."""
         return sum(row.ok for row in self.rows)
 
     @property
     def all(self) -> Summary:
-        """Errors of all phases."""
+        """Errors over all phases."""
         return next(one for one in self.told if one.what == "all")
 
     def charts(self) -> dict[str, str]:
@@ -183,7 +183,7 @@ class Hardware:
 
 @cache
 def gather_hardware() -> Hardware:
-    """Read what was measured, and simulate the same in the model."""
+    """Read the measurements, and simulate the same cases in the model."""
     iterations: list[RtlIteration] = []
     for name in SHIPPED_ITERATIONS:
         record = load_iteration(name)

@@ -1,4 +1,4 @@
-"""Maps of the load of links in phases of communication."""
+"""Maps of link loads in communication phases."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from .study import Study
 __all__ = ["MOST_NPUS", "Map", "as_csv", "maps", "maps_of"]
 
 MOST_NPUS = 128
-"""NPUs of the largest wafer that is drawn."""
+"""Number of NPUs of the largest wafer that is drawn."""
 
 _Groups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class Map:
-    """A phase on a fabric, alone.
+    """One phase on a fabric, simulated alone.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Map:
 
 
 def maps(study: Study) -> tuple[Map, ...]:
-    """Return the phases of the strategy on the fabric that is looked into, and on the baseline."""
+    """Return the phases of the strategy on the fabric in focus, and on the baseline."""
     places = tuple(dict.fromkeys((study.subject, 0)))
     fabrics = [study.fabrics[i] for i in places]
     placements = [study.iterations[i].placement for i in places]
@@ -63,7 +63,7 @@ def maps_of(fabric: Topology, placed: Placement) -> Iterable[Map]:
 
 
 def _phases(placed: Placement) -> Iterable[tuple[str, str, _Groups]]:
-    """Return the name, the pattern and the groups of each phase of all stages at once.
+    """Return name, pattern and groups of each phase, for all stages at once.
 
     They are those of ``fred_hw.compiler.placement.phases``, where groups have more than one worker.
     """
@@ -100,5 +100,5 @@ def _map(fabric: Topology, title: str, pattern: str, groups: Sequence[Sequence[i
 
 
 def as_csv(shown: Sequence[Map]) -> str:
-    """Return the loads of all links in use."""
+    """Return the loads of all links in use as CSV."""
     return LOADS.csv([(one.phase, one.fabric, *pair) for one in shown for pair in one.loads])

@@ -1,4 +1,4 @@
-"""The HTML report: one page that needs no network."""
+"""The HTML report: a self-contained page that needs no network."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -48,15 +48,15 @@ __all__ = ["Made", "build"]
 _PAGE, _NUMBERS, _TIMELINE = "index.html", "report.json", "iteration.perfetto.json"
 
 _SIMULATORS = ("icarus",)
-"""Simulators that build in seconds, in the order of trying, before those of given results."""
+"""Simulators that build within seconds, in the order of preference."""
 
 _Section = tuple[float, Callable[[], dict[str, Any]]]
-"""About how long a section takes [s of processor time], and what makes it."""
+"""Approximate processor time of a section [s], and the function that makes it."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """How a page was made; the page says so.
+    """How a page was made, as stated on the page.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Made:
 
     @classmethod
     def now(cls, command: str) -> "Made":
-        """Return what a page made today says."""
+        """Return the statement for a page made now."""
         return cls(command, date.today().isoformat(), version("fred-hw"))
 
 
@@ -83,7 +83,7 @@ def build(
     *,
     evidence: bool = False,
 ) -> list[Path]:
-    """Write ``index.html`` and the numbers behind it, ``report.json``, to ``folder``.
+    """Write ``index.html`` and its numbers, ``report.json``, to ``folder``.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def build(
     folder : Path
         Folder to write to, made if missing.
     results : Path or None
-        What ``fred sim --json`` printed; None to co-simulate the switch with Icarus.
+        Output of ``fred sim --json``; None to co-simulate the switch with Icarus.
     question : Question
-        Own wafers, workload and strategy.
+        The user's wafers, workload and strategy.
     made : Made
-        How the page was made.
+        Description of how the page was made.
     evidence : bool
         Whether to add the evidence, and the timeline of RTL iterations for Perfetto.
 
@@ -112,7 +112,7 @@ def build(
         check_folder(work_folder(spec))
     if find_simulator(_SIMULATORS):
         check_folder(shown_folder(spec))
-    # What is given is refused before anything that takes long.
+    # Check the given results before any long computation.
     given = simulation_results(spec, results) if results else None
     asked = study(question)
     sections: dict[str, _Section] = {
@@ -132,7 +132,7 @@ def build(
 
 
 def _made_all(sections: dict[str, _Section]) -> dict[str, Any]:
-    """Make all sections, and report which one is being made."""
+    """Make all sections, and report the section in progress."""
     page: dict[str, Any] = {}
     sizes = {name: ceil(seconds) for name, (seconds, _) in sections.items()}
     with parts("steps", sum(sizes.values())) as begin:
@@ -143,7 +143,7 @@ def _made_all(sections: dict[str, _Section]) -> dict[str, Any]:
 
 
 def _switch(spec: SwitchSpec, source: str, given: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the page shows of the switch and its co-simulation, which runs unless given."""
+    """Return the content on the switch and its co-simulation, which runs unless given."""
     strategy, flows = _shown_flows(spec)
     routing = route(flows, spec.ports, spec.middle_switches)
     if routing.configuration is None:
@@ -170,7 +170,7 @@ def _explorer(asked: Study) -> dict[str, Any]:
 
 
 def _study(asked: Study) -> dict[str, Any]:
-    """Return the answer, the price, and what the page shows of an iteration."""
+    """Return the answer, the price, and the content on an iteration."""
     timelines, beside = asked.timelines(), hardware_rows()
     cost = price(beside)
     kinds = {lane["kind"] for one in timelines.values() for lane in one["lanes"]}
@@ -194,13 +194,13 @@ def _study(asked: Study) -> dict[str, Any]:
 
 
 def _links(asked: Study) -> dict[str, Any]:
-    """Return the maps of the load of links."""
+    """Return the maps of link loads."""
     mapped = maps(asked)
     return {"maps": mapped, "map_table": download(as_csv(mapped))}
 
 
 def _numbers(page: dict[str, Any]) -> dict[str, Any]:
-    """Return the numbers that the page shows, as JSON has them."""
+    """Return the numbers that the page shows, as JSON values."""
     asked = page["study"]
     return {
         "made": asdict(page["made"]),
@@ -214,12 +214,12 @@ def _numbers(page: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """Return the columns of a table of iterations, without parts that none of them has."""
+    """Return the columns of a table of iterations, without parts that are empty in all rows."""
     return COMPARE.without(*rare_columns(row.estimate for row in rows)).titled
 
 
 def _look() -> dict[str, Any]:
-    """Return what the page is drawn with."""
+    """Return the style and script values of the page."""
     return {
         "idea": draw_idea(),
         "colours": colour_key(),
@@ -246,12 +246,12 @@ def _template() -> jinja2.Template:
 
 
 def _text(name: str) -> str:
-    """Return a file that stands beside the templates."""
+    """Return the text of a file next to the templates."""
     return (files("fred_cli.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:
-    """Return the data-parallel all-reduces of a strategy that uses most ports."""
+    """Return the data-parallel all-reduces of the strategy that uses the most ports."""
     mp = 2 if spec.ports >= 4 else 1
     strategy = Strategy(mp=mp, dp=spec.ports // mp, pp=1)
     return strategy, phases(strategy, ports=spec.ports)["dp_all_reduce"]

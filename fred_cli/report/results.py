@@ -1,4 +1,4 @@
-"""Report section of the co-simulation: read from a file, or simulated."""
+"""Report section of the co-simulation, read from a file or simulated."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ __all__ = ["simulation_results", "work_folder"]
 
 
 class _Part(FileModel, extra="ignore"):
-    """What the page shows of the results; they hold more."""
+    """The part of the results that the page shows."""
 
 
 class _Test(_Part):
@@ -25,7 +25,7 @@ class _Test(_Part):
 
 
 class _Measurements(_Part):
-    """None where the test that measures it failed or did not run."""
+    """Measurements; None where the corresponding test failed or did not run."""
 
     latency_cycles: int | None = None
     throughput_flits_per_cycle: float | None = None
@@ -47,7 +47,7 @@ class _Results(_Part):
 
 
 def work_folder(spec: SwitchSpec) -> Path:
-    """Return where a report simulates a switch."""
+    """Return the folder in which a report simulates a switch."""
     return Path("build") / "sim-results" / spec.name / "icarus"
 
 
@@ -66,7 +66,7 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
 
 
 def _read_results(spec: SwitchSpec, path: Path) -> dict[str, Any]:
-    """Return what `fred sim --json` printed, if it is that and of this switch."""
+    """Return the output of `fred sim --json`, if it is valid and of this switch."""
     data = read_data(path)
     if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or not data["runs"]:
         raise InputError(str(path), "runs", "must be what `fred sim --json` prints")

@@ -1,4 +1,4 @@
-"""Report section of one all-reduce in the interconnect: waves, and flits by stage."""
+"""Report section of one all-reduce in the interconnect: waveforms, and flits by stage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ __all__ = ["AllReduce", "all_reduce", "columns", "find_simulator", "shown_folder
 
 @dataclass(frozen=True)
 class AllReduce:
-    """An all-reduce of all ports, co-simulated.
+    """A co-simulated all-reduce of all ports.
 
     Parameters
     ----------
     drawing : str
         The interconnect that it is routed through, as SVG.
     waves : str
-        What stood on the ports, as SVG; empty if no simulator is installed.
+        Flits on the ports, as SVG; empty if no simulator is installed.
     simulator : str
         Name and version.
     steps : dict
@@ -33,7 +33,7 @@ class AllReduce:
         is on the outputs [cycles]; ``sent``, cycles in which flits went in; ``inputs`` and
         ``outputs`` as seen on the first port; ``cycles``.
     cut : bool
-        Whether there are more ports than the waves have.
+        Whether there are more ports than shown in the waves.
     """
 
     drawing: str
@@ -44,7 +44,7 @@ class AllReduce:
 
 
 def all_reduce(spec: SwitchSpec, simulators: list[str]) -> AllReduce | None:
-    """Co-simulate an all-reduce with the first simulator that is there; None if none is."""
+    """Co-simulate an all-reduce with the first available simulator; None if there is none."""
     flow = Flow(range(spec.ports), range(spec.ports))
     routing = route([flow], spec.ports, spec.middle_switches)
     shown = _shown(spec, simulators)
@@ -68,7 +68,7 @@ def all_reduce(spec: SwitchSpec, simulators: list[str]) -> AllReduce | None:
 
 
 def columns(spec: SwitchSpec) -> list[int]:
-    """Return the cycle in which a flit is first in each stage, and then on the outputs.
+    """Return the first cycle of a flit in each stage, and then on the outputs.
 
     A micro-switch that can reduce takes the registers of the adder and of the crossing, one that
     only distributes those of the crossing (docs/explanation/architecture.md).
@@ -86,12 +86,12 @@ def columns(spec: SwitchSpec) -> list[int]:
 
 
 def shown_folder(spec: SwitchSpec) -> Path:
-    """Return where the all-reduce that is shown is simulated."""
+    """Return the folder in which the shown all-reduce is simulated."""
     return Path("build/sim-results") / spec.name / "shown"
 
 
 def find_simulator(simulators: Sequence[str]) -> str | None:
-    """Return the first simulator that is there, or None."""
+    """Return the first available simulator, or None."""
     try:
         load_testbench("icarus")
     except InputError:

@@ -1,4 +1,4 @@
-"""Subject of a report: a workload and a strategy on some fabrics, simulated once."""
+"""Subject of a report: a workload and a strategy on several fabrics, simulated once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,16 +26,16 @@ __all__ = ["Question", "Study", "study"]
 
 WORKLOAD = "transformer-17b"
 ROOMY, SWEPT = 64, 128
-"""NPUs up to which strategies may leave a tenth of a wafer idle, and up to which all are estimated
-unasked: beyond there are too many, and each takes too long."""
+"""Largest numbers of NPUs for which strategies may leave a tenth of a wafer idle, and for which all
+strategies are estimated by default; beyond that, estimates are too many and too slow."""
 
 _ESTIMATE_S, _ESTIMATE_NPUS = 0.06, 20
-"""Processor time of one estimate of a strategy on so many NPUs; it grows with their square."""
+"""Processor time of one estimate [s] at this number of NPUs; it grows with the square."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked for; nothing where the report is that of the published wafers.
+    """The user's request; empty for the report on the published wafers.
 
     Parameters
     ----------
@@ -59,28 +59,28 @@ class Question:
 
     @property
     def own(self) -> bool:
-        """Whether anything was asked for."""
+        """Whether the user requested anything."""
         return self != Question()
 
 
 @dataclass(frozen=True)
 class Study:
-    """One workload on fabrics, of which the first is what the others are compared with.
+    """One workload on several fabrics; the first fabric is the baseline.
 
     Parameters
     ----------
     own : bool
-        Whether it is not that of the published wafers.
+        Whether it differs from the published wafers.
     requests : tuple of Request
         One for each topology; the first is the baseline.
     rows : tuple of Row
         The iteration on each fabric.
     iterations : tuple of Iteration
-        The same as they were simulated.
+        The simulated iterations.
     choices : tuple of Strategy or None
         Strategies to estimate on the first and the last fabric; None on wafers that are too large.
     added : bool
-        Whether the baseline is a mesh that nobody asked for.
+        Whether the baseline is a mesh that was added automatically.
     """
 
     own: bool
@@ -92,7 +92,7 @@ class Study:
 
     @cached_property
     def swept(self) -> tuple[StrategyRow, ...]:
-        """Strategies on the first and the last fabric, fastest first; at least the given one."""
+        """Strategies on the first and the last fabric, fastest first; includes the given one."""
         places = self._swept_places
         if self.choices is None:
             return tuple(StrategyRow(self.rows[i].estimate) for i in places)
@@ -100,7 +100,7 @@ class Study:
 
     @property
     def sweep_s(self) -> float:
-        """About how long ``swept`` takes [s]."""
+        """Approximate processor time of ``swept`` [s]."""
         npus = max(self.fabrics[i].npus for i in self._swept_places)
         each_s = _ESTIMATE_S * (npus / _ESTIMATE_NPUS) ** 2
         return each_s * len(self.choices or ()) * len(self._swept_places)
@@ -116,32 +116,32 @@ class Study:
 
     @property
     def published(self) -> bool:
-        """Whether all topologies are those of the paper, of which there are records of area."""
+        """Whether all topologies are those of the paper, for which area records exist."""
         return all(one.name in FABRICS for one in self.fabrics)
 
     @property
     def workload(self) -> Workload:
-        """What is trained."""
+        """The workload that is trained."""
         return self.requests[0].workload
 
     @property
     def strategy(self) -> Strategy:
-        """How in parallel."""
+        """The strategy of the workload."""
         return self.requests[0].strategy
 
     @property
     def compute(self) -> str:
-        """The model of compute."""
+        """The compute model."""
         return self.requests[0].compute
 
     @property
     def npu(self) -> Npu:
-        """The roofline of the NPUs of the last topology, before any scale."""
+        """The NPU rates of the last topology, before any compute scale."""
         return self.requests[-1].npu
 
     @property
     def title(self) -> str:
-        """The workload's name, of a file without its folder."""
+        """Name of the workload; for a file, without its folder."""
         return short(self.workload.name)
 
     @property
@@ -151,24 +151,24 @@ class Study:
 
     @property
     def subject(self) -> int:
-        """Place of the fabric that is looked into: the one asked for, or else the fastest."""
+        """Index of the fabric in focus: the requested one, otherwise the fastest."""
         if self.own:
             return len(self.fabrics) - 1
         return self.rows.index(self.best)
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Operators on the roofline."""
+        """Operators for the roofline."""
         return roofline(self.workload, self.strategy.mp, self.npu)
 
     def timelines(self) -> dict[str, dict[str, Any]]:
-        """Return the timelines of the fabric that is looked into, and of the baseline."""
+        """Return the timelines of the fabric in focus and of the baseline."""
         places = dict.fromkeys((self.subject, 0))
         return {self.fabrics[i].name: timeline(self.iterations[i]) for i in places}
 
 
 def study(question: Question) -> Study:
-    """Simulate what was asked for.
+    """Simulate the request.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _fabrics(names: Sequence[str]) -> tuple[tuple[Topology, ...], Npu | None]:
 
 
 def _default_compute(requests: Sequence[Request]) -> str:
-    """Return ``calibrated`` where that is known and may be used."""
+    """Return ``calibrated`` where calibration exists and is allowed, else the default."""
     known = requests[0].workload.name in PUBLISHED
     alike = len({request.topology.protocol for request in requests}) == 1
     usual = all(request.npu == Npu() for request in requests)
@@ -227,10 +227,10 @@ def _default_compute(requests: Sequence[Request]) -> str:
 
 
 def _choices(requests: Sequence[Request], least_npus: int | None) -> tuple[Strategy, ...] | None:
-    """Return the strategies to estimate; None for a large wafer, unless ``least_npus`` is given.
+    """Return the strategies to estimate; None for a large wafer without ``least_npus``.
 
-    Besides those of MP, DP and PP there are those with the CP, EP and SP of the given strategy,
-    which is one of them unless it uses fewer NPUs than were asked for.
+    In addition to those of MP, DP and PP there are those with the CP, EP and SP of the given
+    strategy, which is one of them unless it uses fewer NPUs than requested.
     """
     strategy, workload = requests[0].strategy, requests[0].workload
     npus = min(request.topology.npus for request in requests)

@@ -1,4 +1,4 @@
-"""The answer of the report: which fabric wins, by how much, under which assumptions, its price."""
+"""The answer of the report: which fabric wins, by how much, under which assumptions and price."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ from .wafer import iterations
 __all__ = ["duration", "summary"]
 
 _TIE = 0.005
-"""Share by which iterations may differ and still be called alike."""
+"""Relative difference up to which iterations are called equal."""
 
 
 def summary(study: Study, price: Price) -> tuple[str, ...]:
-    """Return the answer: which fabric wins, why or how, what is assumed, and the price.
+    """Return the answer: which fabric wins, why, under which assumptions, and the price.
 
     Parameters
     ----------
     study : Study
-        What the report is about.
+        Study of the report.
     price : Price
-        In area, of the published wafer.
+        Price in area, of the published wafer.
     """
     cost = _price(price) if study.published else _own_price(study)
     if study.own:
@@ -77,7 +77,7 @@ def _why(study: Study) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that fits it."""
+    """Return a time in a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

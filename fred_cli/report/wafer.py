@@ -1,4 +1,4 @@
-"""Report sections of the published wafers: everything simulated once, with charts and tables."""
+"""Report sections on the published wafers, with charts and tables; everything is simulated once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ SWEPT = STRATEGIES.without("iteration [s]", "memory").replacing(
 
 
 PAPER_SECTIONS = ("bandwidth", "wafer", "link", "speedups", "sweeps")
-"""Sections of `fred reproduce` that the evidence shows: figures of the FRED paper."""
+"""Sections of `fred reproduce` in the evidence: figures of the FRED paper."""
 
 
 @dataclass(frozen=True)
 class Wafer:
-    """Published figures and our results.
+    """Published figures and the model's results.
 
     Parameters
     ----------
     all_reduce : tuple of CollectiveResult
-        Of 1 GiB on each fabric, by the algorithms of the published figures.
+        Results for 1 GiB on each fabric, with the algorithms of the published figures.
     first_principles, weights, calibrated : tuple of Row
         Published workloads on all fabrics.
     identified : tuple of Identified
-        What published speed-ups tell of compute.
+        Conclusions about compute from published speed-ups.
     reproduced : tuple of MovedRow
         Published figures and ours, with the protocol as measured and ideal.
     sweeps : dict
@@ -75,12 +75,12 @@ class Wafer:
         }
 
     def bandwidths(self) -> list[tuple[CollectiveResult, MovedRow]]:
-        """Return the all-reduces with their rows of the published figures, which have the rates."""
+        """Return the all-reduces with their rows of published figures."""
         rows = {row.id: row for row in self.reproduced}
         return [(one, rows[f"bandwidth/wafer/{one.topology}"]) for one in self.all_reduce]
 
     def groups(self) -> list[tuple[str, list[MovedRow], dict[Evidence, Count]]]:
-        """Return the published figures by subject: title, rows, and counts of the classes."""
+        """Return the published figures by subject: title, rows, and counts by class."""
         titles = {name: title for one in SECTIONS.values() for name, title in one.subjects.items()}
         found: dict[str, list[MovedRow]] = {}
         for row in self.reproduced:
@@ -88,11 +88,11 @@ class Wafer:
         return [(title, rows, count(rows)) for title, rows in found.items()]
 
     def swept(self, name: str) -> list[MovedRow]:
-        """Return the published figures of a sweep with our results."""
+        """Return the published figures of a sweep with the model's results."""
         return [row for row in self.reproduced if row.id.startswith(f"sweep/{name}/")]
 
     def tables(self) -> dict[str, str]:
-        """Return the numbers of each chart by name, as CSV."""
+        """Return the numbers of each chart as CSV, keyed by name."""
         bandwidths = [row for row in self.reproduced if row.id.startswith("bandwidth/")]
         return {
             "bandwidth": REPRODUCED.csv(bandwidths),
@@ -112,13 +112,13 @@ def _whole_wafer(rows: Sequence[StrategyRow]) -> tuple[StrategyRow, ...]:
 
 @cache
 def iterations(compute: str) -> tuple[Row, ...]:
-    """Return the published workloads on all fabrics, with a compute model."""
+    """Return the published workloads on all fabrics, for a compute model."""
     return compare(read_requests(FABRICS, PUBLISHED, compute=compute))
 
 
 @cache
 def gather() -> Wafer:
-    """Compare the published figures of wafers with ours."""
+    """Compare the published figures of wafers with the model's results."""
     fabrics = [parse_topology(name) for name in FABRICS]
     return Wafer(
         all_reduce=tuple(

@@ -1,1 +1,1 @@
-"""Kinds of input files, one module each; a new kind is a new file here."""
+"""Kinds of input files, one module each; a new kind is a new module here."""

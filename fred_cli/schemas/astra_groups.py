@@ -1,4 +1,4 @@
-"""Communicator group files of ASTRA-sim."""
+"""File kind: communicator groups of ASTRA-sim."""
 
 from perfmodel.astra.files.groups import GROUPS_SCHEMA, load_groups
 

@@ -1,4 +1,4 @@
-"""Remote memory files of ASTRA-sim."""
+"""File kind: remote memory of ASTRA-sim."""
 
 from perfmodel.memory.file import MemoryFile, load_memory
 

@@ -1,4 +1,4 @@
-"""Network files of ASTRA-sim."""
+"""File kind: networks of ASTRA-sim."""
 
 from perfmodel.astra.files.network import NetworkFile, read_network
 

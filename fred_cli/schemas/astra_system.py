@@ -1,4 +1,4 @@
-"""System files of ASTRA-sim."""
+"""File kind: systems of ASTRA-sim."""
 
 from perfmodel.astra.files.system import SystemFile, load_system
 

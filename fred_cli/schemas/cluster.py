@@ -1,4 +1,4 @@
-"""Clusters."""
+"""File kind: clusters."""
 
 from perfmodel.cluster.file import ClusterFile, load_cluster
 

@@ -1,4 +1,4 @@
-"""Endpoints."""
+"""File kind: endpoints."""
 
 from perfmodel.endpoint.file import EndpointFile, load_endpoint
 

@@ -1,4 +1,4 @@
-"""Energy of units of work."""
+"""File kind: energy of units of work."""
 
 from perfmodel.training.energy import EnergyTable, load_energy
 

@@ -17,12 +17,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of files.
+    """A kind of input file.
 
     Parameters
     ----------
     summary : str
-        What such a file is, for people.
+        Description of the file, for users.
     schema : callable
         Returns its JSON Schema, draft 2020-12.
     read : callable
@@ -38,21 +38,21 @@ class FileKind:
 
 
 FILES: Registry[FileKind] = Registry("fred_cli.schemas", "kind of files")
-"""Kinds of files by the name that ``fred schema`` takes; each is a module of this package."""
+"""Kinds of files by the name that ``fred schema`` takes; each module of this package adds one."""
 
 
 def document(title: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a whole JSON Schema with a title."""
+    """Return a complete JSON Schema with a title."""
     return {"$schema": DIALECT, **schema, "title": title}
 
 
 def of_model(title: str, model: type[FileModel]) -> dict[str, Any]:
-    """Return the JSON Schema of files that are one mapping."""
+    """Return the JSON Schema of files that contain one mapping."""
     return document(title, model.model_json_schema())
 
 
 def of_kinds(title: str, summary: str, models: Mapping[str, type[FileModel]]) -> dict[str, Any]:
-    """Return the JSON Schema of files whose ``kind`` says which of some models they are."""
+    """Return the JSON Schema of files whose key ``kind`` selects one of several models."""
     refs, found = models_json_schema([(model, "validation") for model in models.values()])
     chosen = [
         {

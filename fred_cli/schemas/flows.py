@@ -1,4 +1,4 @@
-"""Flows of a phase."""
+"""File kind: flows of a phase."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bandwidth designs."""
+"""File kind: bandwidth designs."""
 
 from perfmodel.libra.design import DesignFile, load_design
 

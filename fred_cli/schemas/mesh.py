@@ -1,4 +1,4 @@
-"""Specifications of meshes of routers."""
+"""File kind: specifications of meshes of routers."""
 
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.spec import MeshSpec

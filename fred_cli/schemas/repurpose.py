@@ -1,4 +1,4 @@
-"""Architectures of trained networks."""
+"""File kind: architectures of trained networks."""
 
 from perfmodel.repurpose.architecture import Architecture, load_architecture
 

@@ -1,4 +1,4 @@
-"""Parameters of RoCE."""
+"""File kind: parameters of RoCE."""
 
 from perfmodel.network.roce.files import load_parameters
 from perfmodel.network.roce.parameters import RoceFile

@@ -1,4 +1,4 @@
-"""Specifications of switches."""
+"""File kind: specifications of switches."""
 
 from fred_hw.load import PRESETS, load_spec, preset_path
 from fred_hw.spec import SwitchSpec

@@ -1,4 +1,4 @@
-"""Studies."""
+"""File kind: studies."""
 
 from perfmodel.studies.study.file import StudyFile
 from perfmodel.studies.study.plan import load_study

@@ -1,4 +1,4 @@
-"""Sweeps."""
+"""File kind: sweeps."""
 
 from perfmodel.studies.sweep_file import SWEEP_FILE
 from perfmodel.studies.sweep_points import load_sweep

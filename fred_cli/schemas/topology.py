@@ -1,4 +1,4 @@
-"""Wafers and clusters."""
+"""File kind: wafers and clusters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sweeps of traces."""
+"""File kind: sweeps of traces."""
 
 from perfmodel.studies.trace_sweep import TraceSweepFile, load_trace_sweep
 

@@ -1,4 +1,4 @@
-"""Specifications of wafers."""
+"""File kind: specifications of wafers."""
 
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.spec import WaferSpec

@@ -1,4 +1,4 @@
-"""Workloads."""
+"""File kind: workloads."""
 
 from perfmodel.workloads.file import KINDS
 from perfmodel.workloads.workload import WORKLOADS, load_workload, workload_path

@@ -33,7 +33,7 @@ from .work import (
 __all__ = ["QUEUE_DEPTH", "AceChannel"]
 
 QUEUE_DEPTH = 4
-"""Descriptors that wait for a circuit."""
+"""Number of descriptors that wait for a virtual channel."""
 
 
 class AceChannel(Unit):
@@ -146,7 +146,7 @@ class AceChannel(Unit):
         self._begin(m, work, begin, still, taken)
 
     def _load_operands(self, m: Module, work: data.View, begin: Value, first: AceLoader) -> Value:
-        """Load all parts but the first, of chunks that have a slot; return whether any is left."""
+        """Load all parts except the first for chunks with a slot; return whether any is left."""
         rest = place(m, "operand_loader", AceLoader(spec=self.spec, parts="rest"))
         wiring.connect(m, rest.o, wiring.flipped(self.operand_requests))
         ahead = Signal(range(self.spec.endpoint.slots + 1), name="chunks_ahead")
@@ -160,7 +160,7 @@ class AceChannel(Unit):
         return rest.active
 
     def _begin(self, m: Module, work: data.View, begin: Signal, still: Value, taken: Value) -> None:
-        """Take a descriptor when the one before is done, and its flow can be set."""
+        """Start a descriptor when the previous one is complete and its flow can be set."""
         queue = place(m, "queue", Fifo(shape=work_layout(self.spec), depth=QUEUE_DEPTH))
         wiring.connect(m, wiring.flipped(self.i), queue.i)
         fsm = Fsm(m, "wait", "flow", "begin", "start", "settle", "run")
@@ -203,7 +203,7 @@ class AceChannel(Unit):
         changes: Value,
         taken: Value,
     ) -> None:
-        """Accept flits that a descriptor wants, as far as they cannot block the link forever.
+        """Accept the flits that a descriptor wants, unless they could block the link forever.
 
         Wanted are the flits of the descriptor, and of the next one if its flow is the same. A
         source may be ahead by descriptors between which this end has other flows; their flits are
@@ -237,7 +237,7 @@ class AceChannel(Unit):
         m.d.sync += self.enough.eq(ends[0] | ends[1])
 
     def _ends(self, m: Module, name: str, more: Value, least: int, before: Value) -> Value:
-        """Count flits that are granted less those that came; return whether none is left.
+        """Count granted flits minus received flits; return whether none is left.
 
         None is if ``least`` is reached. What is granted and what comes are counted a cycle later,
         as they are known late; until then what came is looked at.
@@ -252,7 +252,7 @@ class AceChannel(Unit):
     def _dispatch(
         self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], loader: AceLoader
     ) -> Value:
-        """Give chunks that have begun to come to state machines by turns; return whether any is."""
+        """Assign loaded chunks to state machines in rotation; return whether any chunk is left."""
         slots, fsms = self.spec.endpoint.slots, len(machines)
         waiting, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
@@ -284,7 +284,7 @@ class AceChannel(Unit):
     def _turns(
         self, m: Module, name: str, work: data.View, begin: Value, ready: Value, known: Value
     ) -> tuple[AceTurns, Signal]:
-        """Return turns, and whose message is taken, if any, as none is known yet that follows.
+        """Return the turns, and the machine whose message is taken while no next one is known.
 
         So what takes a message hangs on registers alone, and not on whether a flit goes or comes.
         """
@@ -358,7 +358,7 @@ class AceChannel(Unit):
         takes: Value,
         state: tuple[Signal, Signal, Signal, Value],
     ) -> None:
-        """Keep a message that is taken, ``now`` or behind that one; one without flits is over."""
+        """Keep a taken message as ``now`` or as the next; an empty message is complete at once."""
         message, following, now = messages
         busy, known, final, ends = state
         with m.If(takes.any()):
@@ -383,7 +383,7 @@ class AceChannel(Unit):
         under_way: Signal,
         stored: Signal,
     ) -> tuple[AceTurns, Signal]:
-        """Say of each flit what it is; ``stored`` is high while none is on its way to memory.
+        """Determine where each flit goes; ``stored`` is high if none is on its way to memory.
 
         Return the size of a message, in the cycle in which it gets under way.
         """
@@ -436,7 +436,7 @@ class AceChannel(Unit):
     def _receive_buffer(
         self, m: Module, work: data.View, begin: Value, now: data.View, state: tuple[Signal, Signal]
     ) -> None:
-        """Begin with the buffer that no chunk is part of, as one message to memory."""
+        """Start with the part of the buffer outside the chunks, as one message to memory."""
         busy, final = state
         with m.If(begin & (work.direct != 0)):
             m.d.sync += [
@@ -449,12 +449,12 @@ class AceChannel(Unit):
             ]
 
     def _count_parts(self, m: Module, taken: Value, reduces: Value, there: Signal) -> None:
-        """Say whether what a message is reduced with has come: parts do in the order of turns."""
+        """Count loaded operand parts; ``there`` tells whether the next message's part is loaded."""
         parts = Signal(range(self.spec.endpoint.slots * MOST_MEMBERS), name="parts_there")
         m.d.sync += [parts.eq(parts + self.loaded - taken), there.eq(~reduces | (parts != 0))]
 
     def _count_stored(self, m: Module, word: data.View, stored: Signal) -> None:
-        """Count flits to memory, from the one that is taken to the one that memory has."""
+        """Count flits on their way to memory, from acceptance to storage."""
         on_way = Signal(range(WRITES + 1))
         m.d.sync += on_way.eq(on_way + (self.receive.take & word.store) - self.receive.stored)
         m.d.comb += stored.eq(on_way == 0)
@@ -468,7 +468,7 @@ class AceChannel(Unit):
         machines: list[AceFsm],
         takes: Value,
     ) -> None:
-        """Say what the first flit of a message is; all machines are at the same step."""
+        """Set destination and operation of a message's first flit; all machines are at one step."""
         reduces, stores = Signal(), Signal()
         m.d.sync += [reduces.eq(turns.step < work.reduces), stores.eq(turns.step >= work.stores)]
         m.d.comb += [

@@ -133,7 +133,7 @@ class AceControl(Unit):
         self._counters(m, registers)
 
     def _descriptors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> None:
-        """Give what the registers hold to be prepared."""
+        """Offer the descriptor in the registers for preparation."""
         asked = prepare.descriptor
         m.d.comb += [
             prepare.operation.eq(registers.command_operation),
@@ -156,7 +156,7 @@ class AceControl(Unit):
             ]
 
     def _queues(self, m: Module, registers: Any, prepare: AcePrepare) -> Value:
-        """Give prepared descriptors to queues; return whether an entry of a schedule is refused."""
+        """Pass prepared descriptors to queues; return whether a schedule entry is refused."""
         if not self.spec.endpoint.schedule_entries:
             m.d.comb += [
                 registers.lock.eq(prepare.busy),
@@ -194,7 +194,7 @@ class AceControl(Unit):
         return schedule.refused
 
     def _forget(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> Signal:
-        """Forget phases, unless one of them is under way; return whether that is refused."""
+        """Forget phases unless one of them is in use; return whether that is refused."""
         asked, held = (Signal.like(self.forget, name=f"forget_{one}") for one in ("asked", "held"))
         refused = Signal(name="forget_refused")
         # That a circuit rests is known late; when it does, no descriptor begins so soon.
@@ -214,7 +214,7 @@ class AceControl(Unit):
         held: Signal,
         entry_refused: Value,
     ) -> list[Any]:
-        """Keep errors; return which of them interrupt."""
+        """Keep errors; return which errors interrupt."""
         events: dict[str, Any] = {
             reason: prepare.refused[index] for index, reason in enumerate(REASONS)
         }
@@ -234,7 +234,7 @@ class AceControl(Unit):
         return raised
 
     def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
-        """Count; events are registered first, as some are known late."""
+        """Count events, which are registered first since some arrive late in the cycle."""
         came = Signal(len(self.counts))
         m.d.sync += came.eq(self.counts)
         bits = self.spec.endpoint.read_ports

@@ -25,7 +25,7 @@ __all__ = ["CAUSES", "COUNTERS", "FLOW_KINDS", "ID", "VERSION", "causes_of", "en
 ID = int.from_bytes(b"FNPU", "big")
 
 VERSION = (3, 0)
-"""Major and minor version of the registers; what a minor one adds breaks no software.
+"""Major and minor version of the registers; additions of a minor version are compatible.
 
 2.0 added FORGET, without which a descriptor names no phase in another generation than before.
 3.0 has generations of 16 bits, and a descriptor names each flow in which it sends or receives.
@@ -44,13 +44,13 @@ CAUSES = {
     "partner": PARTNER,
     "link": "flit of a kind that there is not, too many in a packet, or beyond the credits",
 }
-"""All errors; a place is a bit of ERROR, so a new one is the last."""
+"""All errors; the index is the bit in ERROR, so new errors are appended."""
 
 _SCHEDULE_CAUSES = {
     "schedule": "entry of the schedule table whose step is below the step before, that waits for a "
     "dependency bit which no entry before sets, or that has a flow which is no unicast",
 }
-"""Errors of an endpoint with a schedule table, behind the others."""
+"""Additional errors of an endpoint with a schedule table."""
 
 COUNTERS = {
     "cycles": CYCLES,
@@ -64,13 +64,13 @@ COUNTERS = {
     "rewinds": REWINDS,
     "dropped": "Flits from the link that were dropped",
 }
-"""Performance counters; the place is the order of the registers."""
+"""Performance counters, in the order of the registers."""
 
 _BOTH_PORTS = {
     "memory_reads": "Flits read from memory on both ports",
     "read_stalls": "Cycles in which memory did not take a read, of both ports together",
 }
-"""What those say that differ with two ports to read memory."""
+"""Descriptions that differ with two memory read ports."""
 
 FLOW_KINDS = ("phase", "unicast")
 """Kinds of a flow."""
@@ -79,7 +79,7 @@ _PEER_BITS = (ADDRESSES - 1).bit_length()
 
 
 def endpoint_map(spec: SwitchSpec) -> RegisterMap:
-    """Return the registers of an endpoint; addresses are the same for all."""
+    """Return the registers of an endpoint; addresses are the same for all endpoints."""
     registers = (
         *_identity(spec),
         *_state(),

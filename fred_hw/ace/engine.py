@@ -163,7 +163,7 @@ class AceEngine(Unit):
         self._count(m, control, intake, scratchpad)
 
     def _held(self, circuit: int, control: AceControl) -> Value:
-        """Return the phases that a circuit has set, unless it is at rest."""
+        """Return the phases that a virtual channel has set, unless it is idle."""
         flows = self.send_flow[circuit], self.receive_flow[circuit]
         phases = range(self.spec.protocol.phases)
         held = Cat(any_of([flow.phase == phase for flow in flows]) for phase in phases)
@@ -171,7 +171,7 @@ class AceEngine(Unit):
         return held & ~rests.replicate(len(held))
 
     def _read(self, m: Module, prefix: str, reader: AceReader, scratchpad: AceScratchpad) -> None:
-        """Put a reader between its port to memory and slots."""
+        """Connect a reader between its memory port and the slots."""
         wiring.connect(m, reader.read, wiring.flipped(getattr(self.memory, f"{prefix}read")))
         wiring.connect(m, wiring.flipped(getattr(self.memory, f"{prefix}data")), reader.data)
         m.d.comb += [
@@ -183,7 +183,7 @@ class AceEngine(Unit):
     def _count(
         self, m: Module, control: AceControl, intake: AceIntake, scratchpad: AceScratchpad
     ) -> None:
-        """Say what counts."""
+        """Connect the events that are counted."""
         memory = self.memory
         reads = [
             getattr(memory, f"{prefix}read")

@@ -1,4 +1,4 @@
-"""Preparation of an exchange that adds what it receives to memory."""
+"""Preparation of an exchange that adds the received data to memory."""
 
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data
@@ -12,7 +12,7 @@ __all__ = ["convert_exchange_reduce"]
 
 
 def convert_exchange_reduce(m: Module, spec: SwitchSpec, work: data.View, applies: Value) -> Value:
-    """Turn a prepared exchange into a reduce-scatter of two members; return whether it is refused.
+    """Convert a prepared exchange to a two-member reduce-scatter; return whether it is refused.
 
     A reduce-scatter of two sends one block, and adds its other block of memory to what it receives.
     Here each of the two blocks may be anywhere, and the peers of both directions differ. The buffer

@@ -1,4 +1,4 @@
-"""A state machine that owns a chunk."""
+"""State machine that processes one chunk at a time."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
@@ -13,7 +13,7 @@ __all__ = ["AceFsm"]
 
 
 class AceFsm(Unit):
-    """Take a chunk through its steps: send a part, receive the next one, reduce, and so on.
+    """Take a chunk through its steps: send a part, receive the next, reduce, and so on.
 
     Step s sends what step s - 1 received. A message without flits is taken and done like others.
     Which part it is, and where, ``AceTurns`` knows for all machines.

@@ -1,4 +1,4 @@
-"""Received flits: reduced with a slot, stored in it, or written to memory."""
+"""Received flits: reduced with a slot, stored in a slot, or written to memory."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream
@@ -20,7 +20,7 @@ from .work import ReceiveWord, receive_layout, receive_word_signature, sizes_nam
 __all__ = ["AceIntake"]
 
 WRITES = 16
-"""Words that wait for memory."""
+"""Number of words that can wait for memory."""
 
 
 class AceIntake(Unit):
@@ -111,7 +111,7 @@ class AceIntake(Unit):
     def _delay(
         self, m: Module, name: str, now: Value | None, there: Value, what: Value, circuit: Value
     ) -> tuple[Value, Value, Value, Value]:
-        """Put a register behind a flit, if there is one, and what is known of it."""
+        """Register a flit, if there is one, together with its properties."""
         valid = Signal(name=f"valid_{name}")
         about = Signal(len(what), name=f"what_{name}", reset_less=True)
         of = Signal(DATA_COUNT, name=f"circuit_{name}", reset_less=True)
@@ -123,7 +123,7 @@ class AceIntake(Unit):
         return flit, valid, about, of
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
-        """Return which circuit's flit is taken, and which one is looked at."""
+        """Return the virtual channel whose flit is accepted, and the one that is examined."""
         wanting, chosen, recent, take = (
             Signal(DATA_COUNT, name=name) for name in ("wanting", "chosen", "recent", "take")
         )
@@ -155,7 +155,7 @@ class AceIntake(Unit):
     def _deliver(
         self, m: Module, flit: Value, there: Value, what: data.View, circuit: Value
     ) -> None:
-        """Give a flit to its slot and to the queue for memory, and say when a message is whole."""
+        """Write a flit to its slot or to the memory queue, and signal the end of a message."""
         layout = data.StructLayout({"circuit": DATA_COUNT, "write": write_layout(self.spec)})
         queue = place(m, "queue", Fifo(shape=layout, depth=WRITES))
         head = queue.o.payload

@@ -1,4 +1,4 @@
-"""Order of dimensions of a chunk, by load (Themis)."""
+"""Order of a chunk's dimensions by load (Themis)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,13 +14,13 @@ from fred_hw.unit import Unit
 __all__ = ["GAP_SHIFT", "LoadTracker", "order_layout"]
 
 GAP_SHIFT = 4
-"""A gap between loads counts if a chunk of this many powers of two less than the next fills it."""
+"""A gap between loads counts if a chunk smaller by this power of two would fill it."""
 
 _MOST = 8  # dimensions, of which sorting takes a cycle each
 
 
 def order_layout(npus: Sequence[int]) -> data.ArrayLayout:
-    """Return the layout of an order: dimensions, the one that a chunk visits first the lowest."""
+    """Return the layout of an order: dimensions, with the first one to visit lowest."""
     return data.ArrayLayout(max(1, (len(npus) - 1).bit_length()), len(npus))
 
 
@@ -136,7 +136,7 @@ class LoadTracker(Unit):
             fsm.go("idle")
 
     def _sort(self, m: Module, odd: Value, keys: Sequence[Signal], last: Sequence[Signal]) -> None:
-        """Exchange neighbours of which the first has the larger load, pairs in turn.
+        """Exchange neighbours whose first load is larger, in alternating pairs.
 
         After as many rounds as there are dimensions all are in order; equal ones keep theirs.
         """
@@ -148,7 +148,7 @@ class LoadTracker(Unit):
     def _judge(
         self, m: Module, fsm: Fsm, keys: Sequence[Signal], last: Sequence[Signal], left: Signal
     ) -> None:
-        """Take the fixed order if a small part of a chunk would fill the gap between loads.
+        """Use the fixed order if a small fraction of a chunk would fill the gap between loads.
 
         What fills a gap sends (n - 1) / n of itself, at the reciprocal of the bandwidth.
         """
@@ -169,7 +169,7 @@ class LoadTracker(Unit):
     def _book(
         self, m: Module, dimension: Value, loads: Sequence[Signal], left: Signal, first: Value
     ) -> None:
-        """Shrink the chunk by a reduce-scatter, and add what the one before sends to its load."""
+        """Reduce the chunk size by a reduce-scatter, and add the sent bytes to the load."""
         both = [*zip(self.npus, self.reciprocals, strict=True)]
         shifts = [left >> (npus.bit_length() - 1) for npus in self.npus]
         sends = [
@@ -198,7 +198,7 @@ def _integers(name: str, values: object, allowed: str) -> tuple[int, ...]:
 
 
 def _chosen(number: Value, values: Sequence[Value]) -> Value:
-    """Return the value of a number."""
+    """Return the value with a given number."""
     found = values[-1]
     for place in range(len(values) - 2, -1, -1):
         found = Mux(number == place, values[place], found)

@@ -15,7 +15,7 @@ __all__ = ["AceLoader", "request_layout"]
 
 
 def request_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a read: address in flits and where it goes.
+    """Return the layout of a read request: address in flits, and destination.
 
     A part ends with what has a ``mark``: its last read, or nothing, if ``reads`` is not set;
     ``first`` says whether it is the first one of its chunk.
@@ -32,11 +32,11 @@ def request_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 PARTS = {"all": "ace_loader", "first": "ace_first_loader", "rest": "ace_rest_loader"}
-"""What a loader asks for, and what it is called."""
+"""Parts that a loader requests, with the names used for them."""
 
 
 class AceLoader(Unit):
-    """Ask for chunks as there are free slots, in the order in which state machines need the parts.
+    """Request chunks while slots are free, in the order in which state machines need the parts.
 
     So a part of each chunk comes, then the next one of each, and machines begin with the first.
     Slots take turns.
@@ -148,7 +148,7 @@ class AceLoader(Unit):
             ]
 
     def _slot(self, m: Module, turns: AceTurns, takes: Value) -> Signal:
-        """Return the slot of the part whose turn it is: those that go together have one each."""
+        """Return the slot of the next part; parts of the same round have one slot each."""
         slot, base, behind = (
             Signal(slot_bits(self.spec), name=name) for name in ("slot", "base_slot", "next_slot")
         )
@@ -166,7 +166,7 @@ class AceLoader(Unit):
         return slot
 
     def _part_layout(self) -> data.StructLayout:
-        """Return what is known of a part."""
+        """Return the layout of a part's properties."""
         spec = self.spec
         fields = {
             "flits": size_bits(spec),

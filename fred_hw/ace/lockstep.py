@@ -11,7 +11,7 @@ __all__ = ["AceLockstep"]
 
 
 class AceLockstep(Unit):
-    """Count the steps of a schedule, each of which takes an estimated time or longer.
+    """Count the steps of a schedule; each step takes at least its estimated time.
 
     As in MultiTree (Huang et al., ISCA 2021, DOI 10.1109/ISCA52012.2021.00023), a counter is loaded
     with the estimated time of a step when the step begins. The next step begins when the counter

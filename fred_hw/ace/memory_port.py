@@ -10,11 +10,11 @@ from .work import word_bits
 __all__ = ["READ_PORTS", "MemoryPort", "memory_signature", "write_layout"]
 
 READ_PORTS = ("", "operand_")
-"""Prefixes of what belongs to the port that reads, and to the second one, if there are two."""
+"""Prefixes of the first and the optional second memory read port."""
 
 
 class MemoryPort(wiring.PureInterface):
-    """Reads, what was read, and writes; with two ports to read the same of operands."""
+    """Read requests, read data and writes; optionally the same for operand reads."""
 
     read: stream.Interface
     data: stream.Interface
@@ -24,12 +24,12 @@ class MemoryPort(wiring.PureInterface):
 
 
 def write_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a write: address in flits, and a flit."""
+    """Return the layout of a write: address in flits, and the flit."""
     return data.StructLayout({"address": word_bits(spec), "data": spec.data_width})
 
 
 def memory_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the port to memory, as the engine sees it; a word is a flit.
+    """Return the signature of the memory port, as seen by the engine; a word is a flit.
 
     Members
     -------

@@ -19,11 +19,11 @@ from .work import ADDRESS_BITS, word_bits
 __all__ = ["BEGIN_CYCLES", "END_CYCLES", "NpuEndpoint"]
 
 BEGIN_CYCLES = 14
-"""From a descriptor's COMMAND taken to the first read of memory; of a ring as many more as it has
-members, and 3."""
+"""Cycles from COMMAND accepted to the first memory read; for a ring, members + 3 more."""
 
 END_CYCLES = 4
-"""From the last flit that memory takes to ``irq``; COMPLETED and DONE show it a cycle before."""
+"""Cycles from the last flit accepted by memory to ``irq``; COMPLETED and DONE change a cycle
+earlier."""
 
 
 class NpuEndpoint(Unit):
@@ -150,7 +150,7 @@ class NpuEndpoint(Unit):
         ]
 
     def _memory(self, m: Module, memory: MemoryPort) -> None:
-        """Give the port to memory the names of AXI4-Stream, and its addresses in bytes."""
+        """Map the memory port to AXI4-Stream names, with addresses in bytes."""
         zeros = Const(0, ADDRESS_BITS - word_bits(self.spec))
         for prefix in READ_PORTS[: self.spec.endpoint.read_ports]:
             read, words = (getattr(memory, f"{prefix}{name}") for name in ("read", "data"))

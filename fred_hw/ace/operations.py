@@ -1,4 +1,4 @@
-"""Descriptors of collectives: register writes that start an endpoint's part.
+"""Descriptors of collectives: the register writes that start an endpoint's part.
 
 A collective is one descriptor or a few of them, one behind the other on a circuit. In a network
 that adds (FRED-B and D, arXiv 2406.19580) a phase's flows do the work and an endpoint only sends
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 OPERATIONS = ("none", "set_flows", "exchange", "all_reduce", "reduce_scatter", "all_gather")
-"""What COMMAND takes; the place is the number. The last three are of rings."""
+"""Operations of COMMAND by number; the last three are rings."""
 
 RINGS = OPERATIONS[3:]
 
 EXCHANGE_REDUCE = "exchange_reduce"
-"""Exchange that adds what is received to DESTINATION; only endpoints with a schedule table take it.
-Its number is that behind the last of ``OPERATIONS``."""
+"""Exchange that adds the received data to DESTINATION; requires a schedule table. Its number
+follows the last of ``OPERATIONS``."""
 
 _ALL = (*OPERATIONS, EXCHANGE_REDUCE)
 
@@ -63,7 +63,7 @@ class FlowId:
 
     @property
     def word(self) -> int:
-        """The flow as SEND_FLOW and RECEIVE_FLOW have it."""
+        """The flow as encoded in SEND_FLOW and RECEIVE_FLOW."""
         return self.number | self.unicast << 8 | self.generation << 12
 
 
@@ -87,7 +87,7 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Ring:
-    """A ring of endpoints, as one of them sees it.
+    """A ring of endpoints, as seen by one member.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class Descriptor:
-    """What is written to the registers of an endpoint to queue one piece of work.
+    """The register values that queue one piece of work at an endpoint.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Descriptor:
             )
 
     def writes(self, flit_bytes: int) -> list[tuple[str, int, int]]:
-        """Return what to write: register, word of it, and value; COMMAND last.
+        """Return the writes in order: register, word index and value; COMMAND is last.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Descriptor:
 
 
 NO_FLOW = 1 << 9
-"""What SEND_FLOW and RECEIVE_FLOW have for a flow that stays as it is."""
+"""Value of SEND_FLOW and RECEIVE_FLOW that leaves a flow unchanged."""
 
 
 def exchange(
@@ -182,7 +182,7 @@ def exchange(
     sent: tuple[Buffer, FlowId] | None = None,
     received: tuple[Buffer, FlowId] | None = None,
 ) -> Descriptor:
-    """Return a descriptor that sends a buffer in a flow and receives one in another.
+    """Return a descriptor that sends one buffer and receives another, in two flows.
 
     With a phase that reduces, of which this end is source and destination, that is its part of an
     all-reduce in the network; with one that copies, of a multicast; between two addresses, of
@@ -197,7 +197,7 @@ def exchange(
 
 
 def block_of(buffer: Buffer, members: int, index: int, flit_bytes: int) -> Buffer:
-    """Return the block of a member, the last ones shorter or empty if they do not share alike."""
+    """Return the block of a member; the last blocks are shorter or empty for uneven sizes."""
     flits = -(-buffer.size // flit_bytes)
     size = -(-flits // members) * flit_bytes
     first = min(index * size, buffer.size)
@@ -212,7 +212,7 @@ def reduce_in_network(
     result: Buffer,
     flit_bytes: int,
 ) -> list[Descriptor]:
-    """Return a reduce-scatter in the network: a phase reduces block i to member i, i = 0, 1, ...
+    """Return an in-network reduce-scatter: phase i reduces block i to member i.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def reduce_in_network(
 def gather_in_network(
     circuit: str, flows: Sequence[FlowId], rank: int, buffer: Buffer, flit_bytes: int
 ) -> list[Descriptor]:
-    """Return an all-gather in the network, in place: phase i copies block i from member i to all.
+    """Return an in-place in-network all-gather: phase i copies block i from member i to all.
 
     Parameters are as of ``reduce_in_network``; a member is no destination of its own phase.
     """

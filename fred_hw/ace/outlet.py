@@ -16,11 +16,11 @@ from .work import SendWord, send_word_signature, sizes_name
 __all__ = ["AceOutlet"]
 
 DEPTH = 4
-"""Flits between slots and a circuit."""
+"""Number of flits between slots and a virtual channel."""
 
 
 class AceOutlet(Unit):
-    """Read flits from slots, virtual channels round robin; a waiting one blocks no other.
+    """Read flits from slots, round-robin over virtual channels; a waiting one blocks no other.
 
     Parameters
     ----------

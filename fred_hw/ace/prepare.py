@@ -30,11 +30,11 @@ from .work import (
 __all__ = ["REASONS", "AcePrepare", "descriptor_layout"]
 
 REASONS = ("operation", "alignment", "flow", "size", "full")
-"""Why a descriptor is refused, the first that holds; see ``CAUSES`` in ``endpoint_map``."""
+"""Reasons for refusing a descriptor, the first match first; see ``CAUSES`` in ``endpoint_map``."""
 
 
 def descriptor_layout() -> data.StructLayout:
-    """Return a descriptor as registers hold it."""
+    """Return the layout of a descriptor as held by the registers."""
     flow = data.StructLayout(
         {"number": 7, "kind": 1, "keep": 1, "generation": FULL_GENERATION_BITS}
     )
@@ -53,7 +53,7 @@ def descriptor_layout() -> data.StructLayout:
 
 
 class _Asked(NamedTuple):
-    """The descriptor that is prepared: its operation, its circuit, and the rest of it.
+    """The descriptor in preparation: operation, virtual channel and the remaining fields.
 
     A cycle after the operation is known whether it is one of a ring.
     """
@@ -65,12 +65,12 @@ class _Asked(NamedTuple):
 
 
 def _any_below(bits: int, *words: Value) -> Value:
-    """Return whether one of some words has any of its lowest bits."""
+    """Return whether any of the lowest bits of any word is set."""
     return Cat(one[:bits] for one in words).any() if bits else Const(0)
 
 
 class AcePrepare(Unit):
-    """Refuse a descriptor that is wrong, and find what its steps need, by additions alone.
+    """Refuse invalid descriptors, and compute what their steps need, using additions only.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class AcePrepare(Unit):
 
     @property
     def _operations(self) -> int:
-        """Operations that there are."""
+        """Names of the available operations."""
         return len(OPERATIONS) + bool(self.spec.endpoint.schedule_entries)
 
     def _is_exchange(self, operation: Value) -> Value:
@@ -196,7 +196,7 @@ class AcePrepare(Unit):
         return Cat(circuit == k for k in range(DATA_COUNT))
 
     def _other_generation(self, m: Module, asked: _Asked) -> Value:
-        """Return, a cycle later, whether a phase is named in another generation than before.
+        """Return, a cycle later, whether a phase is used with a different generation than before.
 
         The phase was written anew then, and this end still has numbers of the old entry, as nobody
         has told it to forget them. Packets carry the lowest bits of a generation only. So the whole
@@ -233,7 +233,7 @@ class AcePrepare(Unit):
     def _look(
         self, m: Module, fsm: Fsm, asked: _Asked, bad: Signal, other_generation: Value
     ) -> None:
-        """Compare each field with what it may be, and convert it."""
+        """Check each field, and convert it."""
         operation, circuit, rest, is_ring = asked
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
@@ -288,7 +288,7 @@ class AcePrepare(Unit):
             self._convert(m, asked, total, (block, message))
 
     def _behind(self, m: Module, asked: _Asked) -> Value:
-        """Return, a cycle later, whether a buffer ends behind memory; it may end with it."""
+        """Return, a cycle later, whether a buffer extends beyond the memory."""
         shift, words = (flit_bytes(self.spec) - 1).bit_length(), word_bits(self.spec)
         rest = asked.rest
         ends = Signal(words + 1, name="source_end"), Signal(words + 1, name="destination_end")
@@ -301,7 +301,7 @@ class AcePrepare(Unit):
         return (ends[0][words] & ends[0][:words].any()) | (ends[1][words] & ends[1][:words].any())
 
     def _convert(self, m: Module, asked: _Asked, total: Value, sizes: tuple[Value, Value]) -> None:
-        """Set what follows from the fields one by one."""
+        """Compute values that follow from single fields."""
         operation, _, rest, is_ring = asked
         o, words = self.o, word_bits(self.spec)
         fsms, chunk = self.spec.endpoint.fsms, self.spec.endpoint.chunk_flits
@@ -349,7 +349,7 @@ class AcePrepare(Unit):
             ]
 
     def _count(self, m: Module, fsm: Fsm, operation: Value, own: Value) -> None:
-        """Count what a ring brings: all blocks but the one sent first, twice less its own."""
+        """Count the flits that a ring member receives, less the first block sent and own ones."""
         o, is_all_reduce = self.o, operation == OPERATIONS.index("all_reduce")
         sizes: list[Value] = []
         for name, offset in (("first", o.first_offset), ("own", own)):
@@ -372,7 +372,7 @@ class AcePrepare(Unit):
             fsm.go("give")
 
     def _blocks(self, m: Module, fsm: Fsm, asked: _Asked) -> tuple[Signal, Signal]:
-        """Add up messages and blocks of the members before.
+        """Sum up messages and blocks of the preceding members.
 
         Return whether they do not fit, and where the block of this member begins.
         """

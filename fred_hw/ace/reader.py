@@ -1,4 +1,4 @@
-"""Memory reads of all virtual channels on one port."""
+"""Memory reads of all virtual channels over one port."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
@@ -18,7 +18,7 @@ __all__ = ["AceReader", "load_layout"]
 
 
 def load_layout(spec: SwitchSpec) -> StructLayout:
-    """Return the layout of a flit for a slot of a virtual channel's partition."""
+    """Return the layout of a flit for a slot in the partition of a virtual channel."""
     fields = {
         "circuit": DATA_COUNT,
         "slot": slot_bits(spec),
@@ -123,7 +123,7 @@ class AceReader(Unit):
         self._give(m, tags.o)
 
     def _give(self, m: Module, tags: stream.Interface) -> None:
-        """Keep a word, or a mark alone, until it is taken."""
+        """Hold a word, or only a mark, until it is accepted."""
         head = tags.payload
         moves, ends, first = Signal(), Signal(), Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""The schedule table: descriptors that are issued in lockstep, as their data arrive."""
+"""The schedule table: descriptors issued in lockstep, as their data arrives."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -21,7 +21,7 @@ _TREE_BITS = (TREES - 1).bit_length()
 
 
 def conditions_layout() -> data.StructLayout:
-    """Return the layout of the conditions of an entry.
+    """Return the layout of an entry's conditions.
 
     Fields
     ------
@@ -186,14 +186,14 @@ class AceSchedule(Unit):
         self._run(m, head, place_of_entry, met, (issues, under_way))
 
     def _unicasts(self) -> Value:
-        """Return whether all flows that a prepared descriptor sets are unicasts."""
+        """Return whether all flows of a prepared descriptor are unicasts."""
         online = self.spec.protocol.online
         return (~self.i.sets_send | (self.i.send.phase == online)) & (
             ~self.i.sets_receive | (self.i.receive.phase == online)
         )
 
     def _in_order(self, m: Module, loaded: data.View, adds: Value) -> Value:
-        """Return whether the step of an entry is that of the entry before, or a later one."""
+        """Return whether the step of an entry is not before that of the previous entry."""
         last = Signal(TABLE_STEP_BITS, name="last_step")
         with m.If(self.clear):
             m.d.sync += last.eq(0)
@@ -209,7 +209,7 @@ class AceSchedule(Unit):
         loaded: data.View,
         adds: Value,
     ) -> tuple[Value, Value]:
-        """Return a tree and its dependency bits that are set in this cycle.
+        """Return a tree, and its dependency bits that are set in this cycle.
 
         ``ended`` are the virtual channels whose entry is completed, one at a time.
         """
@@ -264,7 +264,7 @@ class AceSchedule(Unit):
         met: Signal,
         state: tuple[Signal, Signal],
     ) -> None:
-        """Issue one entry after the other, and stop when all are completed."""
+        """Issue entries one after the other, and stop when all are complete."""
         lockstep = place(m, "lockstep", AceLockstep())
         fsm = Fsm(m, "idle", "fetch", "look", "hold")
         issues, under_way = state

@@ -1,4 +1,4 @@
-"""Entries of the schedule table, as software writes them."""
+"""Entries of the schedule table, as written by software."""
 
 from dataclasses import dataclass, field
 
@@ -17,19 +17,19 @@ __all__ = [
 ]
 
 TABLE_STEP_BITS = 10
-"""Bits of a step's number."""
+"""Bits of a step number."""
 
 CYCLE_BITS = 24
-"""Bits of the estimated time of a step in cycles."""
+"""Bits of a step's estimated time in cycles."""
 
 TREES = 64
-"""Trees of a schedule: one for each endpoint of the largest group."""
+"""Number of trees of a schedule, one per endpoint of the largest group."""
 
 DEPENDENCIES = 5
-"""Dependency bits of a tree: the parent and four children, as many neighbours as a mesh has."""
+"""Dependency bits of a tree: a parent and four children, the number of mesh neighbours."""
 
 PARENT = 0
-"""Dependency bit of the parent; those of children follow."""
+"""Dependency bit of the parent; bits of children follow."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Arrival:
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleEntry:
-    """A descriptor in the schedule table, and when it is issued.
+    """A descriptor in the schedule table, with the conditions for issuing it.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ScheduleEntry:
             raise ValueError(f"sets of what an entry sends must be 0, not {self.send.sets}")
 
     def writes(self, flit_bytes: int) -> list[tuple[str, int, int]]:
-        """Return what to write: register, word of it, and value; COMMAND last.
+        """Return the writes in order: register, word index and value; COMMAND is last.
 
         Parameters
         ----------

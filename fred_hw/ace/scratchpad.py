@@ -31,7 +31,7 @@ class SlotRead(wiring.PureInterface):
 
 
 def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a read of a slot, as the reader sees it.
+    """Return the signature of a slot read, as seen by the reader.
 
     Members
     -------
@@ -54,7 +54,7 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class AceScratchpad(Unit):
-    """Slots, one partition per virtual channel; each slot is a memory with two ports.
+    """Slots in one partition per virtual channel; each slot is a dual-port memory.
 
     With two ports to memory it is two of them, of even and of odd places, and what is said of words
     of the same slot holds for those of the same memory alone.
@@ -173,7 +173,7 @@ class AceScratchpad(Unit):
 
 
 def _halved(spec: SwitchSpec) -> bool:
-    """Return whether a slot is two memories, of even and of odd places.
+    """Return whether a slot is split into two memories, for even and odd positions.
 
     With a port of its own what is added is there before a message comes, so a part may be sent from
     a slot while the next one comes to it: from two memories both go on, in step but for a cycle.
@@ -188,13 +188,13 @@ def _alike(spec: SwitchSpec, a: Any, b: Any) -> Value:
 
 
 def _apart(spec: SwitchSpec, there: Value, a: Any, b: Any) -> Value:
-    """Return whether a word is not there, or in another memory than one that is."""
+    """Return whether a word is absent, or in another memory than a present one."""
     other = ~there | (a.circuit != b.circuit) | (a.slot != b.slot)
     return other | (a.place[0] != b.place[0]) if _halved(spec) else other
 
 
 def _in(spec: SwitchSpec, one: Any, bank: tuple[int, int, int]) -> Value:
-    """Return whether a word of a circuit is in a memory of it."""
+    """Return whether a word of a virtual channel is in one of the channel's memories."""
     there = one.slot == bank[1]
     return there & (one.place[0] == bank[2]) if _halved(spec) else there
 

@@ -1,4 +1,4 @@
-"""Register writes of software: initialization and queued descriptors."""
+"""Register accesses of software: initialization and queued descriptors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def circuit_of(phase: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A write to a register over AXI4-Lite, or reads of it until some bits are as they should be.
+    """A write to an AXI4-Lite register, or repeated reads until bits have given values.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class Step:
     mask: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """Return it JSON-friendly."""
+        """Return the step as JSON values."""
         if self.mask:
             return {"until": self.address, "mask": self.mask, "value": self.value}
         return {"write": self.address, "value": self.value}
 
 
 def buffers_of(number: int, size: int) -> tuple[Buffer, Buffer]:
-    """Return the send and receive buffers of an endpoint in the phase of a number."""
+    """Return the send and receive buffers of an endpoint in the phase with a number."""
     first = 2 * number * size
     return Buffer(first, size), Buffer(first + size, size)
 
@@ -70,25 +70,25 @@ class EndpointProgram(ABC):
     @property
     @abstractmethod
     def link(self) -> SwitchSpec:
-        """What the endpoints are made of."""
+        """Specification of the endpoints."""
 
     @property
     @abstractmethod
     def npus(self) -> int:
-        """NPUs, each with an endpoint."""
+        """Number of NPUs, each of which has an endpoint."""
 
     @property
     def endpoints(self) -> int:
-        """Endpoints of NPUs and of I/O controllers."""
+        """Number of endpoints of NPUs and of I/O controllers."""
         return self.npus
 
     @property
     def numbers(self) -> int:
-        """Numbers that phases have, from 0 on; each has two buffers."""
+        """Number of phase numbers, from 0; each has two buffers."""
         return max((one.number + 1 for one in self.phases), default=0)
 
     def phase(self, name: str) -> Any:
-        """Return a phase by its name; it has that name and a number."""
+        """Return the phase with a given name."""
         return next(one for one in self.phases if one.name == name)
 
     @abstractmethod
@@ -101,20 +101,20 @@ class EndpointProgram(ABC):
 
     @abstractmethod
     def descriptors(self, npu: int, phase: Any) -> Sequence[Descriptor]:
-        """Return an endpoint's part of a phase, as it is queued; none if it has none."""
+        """Return the descriptors of an endpoint's part of a phase; empty if it takes no part."""
 
     @abstractmethod
     def unit_steps(self) -> Sequence[Sequence[Step]]:
-        """Return what is written to each other unit that has registers."""
+        """Return the register writes of each other unit that has registers."""
 
     def begin_steps(self, npu: int) -> list[Step]:
-        """Return what is written to an endpoint first."""
+        """Return the initial register writes of an endpoint."""
         registers = endpoint_map(self.link)
         status = registers.register("STATUS").address
         return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
 
     def descriptor_steps(self, descriptor: Descriptor) -> list[Step]:
-        """Return the steps that queue a descriptor as soon as the queue has space."""
+        """Return the steps that queue a descriptor once the queue has space."""
         registers = endpoint_map(self.link)
         status = registers.register("STATUS").address
         full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
@@ -124,6 +124,6 @@ class EndpointProgram(ABC):
         return [*steps, Step(status, 0, _PREPARING)]
 
     def completed(self, circuit: str) -> int:
-        """Return the address of COMPLETED of a virtual channel."""
+        """Return the address of COMPLETED for a virtual channel."""
         registers = endpoint_map(self.link)
         return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)

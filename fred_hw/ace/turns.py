@@ -1,4 +1,4 @@
-"""Order in which state machines send, equal at all members of a ring."""
+"""Order in which state machines send, the same at all members of a ring."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -13,7 +13,7 @@ __all__ = ["AceTurns"]
 
 
 class AceTurns(Unit):
-    """Give the state machine and part whose message is next: one step of each, in order.
+    """Determine the state machine and part of the next message, step by step.
 
     As many chunks as there are state machines go through their steps together, then the next ones.
     So messages need not say what they are: who receives knows the order in which they come. All

@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 ADDRESS_BITS = 40
-"""Bits of an address of memory, in bytes."""
+"""Bits of a memory address in bytes."""
 
 STEP_BITS = 7
-"""Bits of a number of steps: an all-reduce of 64 endpoints has 126."""
+"""Bits of a step count: an all-reduce over 64 endpoints has 126 steps."""
 
 _MOST_COUNT_BITS = 24
 
@@ -55,7 +55,7 @@ class ReceiveWord(wiring.PureInterface):
 
 
 def flit_bytes(spec: SwitchSpec) -> int:
-    """Return the bytes of a flit, which are a power of two.
+    """Return the bytes of a flit, a power of two.
 
     Raises
     ------
@@ -69,27 +69,27 @@ def flit_bytes(spec: SwitchSpec) -> int:
 
 
 def word_bits(spec: SwitchSpec) -> int:
-    """Return the bits of an address of memory in flits."""
+    """Return the bits of a memory address in flits."""
     return ADDRESS_BITS - (flit_bytes(spec) - 1).bit_length()
 
 
 def count_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a number of flits in a buffer."""
+    """Return the bits of a buffer's flit count."""
     return min(_MOST_COUNT_BITS, 32 - (flit_bytes(spec) - 1).bit_length())
 
 
 def size_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a number of flits in a slot."""
+    """Return the bits of a slot's flit count."""
     return spec.endpoint.chunk_flits.bit_length()
 
 
 def place_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a place in a slot."""
+    """Return the bits of a position in a slot."""
     return (spec.endpoint.chunk_flits - 1).bit_length()
 
 
 def slot_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a slot's number in its partition."""
+    """Return the bits of a slot number in its partition."""
     return max(1, (spec.endpoint.slots - 1).bit_length())
 
 
@@ -100,7 +100,7 @@ def sizes_name(name: str, spec: SwitchSpec) -> str:
 
 
 def work_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a descriptor as ``AcePrepare`` leaves it.
+    """Return the layout of a descriptor after ``AcePrepare``.
 
     A buffer has members' blocks one behind the other; chunk c has of each block ``message`` flits
     from c x ``message`` on, its parts. Flits of ``total`` and beyond are none.
@@ -145,7 +145,7 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to send, as its virtual channel sees it.
+    """Return the signature of the next flit to send, as seen by its virtual channel.
 
     Members
     -------
@@ -180,7 +180,7 @@ def receive_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to receive, as its virtual channel sees it.
+    """Return the signature of the next flit to receive, as seen by its virtual channel.
 
     Members
     -------

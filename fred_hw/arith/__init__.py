@@ -1,1 +1,1 @@
-"""Arithmetic units of one lane, which reduce two numbers to one."""
+"""Arithmetic units of one lane, each of which reduces two numbers to one."""

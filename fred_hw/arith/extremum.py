@@ -20,7 +20,7 @@ EXTREMA = ("max", "min")
 
 @dataclass(frozen=True)
 class Ranked:
-    """The operands and which of them is the result."""
+    """The operands, with the selection of the result."""
 
     first: Value
     second: Value
@@ -29,13 +29,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class RankedFloats(Ranked):
-    """The same, and whether there is no number among them."""
+    """The operands, the selection of the result, and whether both are NaN."""
 
     nan: Value
 
 
 class _Extremum(LaneUnit):
-    """What both kinds share: compare, then select."""
+    """Common base of float and integer extremum: compare, then select."""
 
     cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("select",), ("compare", "select"))
 
@@ -47,7 +47,7 @@ class _Extremum(LaneUnit):
         return (("compare", self._compare), ("select", self._select))
 
     def carried(self, step: str, before: Places) -> Places:
-        """Say that the first operand is taken where nothing is compared."""
+        """Return the first operand when nothing is compared."""
         if step == "select":
             return {"": before["first"]}
         return {"first": before["i0"], "second": before["i1"]}
@@ -80,11 +80,11 @@ class FloatExtremum(_Extremum):
     i0, i1 : In(width)
         Bits of the operands.
     together, reduce : In(2), In(inside)
-        Whether they are compared, as of ``LaneUnit``.
+        Whether the operands are compared; see ``LaneUnit``.
     o : Out(width)
-        Bits of one of them, of ``i0`` if they are not compared.
+        The chosen operand, or ``i0`` if they are not compared.
     second : Out(width)
-        ``i1`` if they are not.
+        ``i1`` if the operands are not compared.
 
     Timing
     ------
@@ -98,7 +98,7 @@ class FloatExtremum(_Extremum):
     number_format: FloatFormat
 
     def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> RankedFloats:
-        """Compare as integers: encodings are ordered like magnitudes, downwards if negative."""
+        """Compare encodings as integers, with the order reversed for negative numbers."""
         last_number = self.number_format.first_nan - 1
         first, second = operands
         nan0 = wire(m, "nan0", first[:-1] > last_number)
@@ -136,11 +136,11 @@ class IntExtremum(_Extremum):
     i0, i1 : In(width)
         Bits of the operands.
     together, reduce : In(2), In(inside)
-        Whether they are compared, as of ``LaneUnit``.
+        Whether the operands are compared; see ``LaneUnit``.
     o : Out(width)
-        Bits of one of them, of ``i0`` if they are not compared.
+        The chosen operand, or ``i0`` if they are not compared.
     second : Out(width)
-        ``i1`` if they are not.
+        ``i1`` if the operands are not compared.
 
     Timing
     ------

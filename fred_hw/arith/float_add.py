@@ -19,7 +19,7 @@ __all__ = ["FloatAdd"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of the sum before it is computed; NaNs are not all: see ``special``."""
+    """Properties of the sum that are known before it is computed; ``special`` covers all NaNs."""
 
     sign: Value
     nan: Value
@@ -27,7 +27,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The operand with the larger magnitude, the significand of the other, and how far it is."""
+    """The operand of larger magnitude, the other significand, and the exponent distance."""
 
     larger: Value
     significand: Value
@@ -38,10 +38,10 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The larger operand, and what to add to its significand.
+    """The larger operand, with the aligned significand to add.
 
-    The addend has the same exponent, goes on with guard, round and sticky bit, and is inverted, but
-    for the sticky bit, where it is subtracted.
+    The addend has the same exponent, is extended by guard, round and sticky bit, and is inverted,
+    except for the sticky bit, if it is subtracted.
     """
 
     larger: Value
@@ -52,7 +52,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Summed:
-    """The exact total but for the sticky bit; its top bit weighs two to ``exponent`` plus one.
+    """The exact total except the sticky bit; its top bit has weight 2 ** (``exponent`` + 1).
 
     The exponent is that of the larger operand as it is encoded.
     """
@@ -64,7 +64,7 @@ class Summed:
 
 @dataclass(frozen=True)
 class Counted:
-    """The same, and how far left the total has to go; the longest shift has been done."""
+    """The total with its remaining left shift; the longest shift is already done."""
 
     exponent: Value
     total: Value
@@ -74,7 +74,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Normalized:
-    """The sum cut to the format, what rounding needs of the bits below, and whether it is special.
+    """The sum cut to the format, the bits needed for rounding, and whether it is special.
 
     Special are infinities and NaNs, those of sums beyond the range too.
     """
@@ -148,7 +148,7 @@ class FloatAdd(LaneUnit):
         )
 
     def carried(self, step: str, before: Places) -> Places:
-        """Say that what passes is not ordered, not shifted, and added to nothing."""
+        """Return operands that are neither ordered nor shifted, and added to nothing."""
         bits = self.number_format.fraction_bits
         if step == "order":
             first, second = before["i0"], before["i1"]
@@ -169,7 +169,7 @@ class FloatAdd(LaneUnit):
         return kept
 
     def _order(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ordered:
-        """Put the larger magnitude first, so that the difference is never negative.
+        """Put the operand of larger magnitude first, so that the difference is never negative.
 
         Encodings are ordered like magnitudes, and a NaN comes above all numbers: all special
         cases show on the larger operand. What passes is neither swapped nor shifted, and has the
@@ -202,12 +202,12 @@ class FloatAdd(LaneUnit):
         return Ordered(larger, significand, distance, subtract, verdict)
 
     def _align(self, m: Module, ordered: Ordered, reduce: Value) -> Aligned:
-        """Shift the smaller significand right until both have the exponent of the larger."""
+        """Shift the smaller significand right to the exponent of the larger."""
         distance = ordered.distance & reduce.replicate(len(ordered.distance))
         extended = Cat(Const(0, 2), ordered.significand)  # guard and round bit
         near = self._near_distance_bits(len(extended))
         far = distance[near:].any() if near < len(distance) else Const(0, 1)
-        # Too far for the shifter: its last stages take together all but the lowest bit.
+        # Distances beyond the shifter: its last stages together shift out all but the lowest bit.
         last, reach = near, 0
         while near < len(distance) and reach < len(extended) - 1:
             last -= 1
@@ -223,15 +223,15 @@ class FloatAdd(LaneUnit):
 
     @property
     def _field_bits(self) -> int:
-        """Bits of the sum's exponent field; without an infinity its top value is no overflow."""
+        """Bits of the sum's exponent field; without infinity, its top value is no overflow."""
         return self.number_format.exponent_bits + (not self.number_format.has_infinity)
 
     def _near_distance_bits(self, width: int) -> int:
-        """Bits of the distance that drive the shifter: enough to shift out all ``width`` bits."""
+        """Bits of the distance that drive the shifter, enough to shift out ``width`` bits."""
         return min(ceil_log2(width), self.number_format.exponent_bits)
 
     def _unpacked(self, magnitude: Value) -> tuple[Value, Value]:
-        """Split into exponent and significand; a subnormal has the exponent 1 (clause 3.4)."""
+        """Split into exponent and significand; a subnormal has exponent 1 (clause 3.4)."""
         fraction, exponent = (
             magnitude[: self.number_format.fraction_bits],
             magnitude[self.number_format.fraction_bits :],
@@ -240,7 +240,7 @@ class FloatAdd(LaneUnit):
         return Cat(exponent[0] | ~normal, exponent[1:]), Cat(fraction, normal)
 
     def _add(self, m: Module, aligned: Aligned, reduce: Value) -> Summed:
-        """Add or subtract in one adder; what passes is added to nothing.
+        """Add or subtract in one adder; passing operands are added to nothing.
 
         An inverted addend needs a carry to be a complement, unless the sticky bit took it. The
         difference has no carry, for it is never negative.
@@ -257,7 +257,7 @@ class FloatAdd(LaneUnit):
         return Summed(exponent, total, aligned.verdict)
 
     def _count(self, m: Module, summed: Summed, reduce: Value) -> Counted:
-        """Find how far left the total may go: to its leading one, but no further than exponent 1.
+        """Find the left shift of the total: to its leading one, but at most to exponent 1.
 
         A one is put where a total of exponent 1 would have its leading one, which ends the count
         there and so leaves a subnormal where it belongs.
@@ -276,7 +276,7 @@ class FloatAdd(LaneUnit):
         return Counted(exponent, Cat(total[0], shifted), shift, summed.verdict)
 
     def _normalize(self, m: Module, counted: Counted, reduce: Value) -> Normalized:
-        """Shift the total left and take the count off the exponent.
+        """Shift the total left, and subtract the shift from the exponent.
 
         Without a leading one the sum is subnormal or zero and has the exponent field 0. A sticky
         bit is not shifted: it stays below what is half of the last place.
@@ -287,7 +287,7 @@ class FloatAdd(LaneUnit):
         shifted = shifted_left(m, "normalized", counted.total[1:], counted.shift[:-1])
         below = len(shifted) - self.number_format.fraction_bits - 1
         field = wire(m, "field", above - counted.shift, width=self._field_bits)
-        # The top field, without a carry of rounding, is only there with a leading one.
+        # The top field value, without a carry of rounding, occurs only with a leading one.
         special = wire(m, "special", encoded.all() | field.all())
         leading = shifted[-1].replicate(len(field))
         magnitude = wire(m, "truncated", Cat(shifted[below:-1], field & leading))
@@ -296,7 +296,7 @@ class FloatAdd(LaneUnit):
         return Normalized(magnitude, half, sticky, special, counted.verdict)
 
     def _round(self, m: Module, normalized: Normalized, reduce: Value) -> Value:
-        """Round exponent and fraction as one integer: a carry out of the fraction is right.
+        """Round exponent and fraction as one integer, as a carry out of the fraction requires.
 
         It makes the smallest normal number of the largest subnormal and an infinity, or the NaN of
         a format without, of the largest number (clause 7.4 a).

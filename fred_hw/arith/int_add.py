@@ -63,11 +63,11 @@ class IntAdd(LaneUnit):
         return (("add", self._add), ("limit", self._limit))
 
     def carried(self, step: str, before: Places) -> Places:
-        """Say that no limit is put to what passes, where a register lets it."""
+        """Return operands that pass without a limit, if a register allows it."""
         return {"": before[""][: self.number_format.width]} if "" in before else {}
 
     def _add(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Value:
-        """Return the sum, with one more bit than the format where the limit looks at it."""
+        """Return the sum, with an extra bit if the limit needs it."""
         more = int(self.overflow == "saturate")
         ahead = [
             operand[-1].replicate(more) if self.number_format.signed else Const(0, more)
@@ -77,7 +77,7 @@ class IntAdd(LaneUnit):
         return wire(m, "total", a + b, width=self.number_format.width + more)
 
     def _limit(self, m: Module, total: Value, reduce: Value) -> Value:
-        """Return the sum, or the end of the range that it passed.
+        """Return the sum, or the end of the range that was exceeded.
 
         With a sign its two top bits differ then, without one the top bit is a carry.
         """

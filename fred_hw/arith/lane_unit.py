@@ -18,27 +18,28 @@ __all__ = ["LaneUnit", "Step"]
 MAXIMUM_REGISTERS = 8
 
 Step = Callable[[Module, Any, Value], Any]
-"""Part of a datapath: takes the signals of the part before, and whether the operands are reduced,
-and returns its own signals."""
+"""Part of a datapath: takes the signals of the previous part and whether operands are reduced;
+returns its own signals."""
 
 
 class LaneUnit(Unit):
-    """Combine two numbers into one, or let both pass; the base class of what reduces a lane.
+    """Reduce two numbers to one, or pass both; base class of the lane units.
 
     A subclass gives its ``steps``, the parts of its datapath in order, each with a short name.
     Registers go behind steps, never inside one. ``cuts[n]`` names the steps that have a register
     behind them if there are n in all; with more registers than the table has rows, the last row
     holds and what is left goes behind the output, where synthesis can retime it.
 
-    What passes waits in the same registers. A step may leave it in its signals when there is
-    nothing to reduce, and then says so by ``carried``: that costs less than to choose.
+    Operands that pass unreduced wait in the same registers. A step may leave them in its own
+    signals when there is nothing to reduce, and then declares so by ``carried``, which costs less
+    than a multiplexer.
 
     Parameters
     ----------
     number_format : NumberFormat
         Format of operands and result.
     operation : str
-        What the unit does, as its name says it.
+        The operation of the unit, as its name says.
     registers : int
         Pipeline registers from operands to result, 0 to 8.
 
@@ -47,13 +48,14 @@ class LaneUnit(Unit):
     i0, i1 : In(width)
         Bits of the operands.
     together : In(2)
-        Both high if they are reduced; two, so that a gate of the lane drives what depends on it.
+        Both high if the operands are reduced; two bits, so that a gate of the lane drives its own
+        logic.
     reduce : In(inside)
-        The same of those before: bit n of the operands of n + 1 cycles ago.
+        The same for earlier operands: bit n belongs to the operands of n + 1 cycles ago.
     o : Out(width)
-        Bits of the result of operands that are reduced, else ``i0``.
+        Bits of the result if the operands are reduced, else ``i0``.
     second : Out(width)
-        ``i1`` of operands that are not reduced.
+        ``i1`` if the operands are not reduced.
 
     Attributes
     ----------
@@ -78,7 +80,7 @@ class LaneUnit(Unit):
 
     cuts: ClassVar[Sequence[Sequence[str]]]
     form: ClassVar[type[NumberFormat]]
-    """Kind of number format that it is made for."""
+    """Kind of number format that the unit supports."""
 
     def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
         unit, form = type(self).__name__, self.form.__name__
@@ -110,7 +112,7 @@ class LaneUnit(Unit):
         raise NotImplementedError
 
     def carried(self, step: str, before: Places) -> Places:
-        """Return which bits of the operands ``step`` leaves in its signals when they pass.
+        """Return which operand bits ``step`` passes on unchanged in its signals.
 
         Bits count from those of ``i0`` on through those of ``i1``. ``before`` is where they come
         in: for the first step ``i0`` and ``i1``, and a signal alone has an empty name.

@@ -1,4 +1,4 @@
-"""Registers of a lane for operands that are not reduced."""
+"""Pipeline registers of a lane for operands that are not reduced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 __all__ = ["Passing", "Places", "held"]
 
 Places = Mapping[str, Sequence[int | None]]
-"""Which bit of what passes each bit of a signal is, by its name; None is none of them."""
+"""By signal name, the operand bit in each bit of the signal; None for other contents."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,21 @@ class Passing:
 def held(
     m: Module, name: str, signals: Any, places: Places, passing: Passing
 ) -> tuple[Any, Places, Value]:
-    """Put registers behind a step; return its signals, and where what passes is in them.
+    """Register the signals of a step; return them, and the positions of passing operands.
 
     Parameters
     ----------
     m : Module
         Where the registers are.
     name : str
-        Of the step, and of the registers.
+        Name of the step, and of the registers.
     signals : dataclass or Value
-        Of the step.
+        Signals of the step.
     places : dict of str to sequence of int or None
-        Which bits of what passes the step leaves in its signals by itself.
+        Bits of the passing operands that the step leaves unchanged in its signals.
     passing : Passing
-        What passes. Bits that the step leaves nowhere are chosen in front of registers that have
-        no use while they pass, and those that find no space there get registers of their own.
+        The passing operands. Their other bits share registers that are unused while they pass,
+        through multiplexers; bits for which these do not suffice get registers of their own.
     """
     leaves = list(_leaves(signals))
     free = {path: [None] * len(value) for path, value in leaves}
@@ -75,7 +75,7 @@ def held(
 
 
 def _chosen(value: Value, indices: Sequence[int | None], passing: Passing) -> Value:
-    """Return ``value``, but while operands pass the bits of them that ``indices`` names."""
+    """Return ``value``, replaced while operands pass by the bits that ``indices`` selects."""
     if all(index is None for index in indices):
         return value
     others = [value[bit] if k is None else passing.bits[k] for bit, k in enumerate(indices)]
@@ -83,7 +83,7 @@ def _chosen(value: Value, indices: Sequence[int | None], passing: Passing) -> Va
 
 
 def _leaves(signals: Any, path: str = "") -> Iterator[tuple[str, Value]]:
-    """Give each signal of a dataclass with its name, or a signal alone."""
+    """Yield each signal of a dataclass with its name, or a single signal."""
     if not is_dataclass(signals):
         yield path, signals
         return
@@ -93,7 +93,7 @@ def _leaves(signals: Any, path: str = "") -> Iterator[tuple[str, Value]]:
 
 
 def _replaced(signals: Any, values: Iterator[Value]) -> Any:
-    """Return a dataclass, or a signal alone, with other signals in the same order."""
+    """Return a dataclass, or a single signal, with its signals replaced in order."""
     if not is_dataclass(signals) or isinstance(signals, type):
         return next(values)
     inner = {one.name: _replaced(getattr(signals, one.name), values) for one in fields(signals)}

@@ -9,7 +9,7 @@ __all__ = ["leading_zeros", "shifted_left", "shifted_right"]
 
 
 def shifted_right(m: Module, name: str, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return ``value`` shifted right by ``distance``, and whether a one was shifted out.
+    """Return ``value`` shifted right by ``distance``, and whether any one bit was shifted out.
 
     Short shifts come first, since the low bits of a difference are ready first.
     """
@@ -35,7 +35,7 @@ def shifted_left(m: Module, name: str, value: Value, distance: Value) -> Value:
 
 
 def leading_zeros(value: Value) -> Value:
-    """Return how many zeros stand above the leading one, in ``ceil_log2(len(value))`` bits.
+    """Return the number of zeros above the leading one, in ``ceil_log2(len(value))`` bits.
 
     Without a one the count is some number below ``2**ceil_log2(len(value))``.
     """
@@ -44,7 +44,7 @@ def leading_zeros(value: Value) -> Value:
 
 
 def _count_and_empty(value: Value) -> tuple[Value, Value]:
-    """Return the count of a power-of-two width, and whether there is no one at all."""
+    """Return the leading-zero count of a power-of-two width, and whether all bits are zero."""
     if len(value) == 1:
         return Const(0, 0), ~value
     half = len(value) // 2

@@ -1,4 +1,4 @@
-"""From the paths of flows to the state of every micro-switch."""
+"""Conversion of flow paths to the state of every micro-switch."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ Ports = set[int]
 def assemble(
     flows: Sequence[Flow], paths: Sequence[Path], ports: int, middle_switches: int
 ) -> Configuration:
-    """Return the configuration that takes each flow along its path.
+    """Return the configuration that routes each flow along its path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Phases of a strategy for endpoints, which execute whole collectives."""
+"""Phases of a strategy for endpoints, which execute collectives as a whole."""
 
 from .flows import Flow
 from .placement import Groups, Strategy, cp_groups, ep_groups, mp_groups, phases
@@ -9,7 +9,7 @@ _GROUPS = {"sp": mp_groups, "cp": cp_groups, "ep": ep_groups}
 
 
 def collective_phases(strategy: Strategy) -> dict[str, tuple[str, Groups | tuple[Flow, ...]]]:
-    """Return pattern, and groups or flows, of each phase; what has many steps is one.
+    """Return pattern and groups or flows of each phase; multi-step collectives are one phase.
 
     Patterns are "all_reduce", "reduce_scatter", "all_gather" and "all_to_all", of groups of NPUs,
     and "multicast", of flows. Steps ``sp_reduce_scatter_0`` and those behind it are

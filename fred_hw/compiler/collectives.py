@@ -15,7 +15,7 @@ Steps = tuple[tuple[Flow, ...], ...]
 def collective_steps(
     kind: str, members: Iterable[int], root: int | None = None, *, loopback: bool = True
 ) -> Steps:
-    """Return the steps of a collective, each the flows active at once.
+    """Return the steps of a collective, each as a list of concurrent flows.
 
     With i members, their order gives the ranks 0 to i - 1. A vector of a kind in several steps is
     cut into i elements, and element j belongs to member j. Which one a step moves:
@@ -67,7 +67,7 @@ def collective_steps(
 
 
 def _checked_group(kind: str, members: Iterable[int], root: int | None) -> Members:
-    """Return the members; see :func:`collective_steps` for what is raised."""
+    """Return the members; raises as :func:`collective_steps` does."""
     check_choice("collective", kind, COLLECTIVES)
     group = tuple(check_int("member", member, minimum=0) for member in members)
     if len(set(group)) < len(group):

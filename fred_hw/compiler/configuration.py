@@ -16,10 +16,10 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Configuration:
-    """What one FRED_m(P) does in one phase; frozen and hashable.
+    """Configuration of one FRED_m(P) in one phase; frozen and hashable.
 
     A code is 0 for idle, or c + 1 for middle subswitch c. Two inputs of a micro-switch with one
-    destination are reduced; two outputs with one source get copies of it.
+    destination are reduced; two outputs with one source both receive its data.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class Configuration:
     middle_switches : int
         Middle subswitches m, at least 2.
     inputs : tuple of (int, int)
-        Per input micro-switch the destination codes of its inputs; P // 2 of them, none if P is 2.
+        Destination codes of the inputs of each input micro-switch; P // 2 pairs, none if P is 2.
     demux : int or None
         Destination code of the last input if P is odd.
     subswitches : tuple of Configuration
         The m middle subswitches, none if P is 2.
     outputs : tuple of (int, int)
-        Per output micro-switch the source codes of its outputs, as many as ``inputs``.
+        Source codes of the outputs of each output micro-switch, as many as ``inputs``.
     mux : int or None
         Source code of the last output if P is odd.
     crossing : (int, int) or None
@@ -114,7 +114,7 @@ class Configuration:
 
     @classmethod
     def unpack(cls, word: int, ports: int, middle_switches: int) -> "Configuration":
-        """Return the configuration that ``word`` packs.
+        """Return the configuration packed in ``word``.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Configuration:
         return _unpack(word, ports, middle_switches)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as JSON-ready values; idle subswitches are None."""
+        """Return the configuration as JSON values; idle subswitches are None."""
         data: dict[str, Any] = {"ports": self.ports, "middle_switches": self.middle_switches}
         if self.crossing is not None:
             return {**data, "crossing": list(self.crossing)}
@@ -144,7 +144,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
-        """Return the configuration that :meth:`to_dict` gave.
+        """Return the configuration from the output of :meth:`to_dict`.
 
         Raises
         ------

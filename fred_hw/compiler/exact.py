@@ -1,4 +1,4 @@
-"""Exact routing and smallest conflicts, by satisfiability (SAT) across all levels."""
+"""Exact routing and minimal conflicts by satisfiability (SAT) across all levels."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -17,7 +17,7 @@ __all__ = ["Effort", "EffortError", "PathSolver", "smallest_conflict"]
 _SOLVER = "glucose4"
 
 _AT_ONCE = 20_000
-"""Conflicts until whoever listens is told how far it is: a second or so."""
+"""Solver conflicts between two progress reports, about a second."""
 
 
 class EffortError(Exception):
@@ -25,7 +25,7 @@ class EffortError(Exception):
 
 
 class Effort:
-    """What is left to spend, in solver conflicts; a question to the solver costs one more.
+    """Remaining budget of solver conflicts; each solver call costs one more.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ class Effort:
         self.left = self._most = conflicts
 
     def ask(self, solver: "Solver", assumptions: Sequence[int]) -> bool:
-        """Return whether the formula holds under ``assumptions``.
+        """Return whether the formula is satisfiable under ``assumptions``.
 
         Raises
         ------
         EffortError
-            There was too little left to tell.
+            The remaining effort did not suffice to decide.
         """
         while self.left > 0:
             before = _conflicts(solver)
-            # What it has learnt helps the solver to go on.
+            # The solver keeps the clauses that it has learnt.
             solver.conf_budget(min(self.left, _AT_ONCE))
             answer = solver.solve_limited(assumptions=assumptions)
             self.left -= 1 + _conflicts(solver) - before
@@ -57,7 +57,7 @@ class Effort:
 
 
 class PathSolver:
-    """Routability of any subset of some flows.
+    """Routability of any subset of the given flows.
 
     A variable says that a flow takes a colour at a level. The flows of a subset take one at each;
     two that first share at level l must not agree on levels 1 to l. What is symmetric is fixed for
@@ -111,17 +111,17 @@ class PathSolver:
         Raises
         ------
         EffortError
-            It took too much to tell.
+            The effort did not suffice to decide.
         """
         return self.effort.ask(self._solver, [self._selectors[flow] for flow in flows])
 
     def core(self) -> list[int]:
-        """Return a part of the last flows asked for that is not routable, as they were not."""
+        """Return a subset of the last flows tested that is unroutable; they were unroutable."""
         used = set(self._solver.get_core() or ())
         return [flow for flow in self.flows if self._selectors[flow] in used]
 
     def paths(self, flows: Iterable[int]) -> dict[int, Path]:
-        """Return paths for the last flows asked for, which were routable."""
+        """Return paths for the last flows tested, which were routable."""
         true = {literal for literal in self._solver.get_model() or () if literal > 0}
         return {
             flow: tuple(
@@ -162,7 +162,7 @@ class PathSolver:
 
 
 def smallest_conflict(solver: PathSolver, middle_switches: int) -> tuple[tuple[int, ...], bool]:
-    """Return a smallest set of flows that cannot be routed together, and whether that is proven.
+    """Return a smallest unroutable set of flows, and whether it is proven smallest.
 
     Call after ``solver`` found its flows not routable. Whatever can be routed leaves out a flow of
     every conflict; so a smallest conflict is a smallest set that hits all that routable sets leave
@@ -172,7 +172,7 @@ def smallest_conflict(solver: PathSolver, middle_switches: int) -> tuple[tuple[i
     best, left_out = solver.core(), []
     try:
         best = _reduced(solver, best, left_out)
-        # With m flows or fewer each has a subswitch of its own; the caller ruled out m + 1.
+        # With m flows or fewer each has a subswitch of its own; the caller excluded m + 1.
         size = middle_switches + 2
         with _HittingSets(solver.flows, solver.effort, len(best)) as hitting:
             for rest in left_out:
@@ -195,7 +195,7 @@ def _conflicts(solver: "Solver") -> int:
 
 
 class _HittingSets:
-    """Sets of at most so many flows with one from each of the sets added."""
+    """Sets of limited size with one flow from each of the sets added."""
 
     def __init__(self, flows: Sequence[int], effort: Effort, most: int) -> None:
         from pysat.card import ITotalizer
@@ -226,7 +226,7 @@ class _HittingSets:
 
 
 def _reduced(solver: PathSolver, flows: list[int], left_out: list[list[int]]) -> list[int]:
-    """Return a part of ``flows`` of which none can be spared; append what routable sets leave."""
+    """Return a minimal unroutable part of ``flows``; append the complements of routable sets."""
     for flow in list(flows):
         if flow in flows:
             rest = [other for other in flows if other != flow]
@@ -238,7 +238,7 @@ def _reduced(solver: PathSolver, flows: list[int], left_out: list[list[int]]) ->
 
 
 def _grown(solver: PathSolver, flows: Sequence[int]) -> list[int]:
-    """Return the flows left out when those routable take in all others that they can."""
+    """Return the flows left out after extending a routable set as far as possible."""
     kept, left = list(flows), []
     for flow in solver.flows:
         if flow not in kept:

@@ -1,4 +1,4 @@
-"""Flows: what is reduced from which input ports and broadcast to which output ports."""
+"""Flows: input ports that are reduced, and output ports that receive the result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -47,12 +47,12 @@ class Flow:
         return f"{_list_text(self.inputs)} -> {_list_text(self.outputs)}"
 
     def to_dict(self) -> dict[str, list[int]]:
-        """Return the flow as :func:`read_flows` reads it."""
+        """Return the flow in the form that :func:`read_flows` reads."""
         return {"inputs": list(self.inputs), "outputs": list(self.outputs)}
 
 
 def check_flows(flows: Iterable[Flow], ports: int) -> tuple[Flow, ...]:
-    """Return ``flows`` if they can be active at once on a switch, routing left aside.
+    """Return ``flows`` if they can be active together, ignoring routing; fail otherwise.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ _PORTS = WithJsonSchema(
 
 
 class FlowEntry(FileModel):
-    """One element of a file of flows; the sides are checked as those of a Flow are.
+    """One element of a flow file; its ports are checked like those of a Flow.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _read_flow(data: object, source: str, field: str) -> Flow:
 
 
 def _port_numbers(what: str, ports: object) -> tuple[int, ...]:
-    """Return ``ports`` as a sorted tuple; ``what`` begins the messages."""
+    """Return ``ports`` as a sorted tuple; ``what`` begins the error messages."""
     if isinstance(ports, str | bytes | Mapping) or not isinstance(ports, Iterable):
         raise TypeError(f"{what} must be a list of port numbers, not {ports!r:.60}")
     numbers = tuple(ports)
@@ -167,7 +167,7 @@ def _port_numbers(what: str, ports: object) -> tuple[int, ...]:
 
 
 def _problems(flows: tuple[Flow, ...], ports: int) -> Iterator[tuple[int, str, str]]:
-    """Yield index, side and message of what keeps ``flows`` from being active at once."""
+    """Yield index, side and message of each reason why ``flows`` cannot be active together."""
     users: dict[str, dict[int, int]] = {side: {} for side in _SIDES}
     for index, flow in enumerate(flows):
         for side in _SIDES:

@@ -1,4 +1,4 @@
-"""Greedy searches for paths, flow by flow and level by level; neither proves a conflict."""
+"""Greedy path searches, flow by flow or level by level; neither can prove a conflict."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -9,13 +9,13 @@ from .sharing import Sharing, bits
 __all__ = ["Path", "by_flows", "by_levels", "leftmost_path"]
 
 Path = tuple[int, ...]
-"""Middle subswitch that a flow takes at each level of the recursion."""
+"""Middle subswitch of a flow at each level of the recursion."""
 
 
 def by_flows(
     flows: Sequence[Flow], depth: int, middle_switches: int, order: Iterable[int]
 ) -> tuple[list[Path] | None, int]:
-    """Give flow after flow the leftmost path that is free.
+    """Route flow by flow, each on the leftmost free path.
 
     A path is a leaf of a tree with m branches, K deep. A micro-switch at level l takes from the
     flows on it the subtrees, rooted at depth l, that others on it are in.
@@ -51,7 +51,7 @@ def by_flows(
 
 
 def by_levels(sharing: Sharing, middle_switches: int) -> list[Path] | None:
-    """Colour level after level, each middle subswitch on its own, without going back.
+    """Colour level by level, each middle subswitch separately, without backtracking.
 
     FRED, arXiv 2406.19580, on routing. The flow with the fewest colours left comes next, which is
     exact for two colours; so unicasts, whose graphs are paths and even cycles, always succeed.
@@ -76,7 +76,7 @@ def by_levels(sharing: Sharing, middle_switches: int) -> list[Path] | None:
 def leftmost_path(
     flow: int, sharing: Sharing, placed: dict[int, Path], middle_switches: int
 ) -> Path | None:
-    """Return the leftmost path of a flow beside those placed, or None."""
+    """Return the leftmost path of a flow next to those placed; None if there is none."""
     taken, depth = 0, sharing.depth
     for level, masks in enumerate(sharing.exact):
         for other in bits(masks[flow]):
@@ -90,7 +90,7 @@ def leftmost_path(
 
 
 def _coloured(group: int, near: Sequence[int], middle_switches: int) -> list[int] | None:
-    """Return the flows of ``group`` by colour, neighbours apart, or None if stuck."""
+    """Return the flows of ``group`` by colour, with neighbours separated; None if stuck."""
     parts, left = [0] * middle_switches, group
     open_colours = dict.fromkeys(bits(group), middle_switches)
     while left:
@@ -116,6 +116,6 @@ def _path(leaf: int, depth: int, middle_switches: int) -> Path:
 
 @lru_cache(maxsize=4096)
 def _subtrees(leaf: int, depth: int, middle_switches: int) -> tuple[int, ...]:
-    """Return for each depth, from 0, the leaves of the subtree rooted there that ``leaf`` is in."""
+    """Return, for each depth from 0, the leaves of the subtree that contains ``leaf``."""
     sizes = [middle_switches ** (depth - level) for level in range(depth + 1)]
     return tuple(((1 << size) - 1) << (leaf - leaf % size) for size in sizes)

@@ -1,8 +1,8 @@
-"""Order of NPUs in a logical ring on a mesh, from neighbour to neighbour.
+"""Order of NPUs in a logical ring on a mesh, between neighbours where possible.
 
-Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring that only
-goes between those puts one message on a link and nothing on its other direction, which leaves space
-for a second ring the other way round.
+Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring only
+between neighbours uses each link for one message and leaves its opposite direction idle, which
+suffices for a second ring in the reverse direction.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from itertools import pairwise
 __all__ = ["mesh_ring", "product"]
 
 _STEPS = 2000
-"""Steps of the search for a cycle through a group of any shape, before the best snake is taken."""
+"""Steps of the search for a cycle in a group of any shape, before the best snake is used."""
 
 
 def product(columns: int, members: Sequence[int]) -> tuple[list[int], list[int]] | None:
-    """Return the columns and rows of a group that has each NPU at which two of them cross.
+    """Return the columns and rows of a group that contains all of their crossings.
 
-    None if the group is none of that kind. The mesh has so many ``columns``.
+    None if the group has other members. The mesh has ``columns`` columns.
     """
     xs = sorted({npu % columns for npu in members})
     ys = sorted({npu // columns for npu in members})
@@ -28,7 +28,7 @@ def product(columns: int, members: Sequence[int]) -> tuple[list[int], list[int]]
 
 @lru_cache(maxsize=4096)
 def mesh_ring(columns: int, members: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the members in the order of a ring, the first of them first.
+    """Return the members in ring order, starting with the first one.
 
     A Hamiltonian cycle between neighbours if there is one: always for the crossings of some rows
     and columns of which one number is even, and as far as a bounded search finds it for others.
@@ -54,7 +54,7 @@ def mesh_ring(columns: int, members: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _comb(columns: int, xs: Sequence[int], ys: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the cycle up and down between all columns but the first, and back along that."""
+    """Return a cycle up and down all columns but the first, and back along the first."""
     if min(len(xs), len(ys)) < 2 or len(xs) * len(ys) % 2:
         return None
     if len(ys) % 2:
@@ -70,7 +70,7 @@ def _comb(columns: int, xs: Sequence[int], ys: Sequence[int]) -> tuple[int, ...]
 
 
 def _lines(columns: int, members: Sequence[int], *, by_column: bool) -> list[list[int]]:
-    """Return the members in each row or column that has some."""
+    """Return the members of each non-empty row or column."""
     lines: dict[int, list[int]] = {}
     for npu in sorted(members, key=lambda npu: (npu % columns, npu) if by_column else (0, npu)):
         lines.setdefault(npu % columns if by_column else npu // columns, []).append(npu)
@@ -78,20 +78,20 @@ def _lines(columns: int, members: Sequence[int], *, by_column: bool) -> list[lis
 
 
 def _snake(columns: int, members: Sequence[int], *, by_column: bool) -> tuple[int, ...]:
-    """Return the members line by line, every other line backwards."""
+    """Return the members line by line, every other line reversed."""
     lines = enumerate(_lines(columns, members, by_column=by_column))
     return tuple(npu for place, line in lines for npu in (reversed(line) if place % 2 else line))
 
 
 def _cost(columns: int, order: Sequence[int]) -> tuple[int, int, int]:
-    """Return what the busiest link carries of one direction, of both, and all hops of both."""
+    """Return the load of the busiest link in one direction, in both, and all hops."""
     one = _loads(columns, order)
     both = one + _loads(columns, order[::-1])
     return max(one.values()), max(both.values()), both.total()
 
 
 def _loads(columns: int, order: Sequence[int]) -> Counter[tuple[int, int]]:
-    """Return how often a ring in this order uses each link, along rows first."""
+    """Return how often a ring in this order uses each link, with X-Y routing."""
     loads: Counter[tuple[int, int]] = Counter()
     for source, target in pairwise((*order, order[0])):
         corner = target % columns + source // columns * columns
@@ -102,7 +102,7 @@ def _loads(columns: int, order: Sequence[int]) -> Counter[tuple[int, int]]:
 
 
 def _neighbours(columns: int, members: Sequence[int]) -> dict[int, list[int]]:
-    """Return the nearest members of each in its row and its column."""
+    """Return the nearest members of each member in its row and its column."""
     found: dict[int, list[int]] = {npu: [] for npu in members}
     for by_column in (False, True):
         for line in _lines(columns, members, by_column=by_column):
@@ -113,7 +113,7 @@ def _neighbours(columns: int, members: Sequence[int]) -> dict[int, list[int]]:
 
 
 def _search(columns: int, members: Sequence[int]) -> tuple[int, ...] | None:
-    """Return a Hamiltonian cycle between neighbours, or None if none is found in ``_STEPS``.
+    """Return a Hamiltonian cycle between neighbours; None if not found in ``_STEPS`` steps.
 
     Depth first, on to the member with the fewest neighbours that are left (Warnsdorff's rule).
     """
@@ -124,7 +124,7 @@ def _search(columns: int, members: Sequence[int]) -> tuple[int, ...] | None:
     used = set(path)
 
     def onwards() -> list[int]:
-        """Return where the path may go, the best last."""
+        """Return the possible continuations of the path, the best last."""
         free = [npu for npu in beside[path[-1]] if npu not in used]
         return sorted(
             free, key=lambda npu: sum(near not in used for near in beside[npu]), reverse=True

@@ -25,7 +25,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, order=True)
 class Strategy:
-    """How a model is spread over workers; ``str()`` gives the text that :meth:`parse` takes.
+    """How a model is distributed over workers; ``str()`` gives the text that :meth:`parse` reads.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Strategy:
 
     @classmethod
     def parse(cls, text: str) -> "Strategy":
-        """Return the strategy that ``text`` names, in capitals or small letters.
+        """Return the strategy in ``text``, in upper or lower case.
 
         Raises
         ------
@@ -84,16 +84,16 @@ class Strategy:
 
     @property
     def workers(self) -> int:
-        """Workers in all; each has a port."""
+        """Number of workers, each on one port."""
         return self.mp * self.cp * self.dp * self.pp
 
     @property
     def plain(self) -> bool:
-        """Whether it is MP, DP and PP alone."""
+        """Whether the strategy consists of MP, DP and PP only."""
         return self.cp == self.ep == 1 and not self.sp
 
     def port(self, mp: int, dp: int, pp: int, cp: int = 0) -> int:
-        """Port of a worker: MP neighbours side by side, then CP, then PP, then DP.
+        """Return the port of a worker: MP neighbours adjacent, then CP, then PP, then DP.
 
         FRED, arXiv 2406.19580, on placement (our section 5); CP as in Llama 3, arXiv 2407.21783,
         section 3.3.2.
@@ -111,33 +111,33 @@ class Strategy:
 
     @property
     def _ranges(self) -> tuple[range, range, range, range]:
-        """MP, DP, PP and CP."""
+        """Ranges of MP, DP, PP and CP."""
         return range(self.mp), range(self.dp), range(self.pp), range(self.cp)
 
 
 def mp_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each model-parallel group, in order of DP, then PP, then CP."""
+    """Return the ports of each model-parallel group, ordered by DP, then PP, then CP."""
     mp, dp, pp, cp = strategy._ranges
     return tuple(tuple(strategy.port(k, d, p, c) for k in mp) for d in dp for p in pp for c in cp)
 
 
 def dp_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each group with the same weights, in order of PP, then MP.
+    """Return the ports of each group with the same weights, ordered by PP, then MP.
 
-    These are the replicas, and in each of them all that share out its sequences.
+    A group contains the replicas, and all workers in them that share their sequences.
     """
     mp, dp, pp, cp = strategy._ranges
     return tuple(tuple(strategy.port(k, d, p, c) for d in dp for c in cp) for p in pp for k in mp)
 
 
 def cp_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each context-parallel group, in order of PP, then DP, then MP."""
+    """Return the ports of each context-parallel group, ordered by PP, then DP, then MP."""
     mp, dp, pp, cp = strategy._ranges
     return tuple(tuple(strategy.port(k, d, p, c) for c in cp) for p in pp for d in dp for k in mp)
 
 
 def ep_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each expert group, in order of PP, then DP, then CP, then MP."""
+    """Return the ports of each expert group, ordered by PP, then DP, then CP, then MP."""
     mp, dp, pp, cp = strategy._ranges
     return tuple(
         tuple(strategy.port(k, first + e, p, c) for e in range(strategy.ep))
@@ -149,7 +149,7 @@ def ep_groups(strategy: Strategy) -> Groups:
 
 
 def expert_dp_groups(strategy: Strategy) -> Groups:
-    """Return the ports of each group with the same experts, in order of PP, then EP, then MP."""
+    """Return the ports of each group with the same experts, ordered by PP, then EP, then MP."""
     mp, dp, pp, cp = strategy._ranges
     return tuple(
         tuple(strategy.port(k, d, p, c) for d in dp[e :: strategy.ep] for c in cp)
@@ -160,7 +160,7 @@ def expert_dp_groups(strategy: Strategy) -> Groups:
 
 
 def phases(strategy: Strategy, *, ports: int | None = None) -> dict[str, tuple[Flow, ...]]:
-    """Return by name the flows of each communication phase of one training iteration.
+    """Return the flows of each communication phase of a training iteration, keyed by name.
 
     All-reduce of every MP group, all-reduce of every DP group, and per pipeline step a multicast
     from worker mp = 0 of each stage to all workers of the next stage (forward) or of the one
@@ -177,9 +177,9 @@ def phases(strategy: Strategy, *, ports: int | None = None) -> dict[str, tuple[F
     Parameters
     ----------
     strategy : Strategy
-        What is placed.
+        The strategy to place.
     ports : int, optional
-        Ports of the switch that must have space for all workers, 2 or more.
+        Ports of the switch, which must suffice for all workers; 2 or more.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def phases(strategy: Strategy, *, ports: int | None = None) -> dict[str, tuple[F
 
 
 def _scattered(name: str, groups: Groups) -> Iterator[tuple[str, tuple[Flow, ...]]]:
-    """Yield the phases of a reduce-scatter and an all-gather, one for each member of a group."""
+    """Yield the phases of a reduce-scatter and an all-gather, one per member of a group."""
     for i in range(len(groups[0])):
         yield f"{name}_reduce_scatter_{i}", tuple(Flow(group, (group[i],)) for group in groups)
     for i in range(len(groups[0])):
@@ -227,7 +227,7 @@ def _scattered(name: str, groups: Groups) -> Iterator[tuple[str, tuple[Flow, ...
 
 
 def strategies(workers_max: int) -> tuple[Strategy, ...]:
-    """Return every strategy of at most ``workers_max`` workers, in order of MP, DP, PP.
+    """Return every strategy of at most ``workers_max`` workers, ordered by MP, DP, PP.
 
     Parameters
     ----------

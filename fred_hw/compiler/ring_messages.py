@@ -6,25 +6,25 @@ __all__ = ["message_flits"]
 
 
 def message_flits(block_flits: int, members: int, engine: EndpointSpec) -> int:
-    """Return the flits of a ring's messages, all of about one size.
+    """Return the size of a ring's messages, which are all about equal [flits].
 
-    A slot has space for one of each block, and each state machine has one under way. They go in as
-    few rounds of all state machines as there are, each as large as the others: a last one that is
-    small would take as long as its way around.
+    A slot holds a message of each block, and each state machine sends one at a time. Messages are
+    sent in as few rounds of all state machines as possible, all of about equal size: a small last
+    round would take as long as its way around the ring.
 
     Parameters
     ----------
     block_flits : int
-        Of a member's block, 1 or more.
+        Size of a member's block, 1 or more.
     members : int
-        Of the ring; at most a flit of each has space in a slot.
+        Members of the ring; a slot must hold a flit of each.
     engine : EndpointSpec
         Slots and state machines.
 
     Raises
     ------
     ValueError
-        A slot has no space for a flit of each member.
+        A slot cannot hold a flit of each member.
     """
     space = engine.chunk_flits // members
     if not space:

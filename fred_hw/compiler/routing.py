@@ -23,10 +23,10 @@ from .sharing import Sharing
 __all__ = ["DEFAULT_CONFLICTS", "MAX_CONFLICTS", "RoutingResult", "route", "route_in_rounds"]
 
 DEFAULT_CONFLICTS = 20_000
-"""Solver conflicts to spend on the flows that hang together; a second or so."""
+"""Default budget of solver conflicts per connected set of flows, about a second."""
 
 MAX_CONFLICTS = 10**9
-"""Most that may be spent: hours."""
+"""Largest budget of solver conflicts, hours of search."""
 
 _RETRIES = 4
 
@@ -35,7 +35,7 @@ Status = Literal["routed", "conflict", "unknown"]
 
 @dataclass(frozen=True)
 class RoutingResult:
-    """What became of a set of flows.
+    """Result of routing a set of flows.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class RoutingResult:
 
     @cached_property
     def configuration(self) -> Configuration | None:
-        """State of every micro-switch, if routed."""
+        """Configuration of every micro-switch, if routed."""
         if self.status != "routed":
             return None
         return assemble(self.flows, self.paths, self.ports, self.middle_switches)
@@ -77,7 +77,7 @@ def route(
     *,
     max_conflicts: int = DEFAULT_CONFLICTS,
 ) -> RoutingResult:
-    """Route flows that are to be active at once.
+    """Route flows that are to be active at the same time.
 
     The path of a flow depends neither on the order of the flows nor on flows that no chain of
     shared micro-switches connects it to. Unicasts are always routed.
@@ -124,10 +124,10 @@ def route_in_rounds(
     *,
     max_conflicts: int = DEFAULT_CONFLICTS,
 ) -> list[RoutingResult]:
-    """Split flows into rounds that can each be routed, and route them.
+    """Split flows into rounds that can each be routed, and route every round.
 
-    Of each conflict the last flow, in the order of the flows, waits for a later round; so does the
-    last of all if the search reaches ``max_conflicts``. Parameters and errors are those of
+    The last flow of each conflict, in the order of the flows, waits for a later round; so does the
+    last of all flows if the search reaches ``max_conflicts``. Parameters and errors are those of
     :func:`route`.
     """
     waiting, rounds = check_flows(flows, ports), []
@@ -150,7 +150,7 @@ Found = tuple[Status, tuple[Path, ...], tuple[int, ...], bool]
 
 @lru_cache(maxsize=8192)
 def _search(flows: tuple[Flow, ...], depth: int, middle_switches: int, max_conflicts: int) -> Found:
-    """Return status, paths, conflict and whether it is smallest; of the ports only K matters."""
+    """Return status, paths, conflict and whether it is smallest; ports matter only as depth."""
     paths: list[Path] = [()] * len(flows)
     found: list[tuple[int, tuple[int, ...], bool]] = []
     unknown = False
@@ -173,7 +173,7 @@ def _search(flows: tuple[Flow, ...], depth: int, middle_switches: int, max_confl
 def _search_connected(
     flows: Sequence[Flow], depth: int, middle_switches: int, max_conflicts: int
 ) -> Found:
-    # Flows with most ports first: they take paths from most others.
+    # Flows with the most ports first, as they conflict with the most others.
     order = sorted(range(len(flows)), key=lambda n: -len(flows[n].inputs) - len(flows[n].outputs))
     paths, stuck = by_flows(flows, depth, middle_switches, order)
     if paths is not None:
@@ -181,7 +181,7 @@ def _search_connected(
     sharing = Sharing(flows, depth)
     clique = sharing.clique(middle_switches + 1, range(len(flows)))
     if clique:
-        # No fewer flows clash: up to m have a subswitch each.
+        # Fewer flows cannot conflict: up to m flows have a subswitch each.
         return "conflict", (), clique, True
     for _ in range(_RETRIES):
         order.remove(stuck)

@@ -1,4 +1,4 @@
-"""Micro-switches of FRED_m(P), and where the state of each is in the configuration word."""
+"""Micro-switches of FRED_m(P), and the layout of the configuration word."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ __all__ = [
 
 
 def subswitch_ports(ports: int) -> int:
-    """Ports of a middle subswitch of a switch of ``ports``, which is above 2: half, rounded up."""
+    """Return the ports of a middle subswitch, half of ``ports`` (above 2), rounded up."""
     return (ports + 1) // 2
 
 
 def split_count(ports: int) -> int:
-    """Levels of input and output micro-switches around the last crossing: 0 for 2 ports."""
+    """Return the number of input and output levels around the last crossing: 0 for 2 ports."""
     check_int("ports", ports, minimum=2)
     return (ports - 1).bit_length() - 1
 
 
 def code_width(middle_switches: int) -> int:
-    """Bits of a code of 0 to ``middle_switches``: idle, or one of the middle subswitches."""
+    """Return the bits of a code from 0 to ``middle_switches``: idle, or a middle subswitch."""
     check_int("middle_switches", middle_switches, minimum=2)
     return middle_switches.bit_length()
 
 
 @lru_cache(maxsize=1024)
 def configuration_width(ports: int, middle_switches: int) -> int:
-    """Bits of the configuration word of a FRED_m(P)."""
+    """Return the bits of the configuration word of a FRED_m(P)."""
     check_int("ports", ports, minimum=2)
     codes = 2 * ports * code_width(middle_switches)
     return (
@@ -47,7 +47,7 @@ def configuration_width(ports: int, middle_switches: int) -> int:
 
 
 def microswitch_counts(ports: int, middle_switches: int) -> dict[str, int]:
-    """Return how many R-, D- and RD-micro-switches, multiplexers and demultiplexers there are.
+    """Return the numbers of R-, D- and RD-micro-switches, multiplexers and demultiplexers.
 
     Keys are ``R``, ``D``, ``RD``, ``mux`` and ``demux``.
     """
@@ -64,7 +64,7 @@ def microswitch_counts(ports: int, middle_switches: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Field:
-    """Place of one switch's state in the configuration word.
+    """Position of one micro-switch's state in the configuration word.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Field:
 def layout(ports: int, middle_switches: int) -> tuple[Field, ...]:
     """Return the fields of the configuration word from bit 0 up, without gaps.
 
-    FRED_8(64) has 54,592 of them.
+    FRED_8(64) has 54,592 such fields.
     """
     check_int("ports", ports, minimum=2)
     check_int("middle_switches", middle_switches, minimum=2)

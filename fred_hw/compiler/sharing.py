@@ -1,4 +1,4 @@
-"""Flows that share micro-switches, and the first level at which they do.
+"""Flows that share micro-switches, with the first level at which they do.
 
 At level l, counted from 1, port p is on micro-switch p >> l of the subswitch that its flow is in,
 and the port of a (de)multiplexer has that number to itself. So a pair of flows has one first level
@@ -28,7 +28,7 @@ class Sharing:
         self.count, self.depth = len(flows), depth
         near = [0] * self.count
         self.exact: list[list[int]] = [near]
-        """``exact[l][f]``: the flows that first share with f at level l; none at level 0."""
+        """``exact[l][f]``: flows that first share with f at level l; none at level 0."""
         for level in range(1, depth + 1):
             users: dict[tuple[int, int], int] = {}
             switches = [tuple(_switches(flow, level)) for flow in flows]
@@ -44,10 +44,10 @@ class Sharing:
             self.exact.append([new & ~old for new, old in zip(wider, near, strict=True)])
             near = wider
         self.near = near
-        """``near[f]``: the flows that share with f at any level."""
+        """``near[f]``: flows that share with f at any level."""
 
     def components(self) -> Iterator[tuple[int, ...]]:
-        """Yield sets of flows that share nothing with the flows of other sets."""
+        """Yield sets of flows that share nothing with flows of other sets."""
         left = (1 << self.count) - 1
         while left:
             found, front = 0, left & -left
@@ -58,7 +58,7 @@ class Sharing:
             left &= ~found
 
     def core(self, middle_switches: int) -> tuple[list[int], list[int]]:
-        """Return the flows that can be in a conflict, and the others in the order they came off.
+        """Return the flows that can be in a conflict, and the others in the order of removal.
 
         A flow that shares at level l with another loses at most one in m**l of its paths to it. If
         it does not lose all to all others, it fits whatever they do, so no conflict needs it; and
@@ -79,7 +79,7 @@ class Sharing:
                 return list(bits(left)), easy
 
     def clique(self, size: int, flows: Iterable[int]) -> tuple[int, ...]:
-        """Return the first ``size`` of ``flows`` that share at level 1 in pairs; empty if none."""
+        """Return the first ``size`` of ``flows`` that pairwise share at level 1; empty if none."""
         pairs = self.exact[1] if self.depth else self.exact[0]
 
         def grow(members: tuple[int, ...], candidates: int) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def _switches(flow: Flow, level: int) -> Iterator[tuple[int, int]]:
-    """Yield side and number of the micro-switches of a flow at a level; some more than once."""
+    """Yield side and number of a flow's micro-switches at a level, possibly repeated."""
     for port in flow.inputs:
         yield 0, port >> level
     for port in flow.outputs:

@@ -1,4 +1,4 @@
-"""Inputs that a configuration brings to each output."""
+"""Inputs that a configuration connects to each output."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ NOTHING: Inputs = frozenset()
 
 
 def arriving(configuration: Configuration, sources: Iterable[int]) -> list[Inputs]:
-    """Return for each output port the inputs whose sum it gets, an empty set for nothing.
+    """Return the inputs whose sum each output port receives; an empty set for nothing.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ def _sum(parts: Sequence[Inputs]) -> Inputs:
 
 def _through(configuration: Configuration, flits: list[Inputs]) -> list[Inputs]:
     if configuration.crossing is not None:
-        if 3 in configuration.crossing:  # nothing else passes beside a reduction
+        if 3 in configuration.crossing:  # a reduction occupies the whole microswitch
             return [_sum(flits) if code == 3 else NOTHING for code in configuration.crossing]
         gives = (NOTHING, flits[0], flits[1])
         return [gives[code] for code in configuration.crossing]
-    # An odd last port stands alone, as if its partner led nowhere.
+    # An odd last port has no partner; its partner counts as unconnected.
     pairs = [flits[k : k + 2] for k in range(0, len(flits), 2)]
     codes = [*configuration.inputs, *([(configuration.demux,)] if len(flits) % 2 else [])]
     middle = []

@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 
 class AccessError(Exception):
-    """The device is no such switch, or a command does not end."""
+    """The device is not a compatible switch, or a command does not complete."""
 
 
 class RefusedError(AccessError):
-    """The switch has refused a command."""
+    """The switch refused a command."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class FirstError:
-    """Cause and port of an error; the port is 0 where the cause has none."""
+    """Cause and port of an error; the port is 0 for causes without one."""
 
     cause: str
     port: int
@@ -55,7 +55,7 @@ class FirstError:
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors since they were cleared.
+    """Errors since the last clear.
 
     Parameters
     ----------
@@ -73,22 +73,22 @@ class Errors:
 
 
 class AsyncAccess:
-    """Read and write the registers of a switch over coroutines.
+    """Register access to a switch through coroutines.
 
     Parameters
     ----------
     registers : RegisterMap
-        Of ``switch_map``.
+        The map from ``switch_map``.
     read, write : Callable
         Read, and write, the word at an address [bytes].
     polls : int
-        Reads of COMMAND_STATUS before a command is taken to hang, 1 or more.
+        Reads of COMMAND_STATUS after which a command counts as hanging, 1 or more.
 
     Raises
     ------
     TypeError, ValueError
-        ``polls`` is none of these. All methods: a name is unknown, an index or value out of range,
-        or what is to be written is read-only.
+        ``polls`` is invalid. All methods: a name is unknown, an index or value is out of range, or
+        the register to be written is read-only.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class AsyncAccess:
         return await self._read_word(self._address(self.registers.register(register), index))
 
     async def write(self, register: str, value: int, index: int = 0) -> None:
-        """Write a word of a register; bits that no field can take must be 0."""
+        """Write a word of a register; bits outside of fields must be 0."""
         found = self.registers.register(register)
         address = self._address(found, index)
         if not found.writable:
@@ -131,25 +131,25 @@ class AsyncAccess:
         return (await self.read(register, index) & found.mask) >> found.low
 
     async def write_field(self, register: str, field: str, value: int, index: int = 0) -> None:
-        """Write a field, and leave the others of its register as they are."""
+        """Write a field, and keep the other fields of its register."""
         found = self.registers.register(register)
         meant = found.field(field)
         if not meant.writable:
             raise ValueError(f"field of {register} must be one that can be written, not {field!r}")
         most = (1 << found.width(meant, index)) - 1
         check_int(f"{field} of {register}", value, minimum=0, maximum=most)
-        # A zero leaves bits alone that clear or act, but a value that is kept is written again.
+        # Writing 0 leaves bits alone that clear or act on 1; other fields are written back.
         kept = sum(one.mask for one in found.fields if one.access == "rw" and one is not meant)
         others = await self.read(register, index) & kept if kept else 0
         await self.write(register, others | value << meant.low, index)
 
     async def identify(self) -> Identity:
-        """Return what the switch says about itself.
+        """Return the identification of the switch.
 
         Raises
         ------
         AccessError
-            It is no switch of this kind, or of another major version.
+            The device is not a switch of this kind, or has another major version.
         """
         if (found := await self.read("ID")) != ID:
             raise AccessError(f"ID must be {ID:#x}, not {found:#x}")
@@ -168,7 +168,7 @@ class AsyncAccess:
         )
 
     async def write_phase(self, number: int, entry_word: int) -> None:
-        """Write the entry of a phase, which only then exists.
+        """Write the entry of a phase, which creates the phase.
 
         Raises
         ------
@@ -196,24 +196,24 @@ class AsyncAccess:
         )
 
     async def erase_phase(self, number: int) -> None:
-        """Write zeros to the entry of a phase; there is no such phase then."""
+        """Erase the entry of a phase, which removes the phase."""
         self._check_phase(number)
         await self._command("erase", number)
 
     async def write_route(self, address: int, port: int | None) -> None:
-        """Let unicasts to an address leave by a port, or by none."""
+        """Set the output port of unicasts to an address, or none."""
         ports = self.registers.register("SHAPE").field("ports").value
         if port is not None:
             check_int("port", port, minimum=0, maximum=ports - 1)
         await self.write("ROUTE", 0 if port is None else port + 1, address)
 
     async def read_route(self, address: int) -> int | None:
-        """Return the port by which unicasts to an address leave, if there is one."""
+        """Return the output port of unicasts to an address, if there is one."""
         found = await self.read("ROUTE", address)
         return found - 1 if found else None
 
     async def queued(self, number: int) -> bool:
-        """Return whether a packet of a phase is in a queue; docs/how-to/driver.md says what for."""
+        """Return whether a packet of a phase is queued; see docs/how-to/driver.md for its use."""
         self._check_phase(number)
         word = await self.read("QUEUED", number // WORD_BITS)
         return bool(word >> number % WORD_BITS & 1)
@@ -226,7 +226,7 @@ class AsyncAccess:
         return bool(word >> port % WORD_BITS & 1)
 
     async def errors(self) -> Errors:
-        """Return the errors since they were cleared."""
+        """Return the errors since the last clear."""
         bits, first = await self.read("ERROR"), await self.read("ERROR_FIRST")
         causes = list(CAUSES)
         fields = self.registers.register("ERROR_FIRST")
@@ -243,11 +243,11 @@ class AsyncAccess:
         )
 
     async def clear_errors(self) -> None:
-        """Forget all errors, the first one and the counts."""
+        """Clear all errors, the first error and the counts."""
         await self.write_field("CONTROL", "clear_errors", 1)
 
     async def counters(self) -> dict[str, tuple[int, ...]]:
-        """Return the performance counters: one number each, or one for each port."""
+        """Return the performance counters: one number, or one per port."""
         return {
             name: tuple(
                 [
@@ -263,7 +263,7 @@ class AsyncAccess:
         await self.write_field("CONTROL", "clear", 1)
 
     async def freeze_counters(self, freeze: bool = True) -> None:
-        """Make the performance counters stand still, or go on."""
+        """Freeze or resume the performance counters."""
         await self.write_field("CONTROL", "freeze", int(freeze))
 
     def _address(self, register: Register, index: int) -> int:
@@ -275,7 +275,7 @@ class AsyncAccess:
         check_int("phase", number, minimum=0, maximum=phases - 1)
 
     async def _command(self, command: str, number: int) -> None:
-        """Give a command and wait until it is carried out."""
+        """Issue a command, and wait until it is complete."""
         await self.write("PHASE", number)
         await self.write("COMMAND", COMMANDS.index(command))
         for _ in range(self.polls):
@@ -290,7 +290,7 @@ class AsyncAccess:
 def _plain(
     method: Callable[Concatenate[AsyncAccess, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate["Access", P], T]:
-    """Return a method that carries out a coroutine which waits for nothing."""
+    """Return a method that runs a coroutine which never waits."""
 
     @wraps(method)
     def call(access: "Access", *args: P.args, **options: P.kwargs) -> T:
@@ -304,16 +304,16 @@ def _plain(
 
 
 class Access:
-    """Read and write the registers of a switch over plain calls; else as :class:`AsyncAccess`.
+    """Register access to a switch through plain calls; otherwise as :class:`AsyncAccess`.
 
     Parameters
     ----------
     registers : RegisterMap
-        Of ``switch_map``.
+        The map from ``switch_map``.
     read, write : Callable
         Read, and write, the word at an address [bytes].
     polls : int
-        Reads of COMMAND_STATUS before a command is taken to hang, 1 or more.
+        Reads of COMMAND_STATUS after which a command counts as hanging, 1 or more.
     """
 
     def __init__(

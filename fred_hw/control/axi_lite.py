@@ -21,7 +21,7 @@ _READS_PER_GROUP = 8
 
 
 def axi_lite_members(address_bits: int) -> dict[str, Member]:
-    """Return the ports of a slave, by name; ``awprot`` and ``arprot`` have no effect."""
+    """Return the ports of a slave by name; ``awprot`` and ``arprot`` have no effect."""
     return {
         PREFIX + name: member
         for name, member in {
@@ -60,10 +60,10 @@ def pass_axi_lite(m: Module, outer: Unit, inner: Unit) -> None:
 class AxiLiteRegisters(Unit):
     """Answer reads and writes of the registers of a map.
 
-    Write address and write data may come in either order. A read of no register, or of an address
-    that is no multiple of 4, reads 0. A write there, to a register that is read-only, to one that
-    is locked, or of less than all four bytes changes nothing. All these are answered by SLVERR,
-    all others by OKAY.
+    Write address and write data may arrive in either order. A read outside of all registers, or at
+    an address that is not a multiple of 4, returns 0. A write to such an address, to a read-only or
+    locked register, or of fewer than all four bytes changes nothing. All these are answered by
+    SLVERR, all others by OKAY.
 
     Parameters
     ----------
@@ -77,18 +77,18 @@ class AxiLiteRegisters(Unit):
     lock : In(1)
         Refuse writes to the registers that are ``lockable``.
     bad_address, bad_strobe, bad_lock : Out(1)
-        High for a cycle for an access that is refused for its address, its write strobe, the lock;
-        several at once if several are wrong.
+        High for a cycle for an access that is refused because of its address, its write strobe or
+        the lock; several at once if several are wrong.
     <register>_<field> : In(bits) if access == "ro" else Out(bits)
-        By access: ``constant`` has none; ``ro`` what is read; ``rw`` what was written; ``w1c`` the
-        bits; ``pulse`` what is written in a cycle, else 0. Names are in lower case. That of an
-        array holds all words, the first lowest.
+        By access: none for ``constant``; the value read for ``ro``; the value written for ``rw``;
+        the bits for ``w1c``; for ``pulse`` the value written in a cycle, else 0. Names are in lower
+        case. The member of an array holds all words, the first lowest.
     <register>_<field>_set, <register>_<field>_clear : In(bits), In(1)
-        Bits of ``w1c`` to set, and whether to clear all; one that is set and cleared is set.
+        Bits of ``w1c`` to set, and whether to clear all; a bit that is set and cleared is set.
     <register>_<field>_kept : Out(bits)
         Bits of ``w1c`` that are 1 and not cleared in this cycle.
     <register>_<field>_load, <register>_<field>_next : In(1), In(bits)
-        Load ``next`` into an ``rw`` that ``loads``; that wins against a write.
+        Load ``next`` into an ``rw`` field that ``loads``; this takes precedence over a write.
 
     Timing
     ------
@@ -138,12 +138,12 @@ class AxiLiteRegisters(Unit):
         return getattr(self, PREFIX + name)
 
     def _hits(self, m: Module, name: str, address: Value, words: list[Word]) -> list[Value]:
-        """Return for each word whether it is meant."""
+        """Return, for each word, whether it is addressed."""
         hits = wire(m, name, Cat(address == word.address for word in words))
         return [hits[number] for number in range(len(words))]
 
     def _write(self, m: Module, bad_address: Signal) -> None:
-        """Keep address and data until both are there and the answer before is taken."""
+        """Keep address and data until both have arrived and the previous response is accepted."""
         address = Signal(self.registers.address_bits, reset_less=True)
         data = Signal(WORD_BITS, name="data", reset_less=True)
         strobe = Signal(WORD_BYTES, reset_less=True)
@@ -186,7 +186,7 @@ class AxiLiteRegisters(Unit):
                 self._write_field(m, here, data, word, field)
 
     def _write_field(self, m: Module, here: Signal, data: Value, word: Word, field: Field) -> None:
-        """Do to a field what its access says when its word is written."""
+        """Update a field according to its access type when its word is written."""
         member, bits = self._member(word, field)
         written = data[field.low : field.low + len(bits)]
         if field.access == "rw":
@@ -206,7 +206,7 @@ class AxiLiteRegisters(Unit):
             m.d.comb += bits.eq(written & here.replicate(len(bits)))
 
     def _read(self, m: Module, bad_address: Signal) -> None:
-        """Keep an address, then the answer until it is taken."""
+        """Keep an address, then the response until it is accepted."""
         address = Signal(self.registers.address_bits, name="read_address", reset_less=True)
         has_address, take, found = Signal(name="has_read"), Signal(), Signal()
         rvalid = self._port("rvalid")
@@ -231,7 +231,7 @@ class AxiLiteRegisters(Unit):
             m.d.sync += rvalid.eq(0)
 
     def _read_data(self, m: Module, hits: list[Value], words: list[Word]) -> Value:
-        """Return the word that is meant, or 0: an and for each, an or of each few, an or of all.
+        """Return the addressed word, or 0, as a tree of AND and OR gates.
 
         One large expression would take the converter long.
         """
@@ -244,7 +244,7 @@ class AxiLiteRegisters(Unit):
         return any_of(groups)
 
     def _read_word(self, word: Word) -> Value:
-        """Return what a word reads."""
+        """Return the value of a word when read."""
         parts: list[Value] = []
         for field in sorted(word.register.fields, key=lambda field: field.low):
             if (bits := self._read_bits(word, field)) is not None:
@@ -252,7 +252,7 @@ class AxiLiteRegisters(Unit):
         return Cat(parts)
 
     def _read_bits(self, word: Word, field: Field) -> Value | None:
-        """Return what a field reads, or None if that is always 0."""
+        """Return the value of a field when read; None if it is always 0."""
         if field.access == "constant":
             return Const(field.value, field.width)
         return None if field.access == "pulse" else self._member(word, field)[1]

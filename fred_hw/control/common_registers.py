@@ -1,4 +1,4 @@
-"""Registers that switches and endpoints share."""
+"""Registers that switches and endpoints have in common."""
 
 from collections.abc import Mapping
 
@@ -20,25 +20,25 @@ __all__ = [
 ADDRESS = "access without a register, unaligned access, or write to a read-only register"
 STROBE = "write of less than a whole register"
 PARTNER = "handshake of a neighbour with another protocol version or other sizes"
-"""Errors that both have."""
+"""Errors that both switches and endpoints report."""
 
 COUNT_BITS = WORD_BITS
-"""Bits of a counter, which fills its register."""
+"""Bits of a counter, which occupies a whole register."""
 
 CYCLES = "Clock cycles"
 REWINDS = "Retransmissions: times that a sender went back to an earlier packet"
-"""Performance counters that both have."""
+"""Performance counters that both switches and endpoints have."""
 
 
 def constant(name: str, low: int, width: int, value: int, description: str) -> Field:
-    """Return a field that reads the same always."""
+    """Return a field with a constant value."""
     return Field(name, low, width, "constant", description, value)
 
 
 def word(
     name: str, address: int, access: str, description: str, count: int | None = None
 ) -> Register:
-    """Return a register of one field of 32 bits, or an array of such."""
+    """Return a register with one 32-bit field, or an array of such registers."""
     field = Field("value", 0, WORD_BITS, access, description)
     return Register(name, address, description, (field,), count)
 
@@ -58,7 +58,7 @@ def version_register(address: int, version: tuple[int, int]) -> Register:
 
 
 def control_register(address: int, *others: Field) -> Register:
-    """Return the register that acts on counters, with the fields behind the common ones."""
+    """Return the register that controls counters, with fields after the common ones."""
     return Register(
         "CONTROL",
         address,
@@ -72,14 +72,14 @@ def control_register(address: int, *others: Field) -> Register:
 
 
 def cause_registers(address: int, causes: Mapping[str, str]) -> tuple[Register, Register]:
-    """Return ERROR and, in the next word, IRQ_ENABLE.
+    """Return ERROR, followed by IRQ_ENABLE in the next word.
 
     Parameters
     ----------
     address : int
-        Of ERROR [bytes].
+        Address of ERROR [bytes].
     causes : Mapping of str to str
-        What each bit tells, from bit 0 on.
+        Meaning of each bit, from bit 0 on.
     """
     return (
         Register(

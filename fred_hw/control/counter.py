@@ -11,7 +11,7 @@ __all__ = ["SaturatingCounter"]
 
 
 class SaturatingCounter(Unit):
-    """Count events of several sources, all of a cycle, up to the largest value.
+    """Count all events of several sources in each cycle, up to the largest value.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SaturatingCounter(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     events: Signal

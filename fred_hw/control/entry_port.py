@@ -1,4 +1,4 @@
-"""Layout of configuration memory entries, and the wires that write them."""
+"""Layout of configuration memory entries, and the port that writes them."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
@@ -12,7 +12,7 @@ __all__ = ["EntryPort", "entry_layout", "entry_port_signature", "number_bits"]
 
 
 class EntryPort(wiring.PureInterface):
-    """Writes and reads entries."""
+    """Write and read port for entries."""
 
     write: Signal
     number: Signal
@@ -23,18 +23,18 @@ class EntryPort(wiring.PureInterface):
 
 
 def entry_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return the fields of ``phase_fields``; ``inputs`` and ``outputs`` by port."""
+    """Return the layout of ``phase_fields``; ``inputs`` and ``outputs`` are indexed by port."""
     by_port = data.ArrayLayout(spec.ports.bit_length(), spec.ports)
     return data.StructLayout({**phase_fields(spec), "inputs": by_port, "outputs": by_port})
 
 
 def number_bits(spec: SwitchSpec) -> int:
-    """Return the bits of the number of a phase, without the default index."""
+    """Return the bits of a phase number, excluding the default index."""
     return max(1, (spec.protocol.phases - 1).bit_length())
 
 
 def entry_port_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what writes and reads entries.
+    """Return the signature of a unit that writes and reads entries.
 
     Members
     -------

@@ -11,7 +11,7 @@ __all__ = ["count_signature", "error_signature"]
 
 
 def count_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what counters count, as its source sees it.
+    """Return the signature of counted events, as seen by their source.
 
     Members
     -------
@@ -28,7 +28,7 @@ def count_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def error_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the errors of ports, as their source sees it.
+    """Return the signature of port errors, as seen by their source.
 
     Members
     -------

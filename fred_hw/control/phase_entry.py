@@ -15,11 +15,11 @@ __all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 
 
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:
-    """Return the bits of each field of a phase's entry, the lowest first.
+    """Return the width of each field of a phase's entry, the lowest field first.
 
-    ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
-    ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
-    ``generation`` tells its packets from those of the entry before.
+    ``inputs`` and ``outputs`` hold the number of each port's flow, from 1, or 0 for none;
+    ``circuit`` is the virtual channel of the phase's packets, and ``used`` whether the phase
+    exists. ``generation`` distinguishes its packets from those of the previous entry.
     """
     flow = spec.ports.bit_length()
     return {
@@ -38,7 +38,7 @@ def entry_bits(spec: SwitchSpec) -> int:
 
 
 def phases_that_fit(spec: SwitchSpec, memory_bytes: int = CONFIGURATION_BYTES) -> int:
-    """Return how many entries of a switch fit into a memory."""
+    """Return how many entries of a switch fit in a memory."""
     return 8 * memory_bytes // entry_bits(spec)
 
 
@@ -57,19 +57,20 @@ def entry_word(
     spec : SwitchSpec
         The switch.
     configuration : Configuration
-        Routes exactly those flows.
+        Configuration that routes exactly these flows.
     flows : sequence of Flow
         Flows with disjoint inputs and disjoint outputs.
     circuit : int
         0 MP, 1 PP, 2 DP.
     generation : int
-        One more than that of the entry before, 0 to 65,535. The entry has its lowest bits.
+        One more than that of the previous entry, 0 to 65,535. The entry holds its lowest bits.
 
     Raises
     ------
     ValueError
-        The circuit or the generation does not exist, two flows share a port, or the configuration
-        does not bring each output exactly the inputs of its flow, as when it joins two of them.
+        The virtual channel or the generation does not exist, two flows share a port, or the
+        configuration does not route exactly the inputs of its flow to each output, for example if
+        it joins two flows.
     """
     if not 0 <= circuit < DATA_COUNT:
         raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")
@@ -100,7 +101,7 @@ def entry_word(
 
 
 def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
-    """Return for each port the number of the flow that it is in, from 1, or 0 for none."""
+    """Return the flow number of each port, from 1, or 0 for no flow."""
     numbers = [0] * ports
     for number, members in enumerate(flows, 1):
         for port in members:
@@ -113,7 +114,7 @@ def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
 def _check_arrivals(
     configuration: Configuration, flows: Sequence[Flow], outputs: Sequence[int]
 ) -> None:
-    """Refuse a configuration that does not bring each output the inputs of its flow."""
+    """Fail unless a configuration connects each output to exactly the inputs of its flow."""
     reached = arriving(configuration, (port for flow in flows for port in flow.inputs))
     for port, (found, number) in enumerate(zip(reached, outputs, strict=True)):
         wanted = frozenset(flows[number - 1].inputs) if number else frozenset()

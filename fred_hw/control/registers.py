@@ -1,4 +1,4 @@
-"""Description of registers, from which hardware, pages and software access derive."""
+"""Register descriptions, from which hardware, pages and software access derive."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ACCESSES = {
     "w1c": "reads 1 after the hardware has set the bit; writing 1 clears it",
     "pulse": "a written value acts once; reads 0",
 }
-"""What reading and writing a field does."""
+"""Effects of reading and writing a field."""
 
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REGISTER_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -27,22 +27,22 @@ _REGISTER_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 @dataclass(frozen=True)
 class Field:
-    """Some bits of a register.
+    """Bit field of a register.
 
     Parameters
     ----------
     name : str
-        In lower case.
+        Name in lower case.
     low : int
-        Place of the lowest bit, 0 to 31.
+        Position of the lowest bit, 0 to 31.
     width : int
-        Bits; none is beyond bit 31.
+        Number of bits; none may be beyond bit 31.
     access : str
         One of ``ACCESSES``.
     description : str
         One sentence without its full stop.
     value : int
-        What a constant reads, and what ``rw`` reads after reset; 0 for all others.
+        Value of a constant, or of an ``rw`` field after reset; 0 for all others.
     loads : bool
         Whether the hardware can load the field, which must be ``rw``.
     names : tuple of str
@@ -51,7 +51,7 @@ class Field:
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     name: str
@@ -89,35 +89,35 @@ class Field:
 
     @property
     def writable(self) -> bool:
-        """Whether a write does anything."""
+        """Whether a write has an effect."""
         return self.access in ("rw", "w1c", "pulse")
 
 
 @dataclass(frozen=True)
 class Register:
-    """A word of 32 bits, or an array of such words, one behind the other.
+    """A 32-bit register, or an array of successive registers.
 
     Parameters
     ----------
     name : str
-        In upper case.
+        Name in upper case.
     address : int
-        Of the first word [bytes], a multiple of 4.
+        Address of the first word [bytes], a multiple of 4.
     description : str
         One sentence or more.
     fields : tuple of Field
-        The lowest first; bits of none read 0 and ignore writes.
+        Fields, the lowest first; other bits read 0 and ignore writes.
     count : int, optional
-        Words of an array, 1 or more; a register without it is no array.
+        Words of an array, 1 or more; without it the register is no array.
     total_bits : int, optional
-        Bits of all words of an array of one field of 32 bits together; the last word has the rest.
+        Total bits of an array with one field of 32 bits; the last word holds the remaining bits.
     lockable : bool
         Whether writes are refused while the hardware is busy.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these, fields overlap, or two have one name.
+        A parameter has a wrong type or is out of range, fields overlap, or two have one name.
     """
 
     name: str
@@ -153,7 +153,7 @@ class Register:
             self._check_total(self.total_bits)
 
     def _check_total(self, total: int) -> None:
-        """Refuse bits that do not end in the last word of an array of one field."""
+        """Fail if the bits of an array's only field do not end in its last word."""
         if self.count is None or len(self.fields) > 1 or self.fields[0].width != WORD_BITS:
             raise ValueError(
                 f"total_bits of {self.name} must be None unless it is an array of one field of "
@@ -164,17 +164,17 @@ class Register:
 
     @property
     def words(self) -> int:
-        """Words that the register takes."""
+        """Number of words of the register."""
         return 1 if self.count is None else self.count
 
     @property
     def end(self) -> int:
-        """First address behind the register."""
+        """First address after the register."""
         return self.address + WORD_BYTES * self.words
 
     @property
     def writable(self) -> bool:
-        """Whether a write to it is answered by OKAY."""
+        """Whether a write is answered with OKAY."""
         return any(field.writable for field in self.fields)
 
     def width(self, field: Field, index: int) -> int:
@@ -184,12 +184,12 @@ class Register:
         return field.width
 
     def field(self, name: str) -> Field:
-        """Return the field of this name.
+        """Return the field with a given name.
 
         Raises
         ------
         ValueError
-            There is none.
+            The register has no such field.
         """
         for field in self.fields:
             if field.name == name:
@@ -200,7 +200,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a map: its address, and where it is in its register."""
+    """One word of a map: its address, and its position in the register."""
 
     address: int
     register: Register
@@ -209,7 +209,7 @@ class Word:
 
 @dataclass(frozen=True)
 class RegisterMap:
-    """All registers behind one slave.
+    """All registers of one slave.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class RegisterMap:
         ]
         twice = sorted({name for name in joined if joined.count(name) > 1})
         if twice:
-            # Generated names would be the same, as those of A_B, field c, and A, field b_c.
+            # Register A_B with field c, and A with field b_c, would get the same generated name.
             raise ValueError(f"names of registers and fields must differ joined, not {twice}")
         for one, other in zip(self.registers, self.registers[1:], strict=False):
             if other.address < one.end:
@@ -252,7 +252,7 @@ class RegisterMap:
 
     @property
     def address_bits(self) -> int:
-        """Bits of an address, at least 12: the smallest page."""
+        """Bits of an address, at least 12 (the smallest page)."""
         return max(12, (self.registers[-1].end - 1).bit_length())
 
     @cached_property
@@ -260,12 +260,12 @@ class RegisterMap:
         return {register.name: register for register in self.registers}
 
     def register(self, name: str) -> Register:
-        """Return the register of this name.
+        """Return the register with a given name.
 
         Raises
         ------
         ValueError
-            There is none.
+            The map has no such register.
         """
         if name not in self._by_name:
             known = ", ".join(self._by_name)
@@ -273,7 +273,7 @@ class RegisterMap:
         return self._by_name[name]
 
     def words(self) -> Iterator[Word]:
-        """Yield every word, by address."""
+        """Yield every word in the order of addresses."""
         for register in self.registers:
             for index in range(register.words):
                 yield Word(register.address + WORD_BYTES * index, register, index)

@@ -9,10 +9,10 @@ __all__ = ["route_bits", "routes_layout"]
 
 
 def route_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a route: 1 more than the number of a port, or 0 for none."""
+    """Return the bits of a route: port number plus 1, or 0 for no route."""
     return spec.ports.bit_length()
 
 
 def routes_layout(spec: SwitchSpec) -> data.ArrayLayout:
-    """Return the route of each address."""
+    """Return the layout of the routes of all addresses."""
     return data.ArrayLayout(route_bits(spec), ADDRESSES)

@@ -34,7 +34,7 @@ __all__ = [
 ID = int.from_bytes(b"FRED", "big")
 
 VERSION = (3, 1)
-"""Major and minor version of the registers; what a minor one adds breaks no software.
+"""Major and minor version of the registers; additions of a minor version are compatible.
 
 1.1 added generations and QUEUED. 2.0 has no bit for switches without the link layer, as there are
 none any more. 3.0 has routes, without which no unicast goes anywhere. 3.1 added UNICASTS.
@@ -52,14 +52,15 @@ CAUSES = {
     "route": "unicast, or message about one, to an address without a route",
     "partner": PARTNER,
 }
-"""All errors; a place is a bit of ERROR and a word of ERROR_COUNT, so a new one is the last."""
+"""All errors; the index is the bit in ERROR and the word of ERROR_COUNT, so new errors are
+appended."""
 
 _CONTROL_CAUSES = ("configuration", "address", "strobe")
 PORT_CAUSES = tuple(cause for cause in CAUSES if cause not in _CONTROL_CAUSES)
-"""Errors that a port reports; the control unit finds the others."""
+"""Errors reported by ports; the control unit detects the others."""
 
 COMMANDS = ("none", "commit", "load", "erase")
-"""What COMMAND takes; the place is the number."""
+"""Commands by number."""
 
 COUNTERS = {
     "cycles": CYCLES,
@@ -242,7 +243,7 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
 
 
 def _bits(name: str, address: int, text: str, what: str, count: int) -> Register:
-    """Return an array of a bit for each phase, or for each port."""
+    """Return an array with one bit per phase, or per port."""
     return Register(
         name,
         address,
@@ -276,7 +277,7 @@ def _routes(spec: SwitchSpec) -> Register:
 
 
 def _entry(spec: SwitchSpec) -> Register:
-    """Return the staging words, with the places of the entry's fields."""
+    """Return the staging words, with the positions of the entry's fields."""
     places, low = [], 0
     for name, width in phase_fields(spec).items():
         places.append(f"{name} {low} to {low + width - 1}" if width > 1 else f"{name} {low}")

@@ -21,7 +21,7 @@ __all__ = ["ControlUnit"]
 
 
 class ControlUnit(Unit):
-    """Put the configuration memory, the errors and the counters of a switch behind registers.
+    """Make configuration memory, errors and counters of a switch accessible as registers.
 
     The registers are those of ``switch_map``; docs/reference/registers.md lists them.
 
@@ -35,21 +35,21 @@ class ControlUnit(Unit):
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave, see ``axi_lite_members``.
     irq : Out(1)
-        High while a bit of ERROR is set that IRQ_ENABLE has too.
+        High while a bit is set in both ERROR and IRQ_ENABLE.
     table : Out(entry_port_signature(spec))
-        To the configuration memory.
+        Connection to the configuration memory.
     errors : In(error_signature(spec))
         Errors of ports.
     active, active_phase : In(1), In(phases.bit_length())
         Whether a phase is active, and which; the number of phases stands for online routing.
     counts : In(count_signature(spec))
-        What the performance counters count.
+        Events for the performance counters.
     queued, unicasts : In(phases), In(P)
-        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
+        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
     links : In(P)
         Ports whose link is up.
     routes : Out(routes_layout(spec))
-        By what port unicasts leave.
+        Port by which unicasts leave, for each address.
 
     Timing
     ------
@@ -108,7 +108,7 @@ class ControlUnit(Unit):
         self._counters(m, registers)
 
     def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
-        """Carry out commands; return whether one is refused in this cycle."""
+        """Execute commands; return whether one is refused in this cycle."""
         busy, erases, loads = Signal(), Signal(), Signal(3)
         refused, sticky, start = Signal(), Signal(), Signal()
         command, phase = registers.command_command, registers.phase_number
@@ -124,7 +124,7 @@ class ControlUnit(Unit):
             registers.command_status_refused.eq(sticky),
             entry.eq(Mux(erases, 0, registers.entry_value)),
             registers.entry_value_next.eq(table.stored.as_value()),
-            # The number changes in the cycle of the lowest bit; the entry is there 2 cycles later.
+            # The number changes in the cycle of the lowest bit; the entry follows 2 cycles later.
             registers.entry_value_load.eq(loads[2]),
         ]
         m.d.sync += loads.eq(loads << 1)
@@ -144,7 +144,7 @@ class ControlUnit(Unit):
         return refused
 
     def _errors(self, m: Module, registers: AxiLiteRegisters, refused: Signal) -> None:
-        """Keep errors, the first one, and how many there were of each cause."""
+        """Keep errors, the first error, and a count for each cause."""
         events: dict[str, Any] = {cause: getattr(self.errors, cause) for cause in PORT_CAUSES}
         events |= {
             "configuration": Cat(refused, registers.bad_lock),
@@ -181,7 +181,7 @@ class ControlUnit(Unit):
             shown = registers.error_first_valid.replicate(len(value))
             m.d.comb += member.eq(value & shown)
         with m.If(~registers.error_first_valid_kept):
-            # The last assignment wins: that of the lowest cause, and of its lowest port.
+            # The last assignment wins, so it is that of the lowest cause and its lowest port.
             for number, cause in reversed(list(enumerate(CAUSES))):
                 with m.If(came[number]):
                     m.d.sync += [first_cause.eq(number), first_port.eq(0)]
@@ -190,7 +190,7 @@ class ControlUnit(Unit):
                             m.d.sync += first_port.eq(port)
 
     def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
-        """Count what the switch and each port do."""
+        """Count events of the switch and of each port."""
         clear, runs = registers.control_clear, ~registers.control_freeze
         for counter in (*COUNTERS, *PORT_COUNTERS):
             counts = []

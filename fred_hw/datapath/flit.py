@@ -8,14 +8,14 @@ __all__ = ["Flit", "delayed", "flit_signature"]
 
 
 class Flit(wiring.PureInterface):
-    """A flit in the pipeline: ``data`` is valid while ``valid`` is high."""
+    """A pipeline flit; ``data`` is valid while ``valid`` is high."""
 
     valid: Signal
     data: Signal
 
 
 def flit_signature(data_width: int) -> wiring.Signature:
-    """Return the signature of a flit without a ready wire, as its source sees it.
+    """Return the signature of a flit without a ready wire, as seen by its source.
 
     Members
     -------
@@ -28,7 +28,7 @@ def flit_signature(data_width: int) -> wiring.Signature:
 
 
 def delayed(m: Module, value: Value, cycles: int, name: str, *, reset: bool = False) -> Value:
-    """Return ``value`` as it was ``cycles`` cycles ago, through registers named after ``name``.
+    """Return ``value`` delayed by ``cycles`` registers named after ``name``.
 
     Registers of wide data need no reset, since nothing reads them while ``valid`` is low.
     """

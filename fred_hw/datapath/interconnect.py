@@ -18,7 +18,7 @@ __all__ = ["Interconnect", "latency_cycles"]
 
 
 def latency_cycles(spec: SwitchSpec) -> int:
-    """Cycles from a flit on an input to the same flit on an output, one number for all paths."""
+    """Return the latency from input to output, the same for all paths [cycles]."""
     reducing = spec.adder_registers + spec.stage_registers
     if spec.ports == 2:
         return reducing
@@ -27,7 +27,7 @@ def latency_cycles(spec: SwitchSpec) -> int:
 
 
 class Interconnect(Unit):
-    """Reduce, multicast and route flits between P ports by a configuration word.
+    """Reduce, multicast and route flits between P ports according to a configuration word.
 
     FRED, arXiv 2406.19580, section on the switch micro-architecture: a Clos-like network with two
     ports per outer micro-switch, m middle subswitches and an RD micro-switch at the end of the
@@ -87,7 +87,7 @@ class Interconnect(Unit):
         self._output_stage(m, out_of, subswitches)
 
     def _configurations(self, m: Module) -> tuple[Value, Value, Value]:
-        """Cut the configuration into stages, each delayed until its flits get there."""
+        """Split the configuration into stages, each delayed until its flits arrive there."""
         spec = self.spec
         reducing = spec.adder_registers + spec.stage_registers
         outer = spec.ports * code_width(spec.middle_switches)
@@ -101,7 +101,7 @@ class Interconnect(Unit):
         return into, within, out_of
 
     def _middle_stage(self, m: Module, configuration: Value) -> list[Unit]:
-        """Place the m subswitches, each FRED_m of half the ports."""
+        """Place the m subswitches, each a FRED_m with half of the ports."""
         spec = self.spec
         half = spec.with_changes(ports=(spec.ports + 1) // 2)
         kind = RDMicroswitch if half.ports == 2 else Interconnect
@@ -113,7 +113,7 @@ class Interconnect(Unit):
         return subswitches
 
     def _input_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
-        """Place an R micro-switch on each pair of inputs, a demultiplexer on a lone last one."""
+        """Place an R micro-switch per pair of inputs, a demultiplexer for an unpaired last one."""
         for k, part in enumerate(self._parts(m, "r", configuration, RMicroswitch, Demultiplexer)):
             inputs = part.i if isinstance(part.i, list) else [part.i]
             for i, flit in zip(inputs, self.i[2 * k : 2 * k + 2], strict=True):
@@ -122,7 +122,7 @@ class Interconnect(Unit):
                 wiring.connect(m, subswitch.i[k], o)
 
     def _output_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
-        """Place a D micro-switch on each pair of outputs, a multiplexer on a lone last one."""
+        """Place a D micro-switch per pair of outputs, a multiplexer for an unpaired last one."""
         for k, part in enumerate(self._parts(m, "d", configuration, DMicroswitch, Multiplexer)):
             for i, subswitch in zip(part.i, subswitches, strict=True):
                 wiring.connect(m, i, subswitch.o[k])
@@ -138,7 +138,7 @@ class Interconnect(Unit):
         pair: type[RMicroswitch | DMicroswitch],
         single: type[Demultiplexer | Multiplexer],
     ) -> list[Any]:
-        """Place what stands on each pair of ports, and on a lone last one."""
+        """Place the parts for each pair of ports, and for an unpaired last one."""
         ports, width = self.spec.ports, 2 * code_width(self.spec.middle_switches)
         parts = [place(m, f"{name}_{k}", pair(spec=self.spec)) for k in range(ports // 2)]
         if ports % 2:

@@ -1,4 +1,4 @@
-"""A group of lanes of a reducer, with the registers of its select signals."""
+"""A group of lanes of a reducer, with registers for its select signals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ __all__ = ["LaneGroup", "Lanes"]
 
 
 class Lanes(Unit):
-    """Take two flits and give them back, reduced or not; base of units with all lanes or a few.
+    """Take two flits and return them, reduced or not; base of full and partial reducers.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Lanes(Unit):
         super().__init__({**operands, "o": Out(width), "second": Out(width)})
 
     def give(self, m: Module, parts: Sequence[Any]) -> None:
-        """Give the results of all parts, which lie one behind the other."""
+        """Output the concatenated results of all parts."""
         m.d.comb += [
             self.o.eq(Cat(part.o for part in parts)),
             self.second.eq(Cat(part.second for part in parts)),
@@ -48,10 +48,11 @@ class Lanes(Unit):
 
 
 class LaneGroup(Lanes):
-    """Reduce a few lanes of two flits, or let them pass.
+    """Reduce some lanes of two flits, or let them pass.
 
-    Whether lanes reduce drives many gates in each. Here it is passed on, and kept for cycles to
-    come, for a few of them: mapped module by module, nothing puts buffers in front of lanes.
+    The choice whether lanes reduce drives many gates in each lane. Here it is buffered, and
+    registered for later cycles, for a few lanes: synthesis maps modules one by one, and so inserts
+    no buffers in front of lanes.
 
     Parameters
     ----------
@@ -63,11 +64,11 @@ class LaneGroup(Lanes):
     i0, i1 : In(data_width)
         Operands, lane 0 in the low bits.
     apart : In(2)
-        Both low if they are reduced, else they pass.
+        Both low if the operands are reduced, else they pass.
     o : Out(data_width)
-        Lane-wise results of operands that are reduced, else ``i0``.
+        Lane-wise results if the operands are reduced, else ``i0``.
     second : Out(data_width)
-        ``i1`` of operands that are not reduced.
+        ``i1`` if the operands are not reduced.
 
     Timing
     ------
@@ -87,7 +88,7 @@ class LaneGroup(Lanes):
             reduction_unit(spec.number_format, spec.operation, spec.overflow, spec.adder_registers)
             for _ in range(spec.lanes)
         ]
-        # A gate for these lanes alone, for the wires from outside lead to all groups.
+        # A separate gate for these lanes, as the wires from outside drive all groups.
         together = wire(m, "together", ~self.apart)
         reduce, stages = together.all(), []
         for stage in range(lanes[0].inside):

@@ -20,7 +20,7 @@ __all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
-    """Send a flit to ``o`` through ``registers`` pipeline registers."""
+    """Output a flit on ``o`` through ``registers`` pipeline registers."""
     m.d.comb += [
         o.valid.eq(delayed(m, valid, registers, f"{name}_valid", reset=True)),
         o.data.eq(delayed(m, data, registers, f"{name}_data")),
@@ -28,10 +28,10 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
 
 
 class _Reducing(Unit):
-    """What R and RD share: a reducer, through which inputs also pass, and a crossing behind it.
+    """Common base of R and RD: a reducer that can also pass its inputs, and a crossing.
 
-    The first registers of the crossing stand in front of it, where an R micro-switch needs two of
-    a flit instead of one for each output.
+    The first registers of the crossing are in front of it, where an R micro-switch needs two of
+    them for a flit instead of one for each output.
     """
 
     i: list[Flit]
@@ -40,11 +40,11 @@ class _Reducing(Unit):
     spec: SwitchSpec
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
-        """Return two bits of which one is set unless the inputs are reduced."""
+        """Return two bits, one of which is set unless the inputs are reduced."""
         raise NotImplementedError
 
     def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
-        """Return which inputs an output takes; both is their reduction."""
+        """Return which inputs an output takes; both means their reduction."""
         raise NotImplementedError
 
     def build(self, m: Module) -> None:
@@ -59,7 +59,7 @@ class _Reducing(Unit):
             delayed(m, i.valid, depth, f"i{index}_valid", reset=True)
             for index, i in enumerate(self.i)
         )
-        # A reduction waits for both: the sum of a part is never sent on.
+        # A reduction waits for both inputs: no partial sum is forwarded.
         both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
         sources = [
             delayed(m, source, 1, name)
@@ -78,7 +78,7 @@ class _Reducing(Unit):
 
 
 class RMicroswitch(_Reducing):
-    """Route each of two inputs to one of m outputs; reduce them when both go to the same.
+    """Route each of two inputs to one of m outputs; reduce them if both go to the same.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class RMicroswitch(_Reducing):
 
 
 class RDMicroswitch(_Reducing):
-    """Switch two inputs to two outputs, reducing, distributing or both.
+    """Route two inputs to two outputs, reducing, distributing or both.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ class DMicroswitch(Unit):
     o : Out(flit_signature(data_width)).array(2)
         Flits; ``data`` is 0 where no input is selected.
     configuration : In(2 * code_width(m))
-        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 is none,
-        c + 1 is input c.
+        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 for none,
+        or c + 1 for input c.
 
     Timing
     ------
@@ -218,7 +218,7 @@ class DMicroswitch(Unit):
 
 
 def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:
-    """Return valid and data of the flit that ``source`` names, c + 1 for flit c, or 0 for none."""
+    """Return valid and data of the flit that ``source`` selects: c + 1 for flit c, 0 for none."""
     takes = [source == Const(index + 1, len(source)) for index in range(len(flits))]
     valid = Cat(take & flit.valid for take, flit in zip(takes, flits, strict=True)).any()
     return valid, any_of([gated(flit.data, take) for take, flit in zip(takes, flits, strict=True)])

@@ -9,7 +9,7 @@ from .lane_group import LaneGroup, Lanes
 __all__ = ["Reducer"]
 
 GROUP = 8
-"""Lanes in a group: about as many as one gate drives."""
+"""Lanes of a group, about as many as one gate can drive."""
 
 
 class Reducer(Lanes):

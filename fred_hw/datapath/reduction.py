@@ -11,7 +11,7 @@ __all__ = ["reduction_unit"]
 def reduction_unit(
     number_format: NumberFormat, operation: str, overflow: str, registers: int
 ) -> LaneUnit:
-    """Return the unit with members ``i0``, ``i1`` and ``o`` that reduces two numbers.
+    """Return the unit that reduces two numbers, with members ``i0``, ``i1`` and ``o``.
 
     Parameters
     ----------

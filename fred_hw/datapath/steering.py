@@ -1,4 +1,4 @@
-"""Demultiplexer and multiplexer: how the odd port reaches the middle subswitches."""
+"""Demultiplexer and multiplexer, which connect the unpaired port to the middle subswitches."""
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -15,7 +15,7 @@ __all__ = ["Demultiplexer", "Multiplexer"]
 
 
 class Demultiplexer(Unit):
-    """Route one input to one of m outputs, in the time of an R micro-switch.
+    """Route one input to one of m outputs, with the latency of an R micro-switch.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Demultiplexer(Unit):
     def build(self, m: Module) -> None:
         spec = self.spec
         depth, behind = spec.adder_registers, spec.stage_registers
-        # Registers before the fork are fewer than behind it.
+        # Registers before the fork cost fewer flip-flops than behind it.
         data = delayed(m, self.i.data, depth + behind, "i_data")
         valid = delayed(m, self.i.valid, depth, "i_valid", reset=True)
         destination = delayed(m, self.configuration, depth, "configuration")
@@ -68,7 +68,7 @@ class Demultiplexer(Unit):
 
 
 class Multiplexer(Unit):
-    """Route one of m inputs to one output, in the time of a D micro-switch.
+    """Route one of m inputs to one output, with the latency of a D micro-switch.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Multiplexer(Unit):
     o : Out(flit_signature(data_width))
         Flits to the last output port; ``data`` is 0 where no input is selected.
     configuration : In(code_width(m))
-        Source for the flit of the same cycle: 0 is none, c + 1 is input c.
+        Source for the flit of the same cycle: 0 for none, or c + 1 for input c.
 
     Timing
     ------

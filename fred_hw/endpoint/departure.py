@@ -1,4 +1,4 @@
-"""Flits of a flow on their way to the link."""
+"""Flits of a flow waiting to be sent."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import wiring
@@ -12,7 +12,7 @@ __all__ = ["Departure", "departure_signature"]
 
 
 class Departure(wiring.PureInterface):
-    """What a flow has to send, and the flit that was taken of it."""
+    """The flits a flow offers to send, and the flit that was taken."""
 
     waiting: Signal
     ends: Signal

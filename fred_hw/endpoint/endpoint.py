@@ -26,60 +26,60 @@ __all__ = ["Endpoint"]
 class Endpoint(Unit):
     """Connect an NPU to a link with a switch or another endpoint (docs/reference/protocol.md).
 
-    Each data circuit carries one flow out and one flow in; flows may change, and go on with
-    the numbers that they had come to. No two circuits may have the same flow in the same direction;
-    one that is not used gets a phase that the port has no part in.
+    Each virtual channel carries one outgoing and one incoming flow; flows may change, and each
+    continues with its own sequence numbers. No two channels may have the same flow in the same
+    direction; an unused channel gets a phase in which the port takes no part.
 
     Parameters
     ----------
     spec : SwitchSpec
-        That of the switch.
+        Specification of the switch.
 
     Members
     -------
     s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high, and
-        ``tlast``, which the header says too, is not looked at.
+        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high; ``tlast`` is
+        ignored, as the header has it too.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     session_id : In(8)
         See ``LinkSession``.
     up, refused : Out(1)
-        The link is up; high for a cycle per handshake of a neighbour that does not fit.
+        Whether the link is up; high for a cycle for each handshake of an incompatible neighbour.
     address : In(address)
-        Of this end in the fabric; constant.
+        Address of this endpoint in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
-        Packets of each circuit to send.
+        Packets to send on each channel.
     send_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Their flows, at the default index with the destination. Constant while ``idle`` of the
-        circuit is low; a flow of another generation than before starts with number 0.
+        Flow of each channel, with the destination at the default index. Constant while the
+        channel's ``idle`` is low; a flow of a new generation starts with number 0.
     send_clear : In(3)
-        Start the flow's numbers at 0, as the phase is written into the switch; only while ``idle``,
-        with no flit offered, and not in the cycle in which the flow changes.
+        Restart the flow's numbers at 0 when the phase is written into the switch; only while
+        ``idle``, with no flit offered, and not in the cycle in which the flow changes.
     idle : Out(3)
-        Whether all packets taken are acknowledged.
+        Whether all accepted packets are acknowledged.
     receive : Out(payload_signature(spec)).array(3)
-        Packets received on each circuit.
+        Packets received on each channel.
     receive_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Their flows, at the default index with the source, each of which goes on where it was left,
-        also within a packet; what is of another generation is dropped.
+        Flow of each channel, with the source at the default index. Each flow resumes where it
+        stopped, also within a packet; packets of other generations are dropped.
     receive_clear : In(3)
-        Start the flow's numbers at 0; not in the cycle in which the flow changes.
+        Restart the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
-        High for a cycle for each phase that is written anew into the switch: its numbers start at
-        0 again on all circuits. A flow of the phase that is set must be at rest, as for
-        ``send_clear`` and ``receive_clear``.
+        High for a cycle for each phase that is rewritten in the switch: its numbers restart at 0 on
+        all channels. A configured flow of the phase must be at rest, as for ``send_clear`` and
+        ``receive_clear``.
     receive_enough : In(3)
-        No flit of the circuit is accepted: flits are dropped, and asked for when it falls.
+        Accept no flit of the channel: flits are dropped, and requested again when it falls.
     receive_came : Out(3)
-        High for a cycle per flit that is kept for ``receive``.
+        High for a cycle for each flit that is accepted for ``receive``.
     rewinds : Out(3)
-        High for a cycle when packets of a circuit will be sent again.
+        High for a cycle when packets of a channel will be retransmitted.
     dropped : Out(1)
-        High for a cycle per flit with a wrong CRC, or that does not go on its packet.
+        High for a cycle for each flit that has a wrong CRC, or does not continue its packet.
     unknown, kind_error, length_error, overflow : Out(1)
-        High for a cycle per flit dropped as it is of a flow that was not set yet, its kind
-        does not exist, its packet is too long, or there is no space for it.
+        High for a cycle for each flit that is dropped because its flow was never configured, its
+        kind does not exist, its packet is too long, or the buffer is full.
 
     Timing
     ------
@@ -167,7 +167,7 @@ class Endpoint(Unit):
         self._reply(m, self._receive(m, heard, deframer), transmitter)
 
     def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
-        """Return what the router told last of its ways, where sources choose one."""
+        """Return the router's last reported load of its routes, if sources choose routes."""
         if self.spec.protocol.ways is None:
             return None
         known = Signal(crowding_layout(), name="crowding")
@@ -178,7 +178,7 @@ class Endpoint(Unit):
     def _send(
         self, m: Module, heard: Message, transmitter: Transmitter, crowding: data.View | None
     ) -> None:
-        """Place the source of each circuit's flow."""
+        """Place the source of each virtual channel's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
             if crowding is not None:
@@ -196,9 +196,9 @@ class Endpoint(Unit):
             ]
 
     def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
-        """Place the destination of each circuit's flow."""
+        """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
-        # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
+        # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
         dropped, incoming = Signal(), Signal(DATA_COUNT)
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
@@ -229,7 +229,7 @@ class Endpoint(Unit):
         return receivers
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
-        """Offer one message after the other, the most urgent circuit's first."""
+        """Offer control messages one at a time, the most urgent virtual channel's first."""
         message, offers, taken = transmitter.message, Signal(DATA_COUNT), Signal(DATA_COUNT)
         valid, load = Signal(), Signal()
         held = Signal(message.payload.shape(), reset_less=True)

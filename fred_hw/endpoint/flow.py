@@ -14,9 +14,9 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
     Fields
     ------
     generation : generation
-        That of the phase's entry, 0 at the default index.
+        Generation of the phase's entry, 0 at the default index.
     peer : address
-        At the default index the other end, destination or source; else of no meaning.
+        At the default index the other endpoint, destination or source; otherwise meaningless.
     phase : phase
         The phase, or the default index.
     """
@@ -27,7 +27,7 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def way_layout() -> data.StructLayout:
-    """Return the layout of a flow's route, where sources choose.
+    """Return the layout of a flow's route, if sources choose routes.
 
     ``turned`` says which of two it is, ``doubtful`` that packets sent twice may be on it.
     """
@@ -35,5 +35,5 @@ def way_layout() -> data.StructLayout:
 
 
 def same_flow(spec: SwitchSpec, flow: data.View, phase: Value, peer: Value) -> Value:
-    """Return whether a phase and peer name a flow, whatever the generation."""
+    """Return whether a phase and a peer identify a flow, regardless of the generation."""
     return (phase == flow.phase) & ((phase != spec.protocol.online) | (peer == flow.peer))

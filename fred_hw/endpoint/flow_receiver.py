@@ -22,9 +22,9 @@ __all__ = ["FlowReceiver"]
 
 
 class _Judged(NamedTuple):
-    """What the flit that comes is.
+    """Classification of a received flit.
 
-    Of the flow, accepted, the end of a packet, behind one that is lost, dropped by ``enough``.
+    Of the flow, accepted, the end of a packet, after a lost packet, dropped by ``enough``.
     """
 
     mine: Signal
@@ -37,16 +37,16 @@ class _Judged(NamedTuple):
 class FlowReceiver(Unit):
     """Receive the packets of a flow; see docs/reference/protocol.md.
 
-    Flits are handed on as they come, and each is accepted or dropped by itself. When a packet is
-    sent again, the flits of it that were accepted before are dropped. Packets that are sent again
-    count for acks as others do, as the ack before may be lost; those of a flow that was set before
-    are answered by an ack, and asks for it like others. What is of another generation is thrown
-    away, and not answered.
+    Flits are handed on as they arrive, and each is accepted or dropped by itself. When a packet is
+    retransmitted, its flits that were accepted before are dropped. Retransmitted packets count for
+    acks like others, as the previous ack may be lost; packets of a flow that was configured before
+    are answered by an ack, and so are requests for one. Packets of another generation are dropped
+    without an answer.
 
     While the queue is full the link has no credits. It has credits for a packet again after
-    ``ack_cycles`` at the latest, whatever is in the queue: so ``enough`` must be high while
-    ``buffer_flits`` flits in the queue may wait for something else than memory. Then the packet is
-    dropped, and its source gets an answer before it would send the packet again by itself.
+    ``ack_cycles`` at the latest, whatever the queue holds: so ``enough`` must be high while
+    ``buffer_flits`` flits in the queue may wait for something other than memory. Then the packet is
+    dropped, and its source gets an answer before its own timeout.
 
     Parameters
     ----------
@@ -56,33 +56,33 @@ class FlowReceiver(Unit):
     Members
     -------
     address : In(address)
-        That of this end; unicasts to others are thrown away.
+        Address of this endpoint; unicasts to others are dropped.
     flow : In(flow_layout(spec))
-        The flow, for unicasts with their source. Each flow goes on with the flit it had come to,
-        also within a packet, and in another generation with the first flit of packet 0.
+        The flow, with its source for unicasts. Each flow resumes with its next flit, also within a
+        packet, and in a new generation with the first flit of packet 0.
     clear : In(1)
-        Start the flow's numbers at 0; not in the cycle in which the flow changes.
+        Restart the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
-        Phases whose numbers start at 0 again; that of the flow which is set only between packets.
+        Phases whose numbers restart at 0; that of the configured flow only between packets.
     enough : In(1)
-        No flit is accepted. Flits that would be accepted otherwise are dropped without a nack; when
-        ``enough`` falls, a nack asks for the packet of the first of them.
+        Accept no flit. Flits that would otherwise be accepted are dropped without a nack; when
+        ``enough`` falls, a nack requests the packet of the first of them.
     came : Out(1)
-        High for a cycle per flit of the flow that is taken.
+        High for a cycle for each accepted flit of the flow.
     i : In(arrival_signature(spec))
-        Flits of the flow's circuit.
+        Flits of the flow's virtual channel.
     busy : In(1)
-        Less than a quarter of ``nack_timeout_cycles`` ago a flit came, of whatever circuit.
+        A flit of any channel arrived less than a quarter of ``nack_timeout_cycles`` ago.
     broken : In(1)
-        High for a cycle when a flit has come that does not go on the packet of the last one.
+        High for a cycle for a flit that does not continue the packet of the previous one.
     ask : In(message_signature(spec))
-        From the link; all but asks for flows that are or were set are ignored.
+        From the link; everything is ignored except requests for flows that are or were configured.
     o : Out(payload_signature(spec))
         Packets, in order.
     message, message_ready : Out(message_signature(spec)), In(1)
-        Acks and nacks; what is offered may change until it is taken.
+        Acks and nacks; an offered message may change until it is taken.
     unknown : Out(1)
-        High for a cycle per flit of a flow that was not set yet, which is dropped.
+        High for a cycle for each flit that is dropped because its flow was never configured.
 
     Timing
     ------
@@ -140,7 +140,7 @@ class FlowReceiver(Unit):
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
         )
-        index = Signal(spec.protocol.fields["index"])  # flits accepted of the expected packet
+        index = Signal(spec.protocol.fields["index"])  # accepted flits of the expected packet
         protocol = spec.protocol
         place_bits = (protocol.packet_flits - 1).bit_length()
         ledger = place(m, "ledger", Ledger(spec=spec, place_bits=place_bits))
@@ -175,7 +175,7 @@ class FlowReceiver(Unit):
             self.o.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.o.ready),
         ]
-        anew = Signal()  # numbers of the flow that is set start at 0
+        anew = Signal()  # restart the configured flow at number 0
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
         restart = anew | ledger.changed
         self._compare(m, (expected, index), flit, restart)
@@ -188,10 +188,10 @@ class FlowReceiver(Unit):
             ]
 
     def _hold(self, m: Module, queue: Fifo) -> None:
-        """Hold the link while the queue has no space for a packet, for ``ack_cycles`` at most.
+        """Hold the link for up to ``ack_cycles`` while the queue has no space for a packet.
 
-        Then the link is lent space for a packet, which the queue has behind ``buffer_flits``. The
-        next flits that leave the queue pay the space back, so that no credit is ever taken away.
+        Then the link is lent space for a packet, which the queue has beyond ``buffer_flits``. The
+        next flits that leave the queue return it, so that no credit is ever revoked.
         """
         protocol = self.spec.protocol
         size = protocol.packet_flits
@@ -216,13 +216,13 @@ class FlowReceiver(Unit):
     def _compare(
         self, m: Module, progress: tuple[Signal, Signal], flit: _Judged, restart: Value
     ) -> None:
-        """Say what a flit of the flow is, and count those that are accepted."""
+        """Classify a flit of the flow, and count accepted flits."""
         mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
         expected, index = progress
-        following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
-        due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or one before
-        behind, more = Signal.like(expected), Signal()  # more is to come of the expected packet
+        following, here = Signal.like(index), Signal.like(index)  # index of the received flit
+        due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or an earlier one
+        behind, more = Signal.like(expected), Signal()  # more of the expected packet follows
         m.d.comb += [
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
@@ -253,7 +253,7 @@ class FlowReceiver(Unit):
         stray: Value,
         restart: Value,
     ) -> None:
-        """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
+        """Send nacks, and an ack per interval of packets, when idle, and before a deadline."""
         protocol, ask = self.spec.protocol, self.ask.payload
         unsaid = Signal(range(protocol.ack_interval + 1))
         idle = Signal(range(protocol.nack_timeout_cycles + 1))
@@ -277,7 +277,7 @@ class FlowReceiver(Unit):
             m.d.sync += waited.eq(0)
         with m.Elif(~late):
             m.d.sync += waited.eq(waited + 1)
-        # What has just come is said from the next cycle on, when `expected` has moved.
+        # Acknowledge a packet from the next cycle on, when `expected` has advanced.
         with m.If(sent & acks):
             m.d.sync += [due_ack.eq(0), unsaid.eq(flit.ended)]
         with m.Elif(flit.ended & ~full):
@@ -286,7 +286,7 @@ class FlowReceiver(Unit):
             m.d.sync += due_nack.eq(0)
         with m.If(asked & here):
             m.d.sync += due_ack.eq(1)
-        # While packets come, a nack would only have them sent twice.
+        # A nack while packets still arrive would only make the sender send them twice.
         news = self._is_news(m, flit.lost, flit.came, restart) | resumes
         with m.If((asked & here & quiet) | news):
             m.d.sync += due_nack.eq(1)
@@ -294,7 +294,7 @@ class FlowReceiver(Unit):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0)]
 
     def _is_resumed(self, m: Module, away: Value, restart: Value) -> Value:
-        """Return whether flits are accepted again, after some were turned away."""
+        """Return whether flits are accepted again after some were turned away."""
         before = Signal(name="turned_away_before")
         with m.If(restart | ~self.enough):
             m.d.sync += before.eq(0)
@@ -303,7 +303,7 @@ class FlowReceiver(Unit):
         return before & ~self.enough
 
     def _is_news(self, m: Module, lost: Value, came: Value, restart: Value) -> Value:
-        """Return whether to nack what is lost: once in a while, and again when some has come."""
+        """Return whether to send a nack: limited in rate, and again after progress."""
         cycles = self.spec.protocol.packet_timeout_cycles
         timeout = Signal(range(cycles + 1))
         with m.If(came | restart):
@@ -317,7 +317,7 @@ class FlowReceiver(Unit):
     def _other(
         self, m: Module, ledger: Ledger, asked: Value, stray: Value, leaves: Value
     ) -> Signal:
-        """Return whether an ack, and a nack, is due of a flow which was set before.
+        """Return whether an ack or a nack is due for a flow that was set before.
 
         Such a flow is kept until it is answered: one at a time, others are lost, which the
         protocol makes up for.
@@ -327,7 +327,7 @@ class FlowReceiver(Unit):
             Signal(flow_layout(self.spec), name=f"{name}_flow") for name in ("kept", "new", "last")
         )
         due = Signal(2, name="other_due")
-        # Whose they are is looked up a cycle later, as it is known late that nobody expects them.
+        # Look up the flow a cycle later, as it is known late that no receiver expects the packet.
         strayed, ended, wanted = (Signal(name=name) for name in ("strayed", "ended", "wanted"))
         m.d.sync += [
             strayed.eq(stray),
@@ -351,7 +351,7 @@ class FlowReceiver(Unit):
                 kept.eq(ledger.other),
                 due.eq(Cat(ledger.other_known, ledger.other_known & ~strayed)),
             ]
-        # Of a number that is forgotten nothing is said: an ack of 0 may mean 256 packets.
+        # Do not acknowledge a forgotten number: an ack of 0 may mean 256 packets.
         answered = data.View(
             flow_layout(self.spec), Mux(ledger.changed & leaves, last, ledger.other)
         )
@@ -364,7 +364,7 @@ class FlowReceiver(Unit):
     def _offer(
         self, m: Module, ledger: Ledger, other: Value, acks: Value, due_nack: Value, expected: Value
     ) -> None:
-        """Offer what is due, that of a flow which was set before first."""
+        """Offer the message that is due, that of a previously set flow first."""
         said, waits = self.message.payload, other.any()
         other_number = ledger.other_stored[ledger.place_bits :]
         flow = data.View(flow_layout(self.spec), Mux(waits, ledger.other, self.flow))

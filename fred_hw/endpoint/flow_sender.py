@@ -29,14 +29,14 @@ def replay_packets(spec: SwitchSpec) -> int:
 
 
 def replay_name(name: str, spec: SwitchSpec) -> str:
-    """Return the name of a unit whose hardware depends on that, too."""
+    """Return the name of a unit whose hardware also depends on the replay memory."""
     kept = replay_packets(spec)
     extra = "" if kept == spec.protocol.window_packets else f"_k{kept}"
     return sized_name(name, spec) + extra
 
 
 class _Window(NamedTuple):
-    """Packets from ``oldest`` on are kept, those before ``begun`` were sent, once at least.
+    """Window state: packets from ``oldest`` on are kept, those before ``begun`` were sent.
 
     ``following`` begins next and ``newest`` comes in.
     """
@@ -48,7 +48,7 @@ class _Window(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """Flits of the packets that are kept, and the place of each one's last flit."""
+    """Flits of the packets in the window, and the position of each packet's last flit."""
 
     flits: Memory
     lasts: Memory
@@ -70,26 +70,26 @@ class FlowSender(Unit):
     i : In(payload_signature(spec))
         Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
     address : In(address)
-        That of this end, the source of its unicasts.
+        Address of this endpoint, the source of its unicasts.
     flow : In(flow_layout(spec))
-        The flow, for unicasts with their destination; constant while ``idle`` is low. Each flow
-        goes on with the number it had come to, in another generation with 0.
+        The flow, with its destination for unicasts; constant while ``idle`` is low. Each flow
+        continues with its own numbers, and in a new generation with 0.
     clear : In(1)
-        Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
+        Restart the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
     forget : In(phases)
-        Phases whose numbers start at 0 again; that of the flow which is set only while ``idle`` is
-        high and no flit is offered.
+        Phases whose numbers restart at 0; that of the configured flow only while ``idle`` is high
+        and no flit is offered.
     idle : Out(1)
-        All packets that were taken are acknowledged.
+        All accepted packets are acknowledged.
     message : In(message_signature(spec))
         From the link; acks and nacks of other flows and generations are ignored.
     crowding : In(crowding_layout())
-        Where sources choose ways: what the router told last.
+        If sources choose routes: the latest load report of the router.
     o : Out(departure_signature(spec))
         To the ``Transmitter``.
     retransmit : Out(1)
-        High for a cycle when packets will be sent again.
+        High for a cycle when packets will be retransmitted.
 
     Timing
     ------
@@ -134,7 +134,7 @@ class FlowSender(Unit):
         bits = protocol.fields
         window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
         oldest, following, begun, newest = window
-        busy, current = Signal(), Signal.like(oldest)  # a packet is being sent
+        busy, current = Signal(), Signal.like(oldest)  # packet being sent
         size = replay_packets(spec)
         kept = _Kept(
             Memory(shape=spec.data_width, depth=size * protocol.packet_flits, init=[]),
@@ -149,9 +149,9 @@ class FlowSender(Unit):
             ledger.clear.eq(self.clear),
             ledger.forget.eq(self.forget),
         ]
-        anew = Signal()  # numbers of the flow that is set start at 0
+        anew = Signal()  # restart the configured flow at number 0
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
-        # A packet that is acknowledged while it is sent keeps its place until it has gone.
+        # A packet that is acknowledged while it is sent keeps its slot until it is sent completely.
         held = busy & (self._slot(current) == self._slot(newest))
         full = (newest - oldest)[: len(newest)] >= size
         partial = self._take_in(m, kept, newest, ~full & ~held & ~ledger.changed)
@@ -164,7 +164,7 @@ class FlowSender(Unit):
         with m.If(begins):
             m.d.sync += begun.eq(begun + 1)
         m.d.sync += following.eq(after)
-        known = Signal()  # the packet to begin next is complete, and its length has been read
+        known = Signal()  # the packet to start next is complete, and its length has been read
         m.d.sync += known.eq((after != newest) & ~anew)
         first = Mux(anew, 0, ledger.stored)
         if protocol.ways is None:
@@ -184,7 +184,7 @@ class FlowSender(Unit):
         ledger: Ledger,
         anew: Value,
     ) -> Value:
-        """Choose the way of packets, and say it of those that are sent.
+        """Choose the route of packets, and add it to the packets sent.
 
         Return whether no packet may begin that never did before.
         """
@@ -210,11 +210,11 @@ class FlowSender(Unit):
         return keeper.holds
 
     def _slot(self, sequence: Value) -> Value:
-        """Return the slot of a packet in the memory, which has a power of two of them."""
+        """Return the memory slot of a packet; the number of slots is a power of two."""
         return sequence[: (replay_packets(self.spec) - 1).bit_length()]
 
     def _take_in(self, m: Module, kept: _Kept, newest: Signal, space: Value) -> Value:
-        """Write packets behind those that are kept; return whether one is there in part."""
+        """Write new packets behind those kept; return whether one is incomplete."""
         size, stream = self.spec.protocol.packet_flits, self.i
         index = Signal(self.o.index.shape())
         write, write_last = kept.flits.write_port(), kept.lasts.write_port()
@@ -237,7 +237,7 @@ class FlowSender(Unit):
         return index != 0
 
     def _listen(self, m: Module, window: _Window) -> tuple[Value, Value, Value]:
-        """Move ``oldest`` as acks say.
+        """Advance ``oldest`` on acks.
 
         Return whether to go on elsewhere, and where, and whether packets are acknowledged.
         """
@@ -258,7 +258,7 @@ class FlowSender(Unit):
             acknowledged.eq(mine & (message.kind == Kind.ACK) & (ahead != 0)),
             nack.eq(mine & (message.kind == Kind.NACK)),
             late.eq((timer == timeout) & ~acknowledged),
-            # Packets may be acknowledged while they are to be sent again.
+            # Packets may be acknowledged while they wait for retransmission.
             skip.eq(acknowledged & ((following - oldest)[: len(oldest)] < ahead)),
             back.eq(nack & (number != following)),
             self.retransmit.eq(back | late),
@@ -274,7 +274,7 @@ class FlowSender(Unit):
     def _send(
         self, m: Module, kept: _Kept, window: _Window, busy: Signal, current: Signal
     ) -> Signal:
-        """Read flits; return the packet that begins after this cycle if nothing else is said."""
+        """Read flits; return the packet to start after this cycle by default."""
         size, o = self.spec.protocol.packet_flits, self.o
         index, length, here = (Signal(o.index.shape()) for _ in range(3))
         read, read_last = kept.flits.read_port(), kept.lasts.read_port()
@@ -287,7 +287,7 @@ class FlowSender(Unit):
             after.eq(window.following + (o.take & ~busy)),
             read.en.eq(o.take),
             read.addr.eq(self._slot(number) * size + index),
-            # Behind the newest packet there is none, and its length may just be written.
+            # There is no packet after the newest one, and its length may be written in this cycle.
             read_last.en.eq(after != window.newest),
             read_last.addr.eq(self._slot(after)),
             o.data.eq(read.data),

@@ -16,41 +16,41 @@ __all__ = ["Ledger"]
 
 
 class Ledger(Unit):
-    """Keep the number at which each flow continues, and the generation of each phase's number.
+    """Store the next sequence number of each flow, and the generation of each phase's number.
 
-    A phase has numbers of one generation. They are forgotten when the phase is set in another
-    generation, and when ``forget`` says so: a generation that comes round again starts at 0.
+    All numbers of a phase have one generation. They are forgotten when the phase is set in another
+    generation, and on ``forget``, so that a reused generation starts at 0.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes.
     place_bits : int
-        Bits of a number below its packet, for the place in that packet: 0 if flows change between
-        packets only.
+        Bits of a number below its packet, for the index in that packet: 0 if flows change only
+        between packets.
 
     Members
     -------
     flow : In(flow_layout(spec))
-        The flow that is set.
+        The configured flow.
     changed : Out(1)
-        It, or its generation, is another than in the cycle before.
+        The flow, or its generation, differs from the previous cycle.
     stored : Out(place_bits + sequence)
         Its number, 0 if none was written.
     write, number : In(1), In(place_bits + sequence)
-        Write the number of the flow, and generation, of the cycle before.
+        Write the number for the flow, and generation, of the previous cycle.
     stored_way, way : Out(way_layout()), In(way_layout())
-        Where sources choose ways: likewise, what is known of the flow's.
+        If sources choose routes: likewise, the state of the flow's route.
     clear : In(1)
-        Forget the flow of the cycle before.
+        Forget the flow of the previous cycle.
     forget : In(phases)
         Phases to forget, even if one is written in the same cycle.
     other : In(flow_layout(spec))
         Another flow.
     other_stored, other_known : Out(place_bits + sequence), Out(1)
-        Its number, 0 if none was written, and whether one was.
+        Its number, 0 if none was written, and whether one was written.
     other_seen : Out(1)
-        Whether one was, of whatever generation.
+        Whether one was written, in any generation.
 
     Timing
     ------
@@ -122,7 +122,7 @@ class Ledger(Unit):
             m.d.comb += write.data.way.eq(self.way)
         m.d.sync += [held.eq(key), earlier.eq(flow.generation)]
         own = Signal(name="key_known"), Signal(name="key_seen")
-        # Unicasts have one generation, so only phases can change theirs.
+        # Unicasts always have the same generation, so only phases can change theirs.
         stale, forgotten = Signal(), Signal(self.spec.protocol.phases)
         m.d.comb += [
             stale.eq(self.changed & ((key == held) | ~own[0])),
@@ -149,6 +149,6 @@ class Ledger(Unit):
                 m.d.comb += bits.eq(read.data.way.as_value() & there.replicate(len(bits)))
 
     def _key(self, flow: data.View) -> Value:
-        """Return the place of a flow: its phase, or at the default index one for each peer."""
+        """Return the index of a flow: its phase, or one per peer at the default index."""
         protocol = self.spec.protocol
         return Mux(flow.phase == protocol.online, protocol.phases + flow.peer, flow.phase)

@@ -19,14 +19,14 @@ from .departure import Departure, departure_signature
 __all__ = ["Transmitter"]
 
 DEPTH = 8
-"""Flits between a sender and the link: 4 that are on the way, and as many that wait for it."""
+"""Flits between a sender and the link: 4 in flight, and as many waiting for the link."""
 
 
 class Transmitter(Unit):
-    """Send packets of the virtual channels and control messages on a link.
+    """Send packets of the virtual channels, and control messages, on a link.
 
-    A packet begins when the neighbour has space for it, that of the most urgent circuit first, and
-    goes on to its end. Control messages go between its flits.
+    A packet starts when the neighbour has space for it, on the most urgent virtual channel first,
+    and is sent to its end. Control messages are sent between its flits.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Transmitter(Unit):
     Members
     -------
     i : In(departure_signature(spec)).array(3)
-        From the ``FlowSender`` of each circuit.
+        Flits from the ``FlowSender`` of each channel.
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
     message : In(message_stream(spec))
         Control messages to send.
     link : In(sending_signature())
-        What the link may carry.
+        What the session allows on the link.
     o : Out(framed_signature(spec))
         The link.
 
@@ -87,7 +87,7 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(DATA_COUNT)  # the packet that is being sent
+        busy, circuit = Signal(), Signal(DATA_COUNT)  # packet being sent
         waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
         chosen, held = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
         valid = Signal()

@@ -1,4 +1,4 @@
-"""Route of a flow: it changes only when no packet of the flow can be in flight."""
+"""Route of a flow, which changes only when no packet of the flow can be in flight."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -14,43 +14,44 @@ __all__ = ["WayKeeper"]
 
 
 class WayKeeper(Unit):
-    """Choose the route of a flow by load, and keep it while its packets may be in flight.
+    """Choose a flow's route by load, and keep it while its packets may be in flight.
 
-    Nothing is under way when all packets that have begun are acknowledged, unless some were sent
-    twice. Those are behind it when a packet is acknowledged that was sent first after them, since
-    what goes one way stays in order. The way is the less crowded one at the first router, that of
-    the addresses if both are alike. When packets are blocked there on the way of the flow and not
-    on the other, no new one begins until all are acknowledged, and then it goes the other.
+    No packet is in flight when all started packets are acknowledged, unless some were
+    retransmitted. Duplicates have left the network when a packet is acknowledged that was first
+    sent after them, since packets on one route stay in order. The route is the one with less load
+    at the first router, or the one given by the addresses if both are equal. When packets are
+    blocked there on the flow's route and not on the other, no new packet starts until all are
+    acknowledged; then the flow uses the other route.
 
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes, of a mesh whose sources choose ways.
+        Sizes, of a mesh whose sources choose routes.
 
     Members
     -------
     address : In(address)
-        That of this end.
+        Address of this endpoint.
     flow : In(flow_layout(spec))
         The flow.
     crowding : In(crowding_layout())
-        What the router told last.
+        The latest load report of the router.
     oldest, begun : In(sequence), In(sequence)
-        The first packet that is not acknowledged, and the first that never began.
+        The first packet that is not acknowledged, and the first that was never started.
     begins : In(1)
-        A packet begins that never did before.
+        A packet starts for the first time.
     again : In(1)
-        Packets will be sent again.
+        Packets will be retransmitted.
     acknowledged, number : In(1), In(sequence)
-        Packets are acknowledged, those before ``number``.
+        Packets before ``number`` are acknowledged.
     load, first, stored : In(1), In(sequence), In(way_layout())
-        The flow is another one, its next packet, and what is known of its way.
+        The flow changes: its next packet, and the stored state of its route.
     turned : Out(1)
-        Way of the packet that begins, or goes on.
+        Route of the packet that starts, or continues.
     holds : Out(1)
-        No packet is to begin that never did before.
+        No packet may start for the first time.
     kept : Out(way_layout())
-        What is known.
+        State of the route to be stored.
 
     Timing
     ------
@@ -62,7 +63,7 @@ class WayKeeper(Unit):
     Raises
     ------
     TypeError, ValueError
-        ``spec`` is no specification; its sources do not choose.
+        ``spec`` is not a specification, or its sources do not choose routes.
     """
 
     address: Signal
@@ -131,8 +132,8 @@ class WayKeeper(Unit):
         self._doubt(m)
 
     def _doubt(self, m: Module) -> None:
-        """Know whether copies of packets that were sent twice may be under way."""
-        # The first packet that is sent behind all of them.
+        """Track whether duplicates of retransmitted packets may be in flight."""
+        # The first packet sent after all of these.
         behind, past = Signal.like(self.begun), Signal.like(self.begun)
         m.d.comb += past.eq(self.number - behind - 1)
         with m.If(self.again):

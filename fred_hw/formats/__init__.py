@@ -1,1 +1,1 @@
-"""Number formats of a lane; a new one is a new file here."""
+"""Number formats of a lane; a new format is a new module here."""

@@ -1,4 +1,4 @@
-"""bfloat16: binary32 of IEEE 754-2019 with the fraction cut to 7 bits."""
+"""Format bfloat16: binary32 of IEEE 754-2019 with the fraction cut to 7 bits."""
 
 from .number_format import FORMATS, FloatFormat
 

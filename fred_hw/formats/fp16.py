@@ -1,4 +1,4 @@
-"""binary16 of IEEE 754-2019."""
+"""Format binary16 of IEEE 754-2019."""
 
 from .number_format import FORMATS, FloatFormat
 

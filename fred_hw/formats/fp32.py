@@ -1,4 +1,4 @@
-"""binary32 of IEEE 754-2019."""
+"""Format binary32 of IEEE 754-2019."""
 
 from .number_format import FORMATS, FloatFormat
 

@@ -1,4 +1,4 @@
-"""Two's complement integers."""
+"""Two's complement integer formats."""
 
 from .number_format import FORMATS, IntFormat
 

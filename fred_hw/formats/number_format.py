@@ -8,7 +8,7 @@ from fred_hw.registry import Registry
 __all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat"]
 
 OVERFLOWS = ("saturate", "wrap")
-"""What sums of integers do beyond the range; saturating ones depend on the order of addition."""
+"""Behaviour of integer sums beyond the range; saturation depends on the order of addition."""
 
 _WIDTHS = (8, 16, 32)
 
@@ -50,46 +50,46 @@ class FloatFormat:
 
     @property
     def width(self) -> int:
-        """Bits of a number, sign included."""
+        """Bits of a number, including the sign."""
         return 1 + self.exponent_bits + self.fraction_bits
 
     @property
     def bias(self) -> int:
-        """What the exponent field is above the exponent of a normal number."""
+        """Exponent bias."""
         return (1 << (self.exponent_bits - 1)) - 1
 
     @property
     def largest(self) -> int:
-        """Bits of the largest finite number."""
+        """Encoding of the largest finite number."""
         if self.has_infinity:
             return (((1 << self.exponent_bits) - 1) << self.fraction_bits) - 1
         return (1 << (self.width - 1)) - 2
 
     @property
     def infinity(self) -> int | None:
-        """Bits of the positive infinity; None if there is none."""
+        """Encoding of positive infinity; None if the format has none."""
         return self.largest + 1 if self.has_infinity else None
 
     @property
     def beyond(self) -> int:
-        """Bits of what a positive sum beyond the range becomes: the infinity, or the one NaN."""
+        """Encoding of a positive sum beyond the range: infinity, or the canonical NaN."""
         return self.canonical_nan if self.infinity is None else self.infinity
 
     @property
     def first_nan(self) -> int:
-        """Bits of the lowest positive NaN; all above, up to the sign, are NaNs too."""
+        """Encoding of the lowest positive NaN; all higher encodings below the sign bit are NaNs."""
         return self.largest + 1 + self.has_infinity
 
     @property
     def canonical_nan(self) -> int:
-        """Bits of the one NaN that arithmetic returns: positive, quiet, no payload."""
+        """Encoding of the canonical NaN, which arithmetic returns: positive, quiet, no payload."""
         quiet = 1 << (self.fraction_bits - 1)
         return self.largest + 1 + quiet if self.has_infinity else self.first_nan
 
 
 @dataclass(frozen=True)
 class IntFormat:
-    """An integer; arithmetic, golden sides and benches ask the format for its sign.
+    """An integer format; arithmetic, golden models and benches ask it for its sign.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class IntFormat:
 
 
 def _check_width(what: str, width: object) -> None:
-    """Refuse what benches and golden arithmetic, which hold numbers in whole words, cannot take."""
+    """Fail for widths that benches and golden arithmetic cannot hold in whole words."""
     if check_int(f"{what} width", width, minimum=1) not in _WIDTHS:
         raise ValueError(f"{what} width must be one of {_WIDTHS}, not {width}")
 

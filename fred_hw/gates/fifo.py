@@ -12,14 +12,14 @@ __all__ = ["Fifo"]
 
 
 class Fifo(Unit):
-    """Queue words, first in, first out.
+    """First-in, first-out queue of words.
 
     The memory of words is never read and written at one address in the same cycle.
 
     Parameters
     ----------
     shape : ShapeLike
-        Of a word, 1 bit or more.
+        Shape of a word, 1 bit or more.
     depth : int
         Words that fit, 2 or more.
 
@@ -28,7 +28,7 @@ class Fifo(Unit):
     i : In(stream.Signature(shape))
         Words.
     o : Out(stream.Signature(shape))
-        The same, in order.
+        The same words, in order.
     used : Out(range(depth + 1))
         Words inside.
 
@@ -42,7 +42,7 @@ class Fifo(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: stream.Interface
@@ -65,7 +65,7 @@ class Fifo(Unit):
         used, offered = Signal(range(self.depth + 1)), Signal()
         came, gone, more = Signal(), Signal(), Signal()
         word, given = Value.cast(self.i.payload), Value.cast(self.o.payload)
-        # A word that goes into an empty queue passes by the memory, and stays until it goes.
+        # A word that enters an empty queue bypasses the memory, and is held until it leaves.
         passed, passing = Signal(self.width, reset_less=True), Signal()
         m.d.comb += [
             self.used.eq(used),
@@ -77,7 +77,7 @@ class Fifo(Unit):
             write.en.eq(came),
             self.o.valid.eq(offered),
             given.eq(read.data),
-            # The next word is read while the one before it goes.
+            # Read the next word while the current one leaves.
             read.en.eq(gone & (used > 1)),
             read.addr.eq(following),
             following.eq(Mux(head == self.depth - 1, 0, head + 1)),
@@ -90,7 +90,7 @@ class Fifo(Unit):
             m.d.sync += tail.eq(tail + 1)
             with m.If(tail == self.depth - 1):
                 m.d.sync += tail.eq(0)
-        # What comes and goes is known late, and chooses among counts that are there.
+        # The handshakes settle late, so they select between counts computed in advance.
         m.d.comb += more.eq(Mux(gone, used > 1, used != 0))
         m.d.sync += offered.eq(came | more)
         with m.If(came & ~gone):

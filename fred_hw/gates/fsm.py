@@ -1,4 +1,4 @@
-"""Finite state machine as plain gates; Amaranth's is a parallel multiplexer, see ``select``."""
+"""Finite state machine as plain gates; Amaranth's builds a parallel multiplexer, see ``select``."""
 
 from contextlib import AbstractContextManager
 
@@ -8,7 +8,7 @@ __all__ = ["Fsm"]
 
 
 class Fsm:
-    """Keep one of some states, as a bit each; a reset returns to the first one.
+    """Keep one of several one-hot states; a reset returns to the first one.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Fsm:
     Raises
     ------
     ValueError
-        There is no name, or two are equal.
+        There are no names, or two are equal.
     """
 
     def __init__(self, m: Module, *names: str) -> None:
@@ -39,5 +39,5 @@ class Fsm:
         return self._m.If(self.ongoing(name))
 
     def go(self, name: str) -> None:
-        """Make this the current state from the next cycle on."""
+        """Make this the state from the next cycle on."""
         self._m.d.sync += self._state.eq(self._bits[name])

@@ -10,10 +10,10 @@ __all__ = ["LateChoice", "choose_late"]
 
 
 class LateChoice(Unit):
-    """Take one of two values by a bit that is known late, as the last thing before they are used.
+    """Select one of two values by a late signal, in the last gate before they are used.
 
-    Both are found out beforehand. Synthesis maps modules one by one, so it cannot choose what they
-    are made of first and find out behind it.
+    Both values are computed beforehand. Synthesis maps modules one by one, so it cannot move the
+    selection before their logic.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class LateChoice(Unit):
     Members
     -------
     late : In(1)
-        Which one.
+        Selects the value.
     high, low : In(width), In(width)
-        What is taken if ``late`` is high, and low.
+        Value if ``late`` is high, and if it is low.
     o : Out(width)
-        That.
+        The selected value.
 
     Timing
     ------
@@ -39,7 +39,7 @@ class LateChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False
@@ -59,7 +59,7 @@ class LateChoice(Unit):
 
 
 def choose_late(m: Module, name: str, late: Value, high: Value, low: Value) -> Signal:
-    """Place a :class:`LateChoice` of two values of one width, and return what it takes."""
+    """Place a :class:`LateChoice` of two values of one width; return the selected value."""
     choice = place(m, name, LateChoice(width=len(high)))
     m.d.comb += [choice.late.eq(late), choice.high.eq(high), choice.low.eq(low)]
     return choice.o

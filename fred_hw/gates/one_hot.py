@@ -26,7 +26,7 @@ class OneHotMux(Unit):
     values : In(width).array(count)
         Values.
     o : Out(width)
-        The chosen value, 0 if there is none.
+        The chosen value, or 0 without a choice.
 
     Timing
     ------

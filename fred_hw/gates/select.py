@@ -34,7 +34,7 @@ __all__ = [
 
 
 def combined(operation: Callable[[Value, Value], Value], values: Iterable[ValueLike]) -> Value:
-    """Return values combined by an associative operation, or 0 if there are none.
+    """Return values combined by an associative operation; 0 if there are none.
 
     The expression is a balanced tree. A chain of hundreds of values exceeds the recursion depth of
     Amaranth's converter, and each step of a chain of sums is a bit wider than the step before.
@@ -47,12 +47,12 @@ def combined(operation: Callable[[Value, Value], Value], values: Iterable[ValueL
 
 
 def any_of(values: Iterable[ValueLike]) -> Value:
-    """Return the bitwise or of values."""
+    """Return the bitwise OR of values."""
     return combined(or_, values)
 
 
 def sum_of(values: Iterable[ValueLike]) -> Value:
-    """Return the sum of values, as wide as the largest sum."""
+    """Return the sum of values, wide enough for the largest sum."""
     return combined(add, values)
 
 
@@ -63,27 +63,27 @@ def gated(value: ValueLike, enable: Value) -> Value:
 
 
 def selected(index: Value, values: Sequence[ValueLike]) -> Value:
-    """Return the value of a number, or 0 beyond the last."""
+    """Return the value with a given number; 0 beyond the last."""
     return any_of([gated(value, index == number) for number, value in enumerate(values)])
 
 
 def decoded(number: Value, count: int) -> Value:
-    """Return ``count`` bits, of which the bit of a number is high."""
+    """Return ``count`` bits, with only the bit of a number set."""
     return (Const(1) << number)[:count]
 
 
 def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
-    """Return the value whose bit of ``choice`` is set, 0 if none is."""
+    """Return the value whose bit of ``choice`` is set; 0 if none is."""
     return any_of([gated(value, choice[k]) for k, value in enumerate(values)])
 
 
 def may_pass(value: Value, limit: int) -> bool:
-    """Return whether a number can be above a limit: a comparison that cannot is a lint error."""
+    """Return whether a number can exceed a limit; a comparison that cannot is a lint error."""
     return limit < (1 << len(value)) - 1
 
 
 def above(m: Module, name: str, choices: Value) -> Value:
-    """Return the bits above the lowest one that is set, by steps that double."""
+    """Return all bits above the lowest set bit, computed in doubling steps."""
     width, step = len(choices), 1
     below = (choices << 1)[:width]
     while step < width - 1:
@@ -94,14 +94,14 @@ def above(m: Module, name: str, choices: Value) -> Value:
 
 
 def first_of(m: Module, name: str, choices: Value) -> Value:
-    """Return the lowest bit that is set, alone."""
+    """Return only the lowest set bit."""
     return choices & ~above(m, name, choices)
 
 
 def largest(m: Module, name: str, values: Sequence[Value]) -> Value:
     """Return the largest of some numbers of one width, by a tree of comparisons.
 
-    Of up to four at a time each is compared with each other at once.
+    Each of up to four numbers at a time is compared with every other in parallel.
     """
     level = 0
     while len(values) > 1:
@@ -112,7 +112,7 @@ def largest(m: Module, name: str, values: Sequence[Value]) -> Value:
 
 
 def _winner(m: Module, name: str, values: Sequence[Value]) -> Value:
-    """Return the largest of some numbers, each compared with each other; of equal ones the last."""
+    """Return the largest of several numbers by pairwise comparison; ties go to the last."""
     beaten: list[list[Value]] = [[] for _ in values]
     for i, j in combinations(range(len(values)), 2):
         above = Signal(name=f"{name}_{i}_{j}")
@@ -126,7 +126,7 @@ def _winner(m: Module, name: str, values: Sequence[Value]) -> Value:
 
 
 def once_and_twice(m: Module, name: str, values: Sequence[Value]) -> tuple[Value, Value]:
-    """Return the bits that one or more of some values of one width have, and two or more."""
+    """Return the bits set in one or more values of one width, and in two or more."""
     pairs, level = [(value, Const(0, len(value))) for value in values], 0
     while len(pairs) > 1:
         halves = zip(pairs[::2], pairs[1::2], strict=False)
@@ -157,7 +157,7 @@ class Turn(NamedTuple):
 
 
 def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
-    """Return the first bit of ``choices`` in ``behind``, then of all.
+    """Return the first set bit of ``choices`` among ``behind``, otherwise among all.
 
     ``behind`` has the bits behind the one that was chosen last, so that the turn begins with what
     a register has; 0 for the first turn. Both rounds are looked at side by side.
@@ -175,14 +175,14 @@ def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
 
 
 def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Signal:
-    """Return what :func:`next_turn` chooses, found by looking at each pair of bits.
+    """Return the result of :func:`next_turn`, computed from each pair of bits.
 
-    Who of two comes first is known from ``behind``, before ``choices``. It takes more gates, and
-    fewer behind each other; ``behind`` has no bit below one that it does not have.
+    The order of any two bits is known from ``behind``, before ``choices`` arrive. This takes more
+    gates, but fewer in series; ``behind`` has no gaps below its lowest bit.
     """
     width = len(choices)
-    # The bits that come before bit k: if k is in behind, the lower ones in behind; otherwise all
-    # lower ones and the higher ones in behind.
+    # The bits that precede bit k: if k is in `behind`, the lower bits in it; otherwise all lower
+    # bits and the higher bits in it.
     first = [
         Mux(behind[k], behind[:k], Cat(Const((1 << k) - 1, k), Const(0, 1), behind[k + 1 :]))
         for k in range(width)
@@ -193,9 +193,9 @@ def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Sign
 
 
 def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
-    """Return, alone, the first bit of ``choices`` behind the one of ``recent``, then from 0 on.
+    """Return only the first set bit of ``choices`` after that of ``recent``, wrapping around.
 
-    ``recent`` is what was granted last, or 0; the caller keeps it. With no choice there is none.
-    Where the clock is short, keep those behind it instead (:func:`next_turn`).
+    ``recent`` is the previous result, or 0, and is stored by the caller. Without a choice the
+    result is 0. Where the clock is short, store the bits after it instead (:func:`next_turn`).
     """
     return next_turn(m, name, choices, ~((recent - 1) | recent)[: len(choices)]).chosen

@@ -1,4 +1,4 @@
-"""Pipeline register of a stream, so that no gates precede its output."""
+"""Pipeline register of a stream, whose output comes directly from registers."""
 
 from amaranth.hdl import Module, ShapeLike, Signal, Value
 from amaranth.lib import stream
@@ -11,19 +11,19 @@ __all__ = ["StreamRegister"]
 
 
 class StreamRegister(Unit):
-    """Offer words from a register, which takes the next one while its own is taken.
+    """Offer words from a register, which loads the next word while the current one is taken.
 
     Parameters
     ----------
     shape : ShapeLike
-        Of a word, 1 bit or more.
+        Shape of a word, 1 bit or more.
 
     Members
     -------
     i : In(stream.Signature(shape))
         Words.
     o : Out(stream.Signature(shape))
-        The same, in order.
+        The same words, in order.
 
     Timing
     ------
@@ -35,7 +35,7 @@ class StreamRegister(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: stream.Interface
@@ -59,6 +59,6 @@ class StreamRegister(Unit):
         ]
         with m.If(self.i.ready):
             m.d.sync += offered.eq(self.i.valid)
-            # A word that is not there does not toggle it.
+            # An invalid word does not toggle the register.
             with m.If(self.i.valid):
                 m.d.sync += word.eq(self.i.payload)

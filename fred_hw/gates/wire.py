@@ -6,7 +6,7 @@ __all__ = ["wire"]
 
 
 def wire(m: Module, name: str, value: Value, *, width: int | None = None) -> Signal:
-    """Return a named signal that is always ``value``, cut to ``width`` bits if given.
+    """Return a named signal that always equals ``value``, cut to ``width`` bits if given.
 
     Amaranth writes a value out again wherever it is used, a signal once.
     """

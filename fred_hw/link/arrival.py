@@ -22,14 +22,14 @@ class Arrival(wiring.PureInterface):
 
 
 def queued_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a word of a queue: ``first`` and ``last`` of a packet, ``descriptor`` and ``data``."""
+    """Return the layout of a queue word: ``first``, ``last``, ``descriptor`` and ``data``."""
     return data.StructLayout(
         {"first": 1, "last": 1, "descriptor": descriptor_layout(spec), "data": spec.data_width}
     )
 
 
 def arrival_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of received flits of a virtual channel, as a ``Deframer`` sees it.
+    """Return the signature of a virtual channel's received flits, as seen by a ``Deframer``.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Links on AXI4-Stream at the edge of a product, and between units."""
+"""Links as AXI4-Stream at the edge of a product, and between units."""
 
 from typing import Any
 
@@ -25,20 +25,20 @@ USER_BITS = HEADER_BITS + CRC_BITS
 
 
 def axis_widths(data_width: int) -> dict[str, int]:
-    """Return the bits of each wire of a stream."""
+    """Return the width of each wire of a stream."""
     return {"tdata": data_width, "tvalid": 1, "tready": 1, "tlast": 1, "tuser": USER_BITS}
 
 
 AXIS_WIRES = tuple(axis_widths(1))
 AXIS_BACK = "tready"
-"""The wire that goes against the flits."""
+"""The wire that runs opposite to the flits."""
 AXIS_FORTH = tuple(wire for wire in AXIS_WIRES if wire != AXIS_BACK)
 
 
 def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
     """Return the members of a link: ``s<number>_axis_t...`` and ``m<number>_axis_t...``.
 
-    Who has one link has no number.
+    The number is left out if there is only one link.
     """
     return {
         _name(letter, number, wire): (back if wire == AXIS_BACK else forth)(bits)
@@ -52,7 +52,7 @@ def _name(letter: str, number: int | None, wire: str) -> str:
 
 
 def join_axis(m: Module, unit: Any, number: int | None, i: LinkFlit, o: stream.Interface) -> None:
-    """Connect the streams of a link to what comes from it and goes to it."""
+    """Connect the streams of a link to its receiving and sending units."""
 
     def wire(letter: str, name: str) -> Value:
         return getattr(unit, _name(letter, number, f"t{name}"))

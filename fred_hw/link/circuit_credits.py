@@ -14,7 +14,7 @@ __all__ = ["CircuitCredits"]
 
 
 class CircuitCredits(Unit):
-    """Assign link sequence numbers to packets as far as the neighbour has space.
+    """Assign link sequence numbers to packets while the neighbour has space.
 
     Parameters
     ----------
@@ -24,22 +24,22 @@ class CircuitCredits(Unit):
     Members
     -------
     grant, limit : In(1), In(link_sequence)
-        The neighbour tells its limit.
+        The neighbour reports its credit limit.
     closed, lost : In(1)
-        No packet may start; else, if it would be lost, any may.
+        No packet may start; any may start, and is lost.
     begins : In(1)
-        Link sequence numbers start at 0, and there is no space until the neighbour tells of some;
-        not with ``start``.
+        Sequence numbers restart at 0, and there is no space until the neighbour reports some; not
+        with ``start``.
     start : In(1)
-        A packet takes its link sequence number; only while ``space``.
+        A packet takes its sequence number; only while ``space``.
     length : In(last)
-        Place of the last flit of that packet.
+        Index of the last flit of that packet.
     space : Out(1)
         Whether the neighbour has space for a largest packet.
     owed : Out(1)
-        Whether some of its space is not granted; a cycle old.
+        Whether some of its space is not granted; a cycle late.
     link_sequence, taken : Out(link_sequence), Out(link_sequence)
-        Of the next packet; of the one that started in the cycle before.
+        Sequence number of the next packet; of the one that started in the previous cycle.
 
     Timing
     ------
@@ -48,7 +48,7 @@ class CircuitCredits(Unit):
         1 from ``closed`` and ``lost`` to ``space``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
-    Reset : all space is granted, and the next link sequence number is 0.
+    Reset : all space is granted, and the next sequence number is 0.
     """
 
     grant: Signal
@@ -83,9 +83,9 @@ class CircuitCredits(Unit):
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         taken, before, spare = (Signal.like(self.link_sequence) for _ in range(3))
-        # The first place at which no largest packet may begin, so that it need not be taken off.
+        # The first position at which no largest packet may start, so its size is not subtracted.
         limit = Signal.like(self.link_sequence, init=most - largest)
-        # What starts is known late in its cycle, and counts behind it.
+        # The start settles late in its cycle, and is counted in the next one.
         begun, length = Signal(), Signal.like(self.length)
         fits, last, flits = Signal(), Signal(), Signal.like(self.link_sequence)
         space = Signal(init=1)
@@ -94,11 +94,11 @@ class CircuitCredits(Unit):
             self.link_sequence.eq(taken + flits),
             self.taken.eq(taken),
             before.eq(limit - taken),
-            # What has started has a flit more than its length: the complement takes both off.
+            # A started packet has a flit more than its length field: the complement subtracts both.
             spare.eq(before + (begun.replicate(len(spare)) & ~(length | Const(0, len(spare))))),
             self.space.eq(space),
             fits.eq(self.lost | (spare <= most - largest)),
-            # Of use if a largest packet fits, so there is no borrow.
+            # Only used if a largest packet fits, so there is no borrow.
             last.eq(~self.lost & self._at_most_length(m, spare)),
         ]
         open_ = wire(m, "open", fits & ~self.closed & ~self.begins)
@@ -107,7 +107,7 @@ class CircuitCredits(Unit):
             length.eq(self.length),
             taken.eq(self.link_sequence),
             self.owed.eq(spare != most - largest),
-            # Whether a packet starts is known last.
+            # The start of a packet settles last.
             space.eq(choose_late(m, "space_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):
@@ -116,7 +116,7 @@ class CircuitCredits(Unit):
             m.d.sync += [taken.eq(0), limit.eq(-largest)]
 
     def _at_most_length(self, m: Module, spare: Value) -> Value:
-        """Return whether a number is at most the length, of which all bits are known late."""
+        """Return whether a number is at most the length, whose bits all arrive late."""
         bits = (self.spec.protocol.packet_flits - 1).bit_length()
         most = Cat(spare <= length for length in range(1 << bits))
         for place in reversed(range(bits)):

@@ -20,11 +20,11 @@ CRC = Algorithm(
     reflect_output=True,
     xor_output=(1 << CRC_BITS) - 1,
 )
-"""The CRC of flits, as Amaranth describes it."""
+"""The CRC of flits, in Amaranth's description."""
 
 
 def crc_masks(width: int) -> tuple[Sequence[int], int]:
-    """Return for each bit of the CRC the bits of a word that it is the parity of, and a constant.
+    """Return, for each bit of the CRC, the word bits of its parity and a constant.
 
     The CRC is linear: that of a word is the exclusive or of those of its bits, and of the
     constant, which is the CRC of 0. Bit 0 goes first, as in a byte string with the low byte first.
@@ -35,7 +35,7 @@ def crc_masks(width: int) -> tuple[Sequence[int], int]:
         Bits of the word, a multiple of 8.
     """
     masks = [0] * CRC_BITS
-    state = CRC_REFLECTED  # of a word with its last bit set alone
+    state = CRC_REFLECTED  # state of a word in which only the last bit is set
     for bit in reversed(range(width)):
         for place in range(CRC_BITS):
             masks[place] |= (state >> place & 1) << bit

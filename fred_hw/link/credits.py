@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Grant(wiring.PureInterface):
-    """Buffer space of the neighbour for a virtual channel."""
+    """Buffer space that the neighbour grants to a virtual channel."""
 
     valid: Signal
     circuit: Signal
@@ -27,14 +27,14 @@ class Grant(wiring.PureInterface):
 
 
 class Limits(wiring.PureInterface):
-    """Buffer space of this side."""
+    """Buffer space of this side, as limits."""
 
     limit: data.View
     synced: Signal
 
 
 class Credits(wiring.PureInterface):
-    """Both."""
+    """Credits of both directions."""
 
     grant: Grant
     here: Limits
@@ -46,40 +46,40 @@ def link_sequence_bits(spec: SwitchSpec) -> int:
 
 
 def limit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the limits to tell the neighbour.
+    """Return the signature of the limits to report to the neighbour.
 
     Members
     -------
     limit : Out(ArrayLayout(link_sequence_bits(spec), 3))
-        That of each data circuit.
+        Credit limit of each virtual channel.
     synced : Out(3)
-        High for a cycle when the neighbour wants to know that of a circuit, changed or not.
+        High for a cycle when the neighbour requests the limit of a channel, changed or not.
     """
     limits = data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)
     return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
 
 
 def grant_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what the neighbour grants.
+    """Return the signature of the neighbour's grants.
 
     Members
     -------
     valid, circuit, limit : Out(1), Out(2), Out(link_sequence_bits(spec))
-        High for a cycle when the neighbour tells its limit of a circuit, and these.
+        High for a cycle when the neighbour reports a limit, with its channel.
     """
     circuit, limit = CONTROL.bit_length(), link_sequence_bits(spec)
     return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
 
 
 def credit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what a ``Deframer`` tells the ``Sender`` of the other direction.
+    """Return the signature of credits that a ``Deframer`` passes to the opposite ``Sender``.
 
     Members
     -------
     grant : Out(grant_signature(spec))
-        What the neighbour grants.
+        Credits granted by the neighbour.
     here : Out(limit_signature(spec))
-        Limits to tell the neighbour.
+        Credit limits to report to the neighbour.
     """
     members = {"grant": Out(grant_signature(spec)), "here": Out(limit_signature(spec))}
     return wiring.Signature(members)

@@ -15,8 +15,8 @@ __all__ = [
 ]
 
 CROWDING_BITS = 4
-"""Of how crowded a way is: packets that wait for it at the heads of queues, up to 7, and above them
-whether there is no space for one of them, so that it is blocked."""
+"""Bits of an output's load: packets waiting for it at the heads of queues, up to 7, and above these
+a bit for no buffer space for such a packet, which blocks the output."""
 
 CROWDING_PLACES = {
     "north": ("index", 0),
@@ -24,15 +24,14 @@ CROWDING_PLACES = {
     "south": ("link_sequence", 0),
     "west": ("link_sequence", CROWDING_BITS),
 }
-"""By direction, field of the header and first bit there of how crowded it is, without gaps.
+"""By direction, the header field and first bit of the output's load, without gaps.
 
-Acks, nacks and credits have no use for these fields. Asks for credits have one for the link
-sequence number.
+Acks, nacks and credits do not use these fields. Credit requests need one for a sequence number.
 """
 
 
 class Crowding(wiring.PureInterface):
-    """What came from a router."""
+    """Load report received from a router."""
 
     valid: Signal
     payload: data.View
@@ -49,16 +48,16 @@ def crowding_signature() -> wiring.Signature:
     Members
     -------
     valid : Out(1)
-        High for one cycle when it was told.
+        High for one cycle with each report.
     payload : Out(crowding_layout())
-        How crowded they are.
+        The reported load.
     """
     return wiring.Signature({"valid": Out(1), "payload": Out(crowding_layout())})
 
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
-    """Write the load of outputs into a header."""
-    # Whole fields: tools take parts of them for loops through the CRC.
+    """Write the load of outputs to a header."""
+    # Assign whole fields: tools take assignments of parts for loops through the CRC.
     fields: dict[str, list[Value]] = {}
     for name, (field, _) in CROWDING_PLACES.items():
         fields.setdefault(field, []).append(crowding[name])

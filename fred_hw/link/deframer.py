@@ -23,15 +23,16 @@ from .session import Handshake, handshake_signature
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
 PACKET_FIELDS = ("circuit", "link_sequence", "unicast", "destination", "source", "sequence", "last")
-"""What all flits of a packet say alike; phase and generation are where addresses are."""
+"""Header fields that are equal in all flits of a packet; phase and generation share the bits of
+addresses."""
 
 
 class Deframer(Unit):
     """Check received flits, and pass them to queues or as control messages.
 
-    Flits of a packet go on in order; if one is missing, so are all behind it. A packet of which
-    nothing comes for ``packet_timeout_cycles`` is over, and so is one whose neighbour asks for
-    credits of its circuit: what still comes of it goes on no packet.
+    Flits of a packet are handed on in order; if one is missing, all after it are dropped. A packet
+    ends if no flit of it arrives for ``packet_timeout_cycles``, or if the neighbour requests
+    credits on its channel: later flits of it do not continue a packet.
 
     Parameters
     ----------
@@ -43,24 +44,23 @@ class Deframer(Unit):
     i : In(link_flit_signature(spec))
         The link.
     o : Out(arrival_signature(spec)).array(3)
-        Flits of each data circuit; one whose queue is not ready is lost.
+        Flits of each virtual channel; a flit whose queue is not ready is lost.
     handshake : Out(handshake_signature())
-        Handshakes that come.
+        Received handshakes.
     down : In(1)
-        All but handshakes is ignored, link sequence numbers start at 0, and no more comes of a
-        packet.
+        Ignore everything but handshakes, restart sequence numbers at 0, and end all packets.
     message : Out(message_signature(spec))
-        Ack, nack or ask.
+        Ack, nack or request.
     credit : Out(credit_signature(spec))
-        What the neighbour grants, and what to tell it.
+        Credits granted by the neighbour, and limits to report to it.
     crowding : Out(crowding_signature())
-        Where sources choose ways: what the neighbour tells of its own.
+        If sources choose routes: load that the neighbour reports.
     dropped, came : Out(1)
-        High for a cycle per flit with a wrong CRC, or that does not go on its packet; per other
-        data flit.
+        High for a cycle for each flit that has a wrong CRC or does not continue its packet, and for
+        each other data flit.
     kind_error, length_error, overflow : Out(1)
-        High for a cycle per flit dropped as its kind does not exist, its packet is too long, or
-        there is no space for it.
+        High for a cycle for each flit that is dropped because its kind does not exist, its packet
+        is too long, or the buffer is full.
 
     Timing
     ------
@@ -68,7 +68,7 @@ class Deframer(Unit):
         ``credit.here.limit``, which follows ``o.used`` after 1.
     Throughput : one flit per cycle.
     Paths : ``o.ready`` to ``came`` and ``overflow``.
-    Reset : forgets the packet that comes in and all link sequence numbers.
+    Reset : forgets the packet being received and all sequence numbers.
     """
 
     i: LinkFlit
@@ -129,7 +129,7 @@ class Deframer(Unit):
             self._note_ways(m, good, check.header)
 
     def _note_ways(self, m: Module, good: Value, header: data.View) -> None:
-        """Say which way packets go, and what the neighbour tells of its ways."""
+        """Output the route of packets, and the neighbour's reported load."""
         kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
         m.d.comb += [
             *(arrival.word.descriptor.turned.eq(header.kind == TURNED) for arrival in self.o),
@@ -138,7 +138,7 @@ class Deframer(Unit):
         read_crowding(m, header, self.crowding.payload)
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
-        """Return the flow that a header is of, as a descriptor says it."""
+        """Return the flow in a header, in the form of a descriptor."""
         phase, online = Signal(self.spec.protocol.fields["phase"]), self.spec.protocol.online
         with m.If(header.unicast):
             m.d.comb += phase.eq(online)
@@ -153,7 +153,7 @@ class Deframer(Unit):
     def _sort(
         self, m: Module, good: Value, header: data.View, flow: Mapping[str, Value]
     ) -> tuple[Value, Value]:
-        """Give messages and grants; return whether a data flit came, and whether a sync."""
+        """Output messages and grants; return whether a data flit and whether a sync arrived."""
         protocol = self.spec.protocol
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = header.circuit == CONTROL
@@ -185,9 +185,9 @@ class Deframer(Unit):
     def _join(
         self, m: Module, header: data.View, wanted: Value, sync: Value, begins: Value, left: Signal
     ) -> Value:
-        """Offer flits that begin a packet or go on one; return whether a flit does not."""
+        """Offer flits that start or continue a packet; return whether a flit does neither."""
         protocol = self.spec.protocol
-        # Link sequence numbers wrap, and a source may send any header: the whole header counts.
+        # Sequence numbers wrap, and a source may send anything: compare the whole headers.
         way = () if protocol.ways is None else ("kind",)
         told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
@@ -199,7 +199,7 @@ class Deframer(Unit):
         m.d.comb += [
             same.eq(opened & (packet == told)),
             goes_on.eq(same & (header.index == next_index)),
-            # A flit that comes twice changes nothing.
+            # A repeated flit changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
             fits.eq(wanted & (((header.index == 0) & begins) | goes_on)),
             taken.eq(fits & selected(header.circuit, [arrival.ready for arrival in self.o])),
@@ -221,7 +221,7 @@ class Deframer(Unit):
                 timeout.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):
-            # Who asks for credits has nothing of a packet left to send.
+            # A source that requests credits has no rest of a packet left to send.
             m.d.sync += opened.eq(0)
         with m.Elif(opened & (timeout == protocol.packet_timeout_cycles)):
             m.d.sync += opened.eq(0)
@@ -234,7 +234,7 @@ class Deframer(Unit):
     def _limits(
         self, m: Module, header: data.View, wanted: Value, sync: Value, left: Value
     ) -> Value:
-        """Keep the limits, from the link sequence numbers seen and the space in the queues.
+        """Update the limits, from received sequence numbers and buffer space.
 
         ``left`` flits are to come of the packet that comes in. Return whether a packet that begins
         is one that had not begun before.
@@ -244,7 +244,7 @@ class Deframer(Unit):
         for number, arrival in enumerate(self.o):
             link_sequence = Signal.like(
                 header.link_sequence, name=f"link_sequence_{number}"
-            )  # of the flit that comes next
+            )  # of the next flit
             mine = header.circuit == number
             ahead = Signal.like(header.link_sequence, name=f"ahead_{number}")
             m.d.comb += ahead.eq(header.link_sequence - link_sequence)
@@ -255,7 +255,7 @@ class Deframer(Unit):
                 m.d.sync += link_sequence.eq(header.link_sequence)
             with m.Elif(self.down):
                 m.d.sync += link_sequence.eq(0)
-            # The packet that comes in has its space already.
+            # Buffer space for the incoming packet is reserved already.
             kept = Signal.like(left, name=f"kept_{number}")
             space = Signal(range(protocol.buffer_flits + 1), name=f"space_{number}")
             m.d.comb += [
@@ -272,5 +272,5 @@ class Deframer(Unit):
 
 
 def _above(field: Value, highest: int) -> Value:
-    """Return whether a field is above a number, which it may not be able to."""
+    """Return whether a field exceeds a number; constant 0 if it cannot."""
     return field > highest if highest < (1 << len(field)) - 1 else Const(0, 1)

@@ -7,11 +7,11 @@ from fred_hw.spec import SwitchSpec
 __all__ = ["FLOW", "descriptor_layout", "way_fields"]
 
 FLOW = ("phase", "generation", "destination", "source")
-"""What tells flows apart: the latter two are those of a unicast, the second is that of a phase."""
+"""Fields that identify a flow: phase and generation, or source and destination of a unicast."""
 
 
 def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return what every flit knows of its packet.
+    """Return the layout of the packet properties that every flit carries.
 
     ``phase``, ``generation``, ``destination``, ``source``, ``sequence`` and ``length`` (place of
     the packet's last flit) are those of the header; see ``ProtocolSpec.fields``. Where sources
@@ -23,5 +23,5 @@ def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def way_fields(spec: SwitchSpec) -> dict[str, int]:
-    """Return the fields that select a packet's route; none where addresses do."""
+    """Return the fields that select a packet's route; none if addresses determine it."""
     return {} if spec.protocol.ways is None else {"turned": 1}

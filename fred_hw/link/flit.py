@@ -13,7 +13,7 @@ __all__ = ["LinkFlit", "framed_layout", "framed_signature", "link_flit_signature
 
 
 class LinkFlit(wiring.PureInterface):
-    """A flit that comes from a link."""
+    """A flit received from a link."""
 
     valid: Signal
     header: data.View
@@ -22,7 +22,7 @@ class LinkFlit(wiring.PureInterface):
 
 
 def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of one direction of a link, as its sender sees it.
+    """Return the signature of one direction of a link, as seen by its sender.
 
     Members
     -------
@@ -33,13 +33,13 @@ def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
     data : Out(data_width)
         Payload; 0 in control flits.
     crc : Out(32)
-        Of header, then payload.
+        CRC of the header followed by the payload.
     """
     return wiring.Signature({"valid": Out(1), **{k: Out(v) for k, v in _parts(spec).items()}})
 
 
 def framed_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return the layout of a flit to a link: ``header``, ``data`` and ``crc``, and ``last``.
+    """Return the layout of a flit to a link: ``header``, ``data``, ``crc`` and ``last``.
 
     ``last`` is high at the end of each packet and with each control flit.
     """
@@ -47,7 +47,7 @@ def framed_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def framed_signature(spec: SwitchSpec) -> stream.Signature:
-    """Return the stream of flits to a link, see ``framed_layout``."""
+    """Return the stream of flits to a link; see ``framed_layout``."""
     return stream.Signature(framed_layout(spec))
 
 

@@ -22,11 +22,11 @@ class FramedData(wiring.PureInterface):
 
 
 def frame_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return the layout of what a flit carries in addition to its data.
+    """Return the layout of what a flit carries besides its data.
 
-    ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
-    ``link_sequence`` the packet's; with the last flit ``bad`` is high if the packet must not be
-    used.
+    ``last`` ends the packet of ``descriptor`` on the virtual channel ``circuit``; ``index`` is the
+    position of the flit, and ``link_sequence`` the link sequence number of the packet; with the
+    last flit ``bad`` is high if the packet must not be used.
     """
     fields = spec.protocol.fields
     own = {name: fields[name] for name in ("index", "link_sequence")}
@@ -50,7 +50,7 @@ def frame_signature(spec: SwitchSpec) -> wiring.Signature:
     data : Out(data_width)
         Lanes, lane 0 in the low bits.
     frame : Out(frame_layout(spec))
-        What its header will say.
+        Contents of its header.
     """
     return wiring.Signature(
         {"valid": Out(1), "data": Out(spec.data_width), "frame": Out(frame_layout(spec))}
@@ -58,7 +58,7 @@ def frame_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def checked_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit with ``crc``, that of a header of zeros and its ``data``, and its ``frame``."""
+    """Return the layout of a flit: ``frame``, ``data``, and ``crc`` for a header of zeros."""
     return data.StructLayout(
         {"data": spec.data_width, "crc": CRC_BITS, "frame": frame_layout(spec)}
     )

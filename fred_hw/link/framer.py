@@ -1,4 +1,4 @@
-"""Flits, control messages and credits, one at a time on a link, each with its header and CRC."""
+"""Flits, control messages and credits on a link, one at a time, with header and CRC."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -35,12 +35,12 @@ __all__ = ["Framer"]
 
 
 class Framer(Unit):
-    """Put data flits and control messages on a link, and tell credits with them.
+    """Put data flits and control messages on a link, and report credits with them.
 
-    Handshakes go first, then control messages, then what asks for missing credits, then data, then
-    credits that nothing took along. Limits that changed are told one at a time, round robin over
-    the circuits, each as it is in the cycle in which its flit is taken: what is offered may change
-    until then.
+    The order is handshakes, control messages, requests for missing credits, data, and credits that
+    no other flit carried. Changed limits are reported one at a time, round-robin over the virtual
+    channels, each with its value in the cycle in which its flit is taken: an offered flit may
+    change until then.
 
     Parameters
     ----------
@@ -54,17 +54,17 @@ class Framer(Unit):
     message : In(message_stream(spec))
         Control messages.
     handshake : In(stream.Signature(handshake_layout()))
-        Handshakes, which go before all others.
+        Handshakes, which precede all other flits.
     down, begins : In(1)
-        All but handshakes is lost, also behind one that nobody takes, but for another flit that was
-        offered before; all limits must be told.
+        All flits but handshakes are lost, also behind a handshake that is not taken, except for a
+        flit that was offered before; all limits must be reported again.
     here : In(limit_signature(spec))
-        Limits to tell.
+        Limits to report.
     lacks, link_sequence : In(3), In(ArrayLayout(link_sequence_bits(spec), 3))
-        For each circuit whether credits are missing that must be asked for, if that lasts for
-        ``timeout_cycles``, and its next link sequence number.
+        For each channel whether credits are missing, which must be requested if this lasts for
+        ``timeout_cycles``; and its next sequence number.
     crowding : In(crowding_layout())
-        Where sources choose ways: what to tell with control messages and credits.
+        If sources choose routes: load to send with control messages and credits.
     o : Out(framed_signature(spec))
         The link.
 
@@ -74,7 +74,7 @@ class Framer(Unit):
     Throughput : one flit per cycle.
     Paths : ``i``, ``here`` and ``message`` to ``o``, ``o.ready`` to ``i.ready`` and
         ``message.ready``.
-    Reset : forgets what was told.
+    Reset : forgets the reported limits.
     """
 
     i: stream.Interface
@@ -107,7 +107,7 @@ class Framer(Unit):
 
     def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()
-        # A flit that is offered stays as it is until it is taken.
+        # An offered flit stays the same until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
         told = Signal()
         news, credit_circuit, limit = self._credits(m, told, kept)
@@ -116,10 +116,10 @@ class Framer(Unit):
         grants, stalled = self._grants(m, choices, kept)
         handshake, message, sync_granted, packet, _ = grants
         loses, behind = Signal(), Signal()
-        # Who hears a handshake may not be up yet, and would not look at a limit.
+        # The receiver of a handshake may not be up yet, and would ignore credits.
         m.d.comb += [
             loses.eq(self.down & ~stalled),
-            # A neighbour that is dead may never take a handshake.
+            # A dead neighbour may never accept a handshake.
             behind.eq(self.down & handshake),
             told.eq(gone & ~handshake),
         ]
@@ -171,7 +171,7 @@ class Framer(Unit):
     def _grants(
         self, m: Module, choices: Sequence[Value], kept: Value
     ) -> tuple[list[Signal], Signal]:
-        """Grant the first that offers, for as long as its offer is not taken.
+        """Grant the first source that offers, until its offer is accepted.
 
         Return the grants, and whether an offer of before is not taken yet.
         """
@@ -186,7 +186,7 @@ class Framer(Unit):
         return grants, stalled
 
     def _data_header(self, m: Module, header: data.View) -> None:
-        """Fill in the header of the data flit that is offered."""
+        """Fill in the header of the offered data flit."""
         frame = self.i.payload.frame
         descriptor = frame.descriptor
         name_flow(m, header, descriptor, descriptor.phase == self.spec.protocol.online)
@@ -203,7 +203,7 @@ class Framer(Unit):
                 m.d.comb += header.kind.eq(TURNED)
 
     def _crc(self, header: Value, packet: Value) -> Value:
-        """Return the CRC of a flit, with a broken packet's last one inverted.
+        """Return the CRC of a flit, inverted for the last flit of a broken packet.
 
         It is the exclusive or of that of its header and that of its data.
         """
@@ -217,9 +217,9 @@ class Framer(Unit):
         return parities ^ rest ^ broken
 
     def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether there is news of a limit, of which circuit, and the limit.
+        """Return whether a limit is to be reported, its virtual channel, and the limit.
 
-        The circuit is chosen a cycle before, its limit is that of now.
+        The channel is chosen a cycle ahead; the limit is the current one.
         """
         bits, most = link_sequence_bits(self.spec), self.spec.protocol.buffer_flits
         circuit = Signal(2, init=CONTROL)
@@ -242,7 +242,7 @@ class Framer(Unit):
         return news, circuit, selected(circuit, list(self.here.limit))
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether to request credits, of which circuit, and its next link sequence number.
+        """Return whether to request missing credits, the virtual channel, and its next number.
 
         Called with whether a question is taken, and whether one is offered and is not.
         """
@@ -254,7 +254,7 @@ class Framer(Unit):
         for number in range(DATA_COUNT):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
-        # One that is offered stays, though a packet has started since, which goes behind it.
+        # An offered flit stays the same even if a packet has started since; the packet follows it.
         with m.If(~kept & (self.down | ~self.lacks.any() | sent | (due & ~still))):
             m.d.sync += timer.eq(0)
         with m.Elif(~due):

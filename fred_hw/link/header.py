@@ -11,10 +11,10 @@ __all__ = ["header_layout", "name_flow"]
 
 
 def header_layout() -> data.Layout:
-    """Return the header of a flit as bits; see ``HEADER_FIELDS`` and docs/reference/protocol.md."""
+    """Return the layout of a flit header; see ``HEADER_FIELDS`` and docs/reference/protocol.md."""
     fields = {name: data.Field(bits, low) for name, (low, bits) in HEADER_FIELDS.items()}
-    # Bits that fields share in parts get a name too: without one, Verilog knows them as part of a
-    # whole port only, and a CRC of that port which is in the port looks like a loop.
+    # Overlapping parts of fields get a name too: Verilog would otherwise know them only as part of
+    # a whole port, and a CRC in that port, computed from it, would look like a loop.
     cuts = sorted({end for low, bits in HEADER_FIELDS.values() for end in (low, low + bits)})
     for low, end in pairwise(cuts):
         if (low, end - low) not in HEADER_FIELDS.values():
@@ -23,7 +23,7 @@ def header_layout() -> data.Layout:
 
 
 def name_flow(m: Module, header: data.View, known: data.View, online: Value) -> None:
-    """Write the flow into a header; ``online`` marks a unicast."""
+    """Write the flow to a header; ``online`` marks a unicast."""
     m.d.comb += header.unicast.eq(online)
     with m.If(online):
         m.d.comb += [header.destination.eq(known.destination), header.source.eq(known.source)]

@@ -1,4 +1,4 @@
-"""Control messages: acks, nacks and asks."""
+"""Control messages: acks, nacks and ack requests."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import data, stream, wiring
@@ -12,20 +12,20 @@ __all__ = ["Message", "message_layout", "message_signature", "message_stream"]
 
 
 class Message(wiring.PureInterface):
-    """A control message that nothing can hold back."""
+    """A control message, which is never stalled."""
 
     valid: Signal
     payload: data.View
 
 
 def message_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return an ack, nack or ask as bits: fields of the header (docs/reference/protocol.md)."""
+    """Return the layout of a control message: fields of the header (docs/reference/protocol.md)."""
     fields = spec.protocol.fields
     return data.StructLayout({name: fields[name] for name in ("kind", *FLOW, "sequence")})
 
 
 def message_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of control messages that come from a link.
+    """Return the signature of control messages received from a link.
 
     Members
     -------

@@ -10,7 +10,7 @@ __all__ = ["PayloadStream", "payload_signature"]
 
 
 class PayloadStream(wiring.PureInterface):
-    """Payload flit by flit, with ``valid`` and ``ready`` as in Amaranth's streams."""
+    """Payload, flit by flit, with ``valid`` and ``ready`` as in Amaranth's streams."""
 
     valid: Signal
     ready: Signal
@@ -19,7 +19,7 @@ class PayloadStream(wiring.PureInterface):
 
 
 def payload_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a stream of packets of one flow, as its source sees it.
+    """Return the signature of a stream of one flow's packets, as seen by its source.
 
     Members
     -------

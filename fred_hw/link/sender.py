@@ -26,11 +26,11 @@ __all__ = ["Sender"]
 
 
 class Sender(Unit):
-    """Send flits of packets that have credits, control messages and credits.
+    """Send flits of packets that have credits, control messages and credit reports.
 
-    A packet takes its link sequence number when it starts; its flits may come later, packet after
-    packet in the order of their starts. There are never more than ``depth`` flits inside: who sends
-    counts them.
+    A packet takes its sequence number when it starts; its flits may arrive later, packet after
+    packet in the order of their starts. The sending unit counts flits, so that never more than
+    ``depth`` are inside.
 
     Parameters
     ----------
@@ -44,30 +44,30 @@ class Sender(Unit):
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
     space : Out(3)
-        For each circuit whether the neighbour has space for a largest packet.
+        For each channel whether the neighbour has space for a largest packet.
     start : In(3)
-        A packet of the circuit starts; one at most, only while there is ``space``.
+        A packet starts on the channel; at most one, and only while there is ``space``.
     length : In(last)
-        Place of its last flit.
+        Index of its last flit.
     link_sequence : Out(link_sequence_bits(spec))
-        Of the packet that started last, from the cycle behind its start on.
+        Sequence number of the last started packet, from the cycle after its start on.
     wanted : In(3)
-        Circuits that a packet waits to start on: while there is space, missing credits of theirs
-        need not be asked for.
+        Channels on which a packet waits to start: while there is space, their missing credits need
+        not be requested.
     handshake : In(stream.Signature(handshake_layout()))
         Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
-        See ``sending_signature``. While ``down``, all but handshakes is lost.
+        See ``sending_signature``. While ``down``, all flits but handshakes are lost.
     swallows : In(1)
         Packets may start while ``down``, and are lost, until ``closing``.
     i : In(frame_signature(spec))
         Flits.
     gone : Out(1)
-        High for a cycle per flit of these that leaves, or is the next one to.
+        High for a cycle for each of these flits that leaves, or is the next to leave.
     message : In(message_stream(spec))
         Control messages.
     crowding : In(crowding_layout())
-        Where sources choose ways: what a router tells of its own.
+        If sources choose routes: load that a router reports.
     o : Out(framed_signature(spec))
         The link, from registers.
 
@@ -77,8 +77,7 @@ class Sender(Unit):
         ``start`` to ``space``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
     Paths : ``message``, ``wanted`` and ``o.ready`` to ``message.ready`` and ``gone``.
-    Reset : forgets what is inside, link sequence numbers and limits; the neighbour must be reset
-    with it.
+    Reset : forgets flits inside, sequence numbers and limits; reset the neighbour with it.
     """
 
     credit: Credits
@@ -156,7 +155,7 @@ class Sender(Unit):
                 there[number].eq(inside),
                 self.space[number].eq(credits.space),
                 framer.link_sequence[number].eq(credits.link_sequence),
-                # A circuit with a packet that is about to start or on its way need not ask.
+                # A virtual channel whose packet is starting or being sent need not request credits.
                 framer.lacks[number].eq(
                     credits.owed & ~inside & ~(self.wanted[number] & credits.space)
                 ),
@@ -166,7 +165,7 @@ class Sender(Unit):
         m.d.sync += held.eq(self.link_sequence)
 
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
-        """Compute the CRCs of flits, and queue those that cannot go at once."""
+        """Compute the CRCs of flits, and queue flits that cannot be sent at once."""
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
         valid, payload = Signal(), Signal(self.spec.data_width, reset_less=True)
         frame = Signal(frame_layout(self.spec), reset_less=True)
@@ -185,9 +184,9 @@ class Sender(Unit):
             m.d.comb += framer.i.payload.eq(queue.o.payload)
 
     def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
-        """Return whether packets of a circuit have started that have not left.
+        """Return whether started packets of a virtual channel have not been sent completely.
 
-        What starts is known late in its cycle, and is counted in the next.
+        A start settles late in its cycle, and is counted in the next.
         """
         inside = Signal(range(self.depth + 1), name=f"inside_{name}")
         m.d.sync += inside.eq(inside + begun - end)

@@ -23,14 +23,14 @@ __all__ = [
 
 
 class Handshake(wiring.PureInterface):
-    """A received handshake of the link handshake."""
+    """A received handshake message (handshake) of a link."""
 
     valid: Signal
     payload: data.View
 
 
 class Session(wiring.PureInterface):
-    """State of a session: what the link may carry, and handshakes."""
+    """State of a session: whether the link may carry packets, and handshake messages."""
 
     came: Handshake
     handshake: stream.Interface
@@ -42,37 +42,36 @@ class Session(wiring.PureInterface):
 
 
 def handshake_layout() -> data.StructLayout:
-    """Return the layout of a handshake (docs/reference/protocol.md)."""
+    """Return the layout of a handshake message (docs/reference/protocol.md)."""
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HANDSHAKE_FIELDS})
 
 
 def handshake_signature() -> wiring.Signature:
-    """Return the signature of received handshakes.
+    """Return the signature of received handshake messages.
 
     Members
     -------
     valid, payload : Out(1), Out(handshake_layout())
-        High for a cycle with each, and the handshake.
+        High for a cycle with each handshake; its contents.
     """
     return wiring.Signature({"valid": Out(1), "payload": Out(handshake_layout())})
 
 
 def sending_signature() -> wiring.Signature:
-    """Return the signature of a session as what sends on a link sees it.
+    """Return the signature of a session, as seen by the sending unit of a link.
 
     Members
     -------
     handshake : Out(stream.Signature(handshake_layout()))
-        To send; goes before all others.
+        Handshake to send, before all other flits.
     down : Out(1)
-        Nothing but handshakes counts or goes out; what else there is to send is lost.
+        Only handshakes are sent and accepted; other flits are lost.
     closing : Out(1)
         No packet may start from the next cycle on.
     begins : Out(1)
-        Link sequence numbers start at 0, and nothing is known of limits; the other end is told
-        those of here.
+        Sequence numbers restart at 0, and no limits are known; those of this end are reported.
     empty : In(1)
-        No packet has started that has not left.
+        All started packets have left.
     """
     members = {
         "handshake": Out(stream.Signature(handshake_layout())),
@@ -90,9 +89,9 @@ def session_signature() -> wiring.Signature:
     Members
     -------
     came : In(handshake_signature())
-        Handshakes that come.
+        Received handshakes.
     refused : Out(1)
-        High for a cycle for each handshake of an end that does not fit.
+        High for a cycle for each handshake of an incompatible neighbour.
     <the others>
         See :func:`sending_signature`.
     """
@@ -106,11 +105,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
     Parameters
     ----------
     m : Module
-        Where they are.
+        Module of both units.
     link : Session
         The session.
     receiver, sender : units
-        What has ``handshake`` and ``down`` as in ``Deframer``, and what has the members of
+        Units with ``handshake`` and ``down`` as in ``Deframer``, and with the members of
         :func:`sending_signature`.
     """
     wiring.connect(m, receiver.handshake, link.came)
@@ -125,11 +124,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
 class LinkSession(Unit):
     """Link handshake: start a session with the neighbour after a reset of either side.
 
-    Each end has an session ID, another one after each reset. A link is up when each end has heard
-    that of the other and said so. An end that hears of another session ID ends the packets
-    under way, starts link sequence numbers and limits anew, and says what it has heard; nothing but
-    handshakes passes until it is up again. An end that speaks otherwise, or has other sizes, never
-    gets up.
+    Each end has a session ID (session_id), which changes with each reset. A link is up when each
+    end has received the session ID of the other and acknowledged it. An end that receives a new
+    session ID ends the packets in flight, restarts sequence numbers and limits, and acknowledges
+    the session ID; only handshakes pass until the link is up again. With an end of another
+    protocol or other sizes it never gets up.
 
     Parameters
     ----------
@@ -139,9 +138,9 @@ class LinkSession(Unit):
     Members
     -------
     session_id : In(8)
-        Of this end; constant between resets, and another one behind each.
+        Session ID of this end; constant between resets, and changed by each.
     link : Out(session_signature())
-        The end.
+        Connection to the units of the link.
     up : Out(1)
         The link is up.
 
@@ -153,7 +152,7 @@ class LinkSession(Unit):
         after one that was taken at once, until it is up.
     Throughput : one handshake per cycle.
     Paths : ``link.empty`` to ``link.begins``.
-    Reset : down, and nothing is known of the other end.
+    Reset : down, and the session ID of the other end is unknown.
     """
 
     session_id: Signal
@@ -188,7 +187,7 @@ class LinkSession(Unit):
             renewed.eq(fits & (~knows | (came.session_id != heard))),
             self.up.eq(fresh & agreed),
             link.down.eq(~self.up),
-            # What starts in the first cycle is counted in the next.
+            # A start in the first cycle is counted in the next.
             link.closing.eq(knows & ~self.up),
             link.begins.eq(link.closing & (fresh | (drained & link.empty))),
             handshake.payload.session_id.eq(self.session_id),
@@ -200,7 +199,7 @@ class LinkSession(Unit):
         m.d.sync += [drained.eq(link.closing & ~renewed), timer.eq(timer + 1)]
         with m.If(self.up | due | (timer == timeout)):
             m.d.sync += timer.eq(0)
-        # One that is offered stays as it is.
+        # An offered handshake stays the same.
         with m.If(~handshake.valid | handshake.ready):
             m.d.sync += [
                 due.eq(0),
@@ -217,7 +216,7 @@ class LinkSession(Unit):
             m.d.sync += [heard.eq(came.session_id), knows.eq(1), fresh.eq(0)]
         with m.If(fits):
             m.d.sync += agreed.eq(came.knows & (came.heard == self.session_id))
-            # Who is not up waits for an answer, which says nothing before this end is ready.
+            # A neighbour that is not up waits for an answer, useless before this end is ready.
             with m.If(~came.up & fresh & ~renewed):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):

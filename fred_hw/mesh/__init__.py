@@ -1,1 +1,1 @@
-"""Routers of a 2-D mesh, the baseline, with the links of the switch."""
+"""Routers of the baseline, a 2-D mesh, with the links of the switch."""

@@ -1,4 +1,4 @@
-"""The interface of a collective algorithm on a mesh, and the registry of all of them."""
+"""The interface of a collective algorithm on a mesh, and the registry of algorithms."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,25 +13,25 @@ from .spec import MeshSpec
 __all__ = ["ALGORITHMS", "Lane", "MeshAlgorithm", "Place", "Stage", "rings"]
 
 Stage = Mapping[int, Descriptor]
-"""What NPUs do of a collective at a time, by number."""
+"""Descriptors of NPUs, keyed by number, that run at the same time."""
 
 Lane = Sequence[Stage]
-"""What a circuit does of a collective, one stage after the other."""
+"""Successive stages of a collective on one virtual channel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a collective is, in the same place of all memories, and what carries it.
+    """Location of a collective's data (the same in all memories), and its virtual channels.
 
     Parameters
     ----------
     mesh : MeshSpec
         The mesh.
     source, destination : Buffer
-        What is sent, and where results go, of the same size. An all-gather is in place in
-        ``destination``, and has each one's own block there.
+        Data to be sent, and its destination, of the same size. An all-gather works in place in
+        ``destination``, which holds each member's own block.
     circuits : tuple of str
-        Circuit, and the one that carries the second half of what has two.
+        Virtual channel, and the one for the second half of collectives with two halves.
     """
 
     mesh: MeshSpec
@@ -41,7 +41,7 @@ class Place:
 
     @property
     def flit_bytes(self) -> int:
-        """Bytes of a flit."""
+        """Number of bytes of a flit."""
         return self.mesh.link.data_width // 8
 
     def part(self, index: int, count: int) -> "Place":
@@ -55,12 +55,12 @@ class Place:
 
     @property
     def settled(self) -> "Place":
-        """It, in place: what is sent is what was received."""
+        """The same location, with the received data as the source."""
         return replace(self, source=self.destination)
 
 
 class MeshAlgorithm(ABC):
-    """How rings of a collective go on a mesh.
+    """Arrangement of a collective's rings on a mesh.
 
     Attributes
     ----------
@@ -72,26 +72,26 @@ class MeshAlgorithm(ABC):
 
     @abstractmethod
     def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
-        """Return whether it takes a group."""
+        """Return whether the algorithm supports a group."""
 
     @abstractmethod
     def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
-        """Return an all-reduce, a reduce-scatter or an all-gather of a group that it takes."""
+        """Return an all-reduce, reduce-scatter or all-gather of a supported group."""
 
     def is_modelled(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
-        """Return whether it goes as the model has it."""
+        """Return whether the performance model describes this case."""
         return True
 
 
 ALGORITHMS: Registry[MeshAlgorithm] = Registry("fred_hw.mesh.algorithms", "algorithm on a mesh")
-"""All of them by name, the same as in ``perfmodel.collectives.algorithms``.
+"""All algorithms by name, the same names as in ``perfmodel.collectives.algorithms``.
 
 "auto" takes the last of those that a group fits.
 """
 
 
 def rings(place: Place, orders: Iterable[Sequence[int]], pattern: str) -> dict[int, Descriptor]:
-    """Return rings of a collective at a time; nothing if there is nothing to send."""
+    """Return concurrent rings of a collective; empty if there is nothing to send."""
     found: dict[int, Descriptor] = {}
     flits = place.source.size // place.flit_bytes
     here = place.settled if pattern == "all_gather" else place

@@ -9,14 +9,14 @@ __all__ = ["Allocator"]
 
 
 class Allocator(Matching):
-    """Match inputs and outputs of a crossbar, all at a time.
+    """Match inputs and outputs of a crossbar, all in the same cycle.
 
-    An input asks for the output of its most urgent packet whose output is free and has space; an
-    output takes the most urgent of those that ask it, inputs of one circuit round robin, counted by
-    packets that start. Both may have a packet under way that ends in this cycle, so that packet
-    follows packet without a gap. A path stays until its input or its output is wanted for another.
-    A packet whose output was not free when its input was lets ``PASSES`` packets of less urgent
-    circuits go ahead; then its input waits for it.
+    An input requests the output of its most urgent packet whose output is free and has buffer
+    space; an output takes the most urgent request, and serves inputs with the same virtual channel
+    round-robin, counted by packets that start. Both may be sending a packet that ends in this
+    cycle, so that packets follow each other without a gap. A path stays until another packet needs
+    its input or its output. A packet whose output was not free when its input was lets ``PASSES``
+    packets on less urgent channels go ahead; then its input waits for it.
 
     Parameters
     ----------
@@ -26,20 +26,18 @@ class Allocator(Matching):
     Members
     -------
     coming : In(ArrayLayout(P, 3)).array(P)
-        For each input and circuit the output of the next packet, as the only bit that is high,
-        or 0.
+        Output of the next packet of each input and channel, one-hot or 0.
     space : In(3).array(P)
-        For each output the circuits that have space for a packet.
+        Channels of each output that have space for a packet.
     starts : In(P)
         Inputs that start a packet on their path.
     holds, closing : In(P), In(P)
-        Inputs whose packet goes on behind this cycle, so that their path must stay; those of them
-        whose packet ends with its next flit, which may be there in the next cycle.
+        Inputs whose packet continues after this cycle, so that their path must stay; and those of
+        them whose packet ends with its next flit, which may arrive in the next cycle.
     destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
-        Per input, to where it has a path, as the only bit that is high, or 0; circuit of the
-        packet that it is for.
+        Output to which each input has a path, one-hot or 0; and the channel of the path's packet.
     circuit_to : Out(2).array(P)
-        Per output the circuit of the packet that it has a path for.
+        Channel of the packet for which each output has a path.
 
     Timing
     ------
@@ -51,7 +49,7 @@ class Allocator(Matching):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     def __init__(self, *, ports: int) -> None:

@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 AUTO = "auto"
-"""Of ``ALGORITHMS`` the last one that a group fits."""
+"""Name that stands for the last of ``ALGORITHMS`` that fits a group."""
 
 PATTERNS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 """Collectives of a group."""
 
 
 def algorithm_names() -> tuple[str, ...]:
-    """Return what an algorithm may be called."""
+    """Return the accepted names of algorithms."""
     return (AUTO, *ALGORITHMS)
 
 
 def algorithm_of(mesh: MeshSpec, group: Sequence[int], algorithm: str) -> str:
-    """Return the algorithm that a group's rings take.
+    """Return the algorithm for the rings of a group.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def collective(place: Place, group: Sequence[int], pattern: str, algorithm: str)
 
 
 def _in_turns(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]:
-    """Return an all-to-all, a turn at a time."""
+    """Return an all-to-all as successive rounds."""
     parts = {
         npu: all_to_all(
             place.circuits[0], group, rank, place.source, place.destination, place.flit_bytes
@@ -83,7 +83,7 @@ def _in_turns(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]
 
 
 def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
-    """Return multicasts as unicasts: each source sends to its destinations one after the other.
+    """Return multicasts as successive unicasts from each source to its destinations.
 
     In turn k all sources send to their k-th destination at once, so no two wait for each other.
 
@@ -105,7 +105,7 @@ def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
 
 
 def _unicasts(place: Place, turn: Mapping[int, int]) -> dict[int, Descriptor]:
-    """Return unicasts at a time, from sources to destinations."""
+    """Return concurrent unicasts from sources to destinations."""
     back = {destination: source for source, destination in turn.items()}
     return {
         npu: exchange(
@@ -118,7 +118,7 @@ def _unicasts(place: Place, turn: Mapping[int, int]) -> dict[int, Descriptor]:
 
 
 def queued(lanes: Sequence[Lane], npu: int) -> list[Descriptor]:
-    """Return the descriptors of an NPU, one per virtual channel in turn."""
+    """Return the descriptors of an NPU, alternating between virtual channels."""
     return [
         stage[npu]
         for stages in zip_longest(*lanes, fillvalue={})

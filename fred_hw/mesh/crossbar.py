@@ -12,7 +12,7 @@ __all__ = ["Crossbar"]
 
 
 class Crossbar(Unit):
-    """Give each output the flit of the input that it has a path from.
+    """Route the flit of each connected input to its output.
 
     Parameters
     ----------
@@ -26,10 +26,9 @@ class Crossbar(Unit):
     i : In(flit_signature(width)).array(P)
         Flits.
     paths : In(P).array(P)
-        Per output, a cycle before its flit, the input that it comes from, as the only bit that is
-        high.
+        Input of each output's next flit, one-hot, a cycle before the flit.
     o : Out(flit_signature(width)).array(P)
-        The same flits.
+        The same flits, at their outputs.
 
     Timing
     ------
@@ -41,7 +40,7 @@ class Crossbar(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     i: list[Flit]

@@ -11,10 +11,10 @@ __all__ = ["is_mesh", "load_mesh"]
 
 
 def load_mesh(source: str, changes: Mapping[str, Any] | None = None) -> MeshSpec:
-    """Return the mesh in the YAML file ``source``, some fields changed; see ``load_model``."""
+    """Return the mesh in a YAML file ``source``, with changed fields; see ``load_model``."""
     return load_model(MeshSpec, source, changes)
 
 
 def is_mesh(source: str) -> bool:
-    """Return whether ``source`` is a file that describes a mesh of routers: it has a width."""
+    """Return whether ``source`` is a file that describes a mesh, which has a width."""
     return has_key(source, "width")

@@ -1,4 +1,4 @@
-"""Acks and nacks of unicasts, from the inputs of a router to its outputs."""
+"""Acks and nacks of unicasts, from router inputs to outputs."""
 
 from typing import Any
 
@@ -17,15 +17,15 @@ from fred_hw.unit import Unit, place
 __all__ = ["MessageCrossing"]
 
 SAID = ("kind", *FLOW[2:], "sequence")
-"""What is kept of a message: it has no phase."""
+"""Fields kept of a message, which has no phase."""
 
 
 class MessageCrossing(Unit):
-    """Hand control messages on, each to the output that its ``exit`` names.
+    """Forward control messages, each to the output in its ``exit``.
 
-    Nothing can hold back what comes. Each input and each output has a queue in which what is newer
-    takes the place of what it says anew, and what does not fit is lost: its end says it again. An
-    output takes a message per cycle, from inputs round robin.
+    Arriving messages cannot be held back. Each input and each output has a queue, in which a newer
+    message replaces one about the same flow, and a message that does not fit is lost; its source
+    repeats it. An output sends a message per cycle, round-robin over the inputs.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class MessageCrossing(Unit):
     i : In(message_signature(spec)).array(P)
         Messages about unicasts.
     exits : In(port_bits(spec)).array(P)
-        Outputs that they leave by.
+        Outputs by which they leave.
     o : Out(message_stream(spec)).array(P)
-        The same.
+        The same messages, at their outputs.
     lost : Out(P)
-        High for a cycle per message that an input, or an output of that number, has lost; two in
-        the same cycle count once.
+        High for a cycle for each message that is lost at an input, or at an output of that number;
+        two in the same cycle count once.
 
     Timing
     ------
@@ -111,7 +111,7 @@ class MessageCrossing(Unit):
         )
 
     def _give(self, m: Module, queue: MessageQueue, o: stream.Interface) -> None:
-        """Offer what an output has."""
+        """Offer the message queued for an output."""
         m.d.comb += [
             o.valid.eq(queue.o.valid),
             queue.o.ready.eq(o.ready),

@@ -15,14 +15,14 @@ __all__ = ["PacketQueue", "packet_layout", "stamp_layout"]
 
 
 def packet_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return what a router knows of a packet: the fields of its descriptor that unicasts have."""
+    """Return the layout of a packet in a router: the descriptor fields of a unicast."""
     fields = spec.protocol.fields
     own = {name: fields[name] for name in (*FLOW[2:], "sequence")}
     return data.StructLayout({**own, "length": fields["last"], **way_fields(spec)})
 
 
 def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+    """Return the layout of a flit without payload: ``first``, ``last`` and ``descriptor``.
 
     It leaves by the port ``exit``.
     """
@@ -32,10 +32,10 @@ def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class PacketQueue(FlitQueue):
-    """Queue packets without their payload, and offer the one at the head.
+    """Queue packets without payload, and offer the one at the head.
 
-    A packet that waits at the head between two ``tick`` is thrown away, as the next router or NPU
-    has had no space for it for so long.
+    A packet that waits at the head between two ``tick`` is dropped: for all that time the next
+    router or NPU has had no space for it.
 
     Parameters
     ----------
@@ -45,26 +45,26 @@ class PacketQueue(FlitQueue):
     Members
     -------
     arrives, mark, incoming : In(1), In(stamp_layout(spec)), In(1)
-        A flit comes, and what it is; whether more may come of the packet of the last one.
+        A flit arrives, with its mark; whether more of the previous flit's packet may arrive.
     ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is space for a flit, else it is lost; flits inside, one that goes counted for
-        a cycle more.
+        Whether there is space for a flit, which is lost otherwise; flits inside, where a departing
+        flit counts for one cycle more.
     tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
-        Where the payload of a flit that comes belongs, and where that of the head is.
+        Positions of the payload of an arriving flit, and of the head.
     tick : In(1)
-        High for a cycle from time to time.
+        Periodic pulse of one cycle.
     waiting, descriptor : Out(1), Out(packet_layout(spec))
-        A packet may start, and what is known of it.
+        A packet may start, and its descriptor.
     start, take, finish : In(1)
-        Start it, with ``take``; take a flit; the packet ends.
+        Start it, together with ``take``; take a flit; end the packet.
     valid, last : Out(1), Out(1)
-        A flit is there; it ends the packet.
+        A flit is present; it ends the packet.
     broken : Out(1)
-        The rest of the packet is not there and will not come.
+        The rest of the packet is missing and will not arrive.
     stuck : Out(1)
-        High for a cycle when a packet is thrown away.
+        High for a cycle when a packet is dropped.
     enters, leaves : Out(1)
-        Likewise, when the first flit of a packet comes, and when it goes.
+        Likewise, when the first flit of a packet arrives, and when it leaves.
 
     Timing
     ------
@@ -107,7 +107,7 @@ class PacketQueue(FlitQueue):
             self.valid.eq(self.waiting | (head.here & under_way & ~head.mark.first)),
             self.stuck.eq(thrown),
         ]
-        # What starts is known late in its cycle: it is not thrown away, and begins to wait anew.
+        # The start settles late: a starting packet is not dropped, and the wait restarts.
         m.d.sync += thrown.eq(self.waiting & old & self.tick & ~self.start)
         with m.If(self.start | ~self.waiting):
             m.d.sync += old.eq(0)

@@ -30,10 +30,10 @@ __all__ = [
 MESH_PROGRAM_SCHEMA = "fred-mesh-program/1"
 
 SECOND_CIRCUIT = {"mp": "pp", "pp": "dp", "dp": "pp"}
-"""Which circuit carries the second half of a phase, by that of the first."""
+"""Virtual channel of the second half of a phase, keyed by that of the first."""
 
 _MOST_FLITS = (1 << 24) - 1
-"""Of a descriptor."""
+"""Largest number of flits of a descriptor."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class MeshPhase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` has it, those of many steps as one; and the
-        virtual circuit of its packets, or of their first half.
+        Name as in ``fred_hw.compiler.placement.phases``, with one phase for many steps; and the
+        virtual channel of its packets, or of their first half.
     number : int
-        Its place among the phases.
+        Index among the phases.
     pattern : str
         One of ``PATTERNS``, or "multicast".
     groups : tuple of tuple of int
-        NPUs of each group; of a multicast the source first.
+        NPUs of each group; the source first for a multicast.
     algorithms : tuple of str
-        Of each group: one of ``ALGORITHMS``, or "unicasts".
+        Algorithm of each group: one of ``ALGORITHMS``, or "unicasts".
     lanes : tuple of Lane
-        What the NPUs do, a circuit for each.
+        Operations of the NPUs, on one virtual channel each.
     """
 
     name: str
@@ -67,24 +67,24 @@ class MeshPhase:
 
     @property
     def circuits(self) -> tuple[str, ...]:
-        """Virtual channels of all its packets."""
+        """Virtual channels that its packets use."""
         jobs = (one for lane in self.lanes for stage in lane for one in stage.values())
         return tuple(dict.fromkeys(one.circuit for one in jobs))
 
 
 @dataclass(frozen=True)
 class MeshProgram(EndpointProgram):
-    """What software writes to endpoints at a mesh, so that they do the phases of a strategy.
+    """Software writes to the endpoints of a mesh for the phases of a strategy.
 
-    NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
-    and receives at (2 k + 1) x size. An all-gather is in place in the second.
+    NPU n is worker n. Its memory has two buffers for each phase: phase k sends from 2 k x size and
+    receives at (2 k + 1) x size. An all-gather works in place in the second.
 
     Parameters
     ----------
     mesh : MeshSpec
         The mesh.
     strategy : Strategy
-        What its NPUs do.
+        Strategy of the training iteration.
     algorithm : str
         One of ``ALGORITHMS``, or "auto".
     phases : tuple of MeshPhase
@@ -101,28 +101,28 @@ class MeshProgram(EndpointProgram):
 
     @property
     def link(self) -> SwitchSpec:
-        """What the endpoints are made of."""
+        """Specification of the endpoints."""
         return self.mesh.link
 
     @property
     def npus(self) -> int:
-        """NPUs, each with an endpoint."""
+        """Number of NPUs, each of which has an endpoint."""
         return self.mesh.routers
 
     def alone(self, name: str) -> "MeshProgram":
-        """Return a program of one phase, with its number and its place in memory."""
+        """Return a program of one phase, with its number and memory location."""
         return replace(self, phases=(self.phase(name),))
 
     def descriptors(self, npu: int, phase: MeshPhase) -> list[Descriptor]:
-        """Return an endpoint's part of a phase, as it is queued; none if it has none."""
+        """Return the descriptors of an endpoint's part of a phase; empty if it takes no part."""
         return queued(phase.lanes, npu)
 
     def unit_steps(self) -> Sequence[Sequence[Step]]:
-        """Return nothing: routers have no registers."""
+        """Return no steps, since routers have no registers."""
         return ()
 
     def link_flits(self, name: str) -> Counter[Link]:
-        """Return the data flits that each link carries in a phase."""
+        """Return the data flits on each link in a phase."""
         between: Counter[tuple[int, int]] = Counter()
         for npu in range(self.npus):
             for one in self.descriptors(npu, self.phase(name)):
@@ -131,7 +131,7 @@ class MeshProgram(EndpointProgram):
         return link_loads(self.mesh, between)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, JSON-friendly; docs/explanation/mesh.md has the keys."""
+        """Return the program as JSON values; docs/explanation/mesh.md lists the keys."""
         return {
             "schema": MESH_PROGRAM_SCHEMA,
             "mesh": self.mesh.name,
@@ -164,7 +164,7 @@ class MeshProgram(EndpointProgram):
         }
 
     def _part(self, npu: int, phase: MeshPhase) -> dict[str, Any]:
-        """Return what an NPU does in a phase."""
+        """Return an NPU's part of a phase as JSON values."""
         jobs = self.descriptors(npu, phase)
         source, destination = ([one.address, one.size] for one in self.buffers(phase))
         counts = Counter(one.circuit for one in jobs)
@@ -259,7 +259,7 @@ def _phase(
     what: tuple[tuple[int, ...], ...] | tuple[Flow, ...],
     algorithm: str,
 ) -> MeshPhase:
-    """Return a phase, all of whose groups are under way at once."""
+    """Return a phase whose groups all run at the same time."""
     circuit = place.circuits[0]
     flows = [one for one in what if isinstance(one, Flow)]
     groups = [one for one in what if not isinstance(one, Flow)]
@@ -274,7 +274,7 @@ def _phase(
 
 
 def _joined(collectives: Sequence[Sequence[Lane]]) -> list[Lane]:
-    """Return the lanes of all groups together, which have no NPU in common."""
+    """Return the merged lanes of all groups, which must be disjoint."""
     lanes: list[list[dict[int, Descriptor]]] = []
     for own in collectives:
         for k, lane in enumerate(own):

@@ -27,15 +27,15 @@ from .way import check_directions, position_layout, ways_name
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
 
 ERRORS = ("length", "kind", "overflow", "stuck", "route", "partner")
-"""What can be wrong at a port, by bit; see docs/explanation/mesh.md."""
+"""Errors of a port, by bit; see docs/explanation/mesh.md."""
 
 HOP_CYCLES = 8
-"""Cycles from a flit of a lone packet on a port to the same flit offered on another."""
+"""Cycles from a flit of a lone packet at a port to the same flit offered at another."""
 
 MESSAGE_CYCLES = 4
-"""Likewise of a message."""
+"""Cycles of a control message through the router."""
 
-_CROSSING = 2  # from a flit taken to the output: memory and crossbar
+_CROSSING = 2  # cycles from an accepted flit to the output: memory and crossbar
 
 
 class MeshRouter(Unit):
@@ -78,7 +78,7 @@ class MeshRouter(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     position: data.View
@@ -144,7 +144,7 @@ class MeshRouter(Unit):
         ]
 
     def _tick(self, m: Module) -> Signal:
-        """Return a strobe every ``head_of_line_timeout_cycles``: one counter serves all queues."""
+        """Return a strobe every ``head_of_line_timeout_cycles``; one counter serves all queues."""
         period = self.spec.protocol.head_of_line_timeout_cycles
         clock, tick = Signal(range(period)), Signal()
         m.d.sync += [clock.eq(clock + 1), tick.eq(clock == period - 1)]
@@ -153,7 +153,7 @@ class MeshRouter(Unit):
         return tick
 
     def _move(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
-        """Start packets that have a path, and move a flit of each in every cycle it can."""
+        """Start packets that have a path, and move a flit of each in every possible cycle."""
         spec, count = self.spec, len(ins)
         allocator = place(m, "allocator", Allocator(ports=count))
         crossbar = place(m, "crossbar", Crossbar(ports=count, width=spec.data_width))
@@ -204,7 +204,7 @@ class MeshRouter(Unit):
             self._tell(m, ins, outs)
 
     def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
-        """Tell all neighbours how crowded each way out is by packets that have not started."""
+        """Report each output's load to all neighbours: packets that have not started."""
         crowding = Signal(crowding_layout())
         for port, name in enumerate(self.directions):
             if name not in CROWDING_PLACES:
@@ -229,7 +229,7 @@ class MeshRouter(Unit):
         path: Value,
         spaces: Value,
     ) -> None:
-        """Tell a sequencer of the packet that its input has a path for, and the input of it."""
+        """Give a sequencer the packet that has a path, and its input."""
         head = port.head
         states = [
             Cat(

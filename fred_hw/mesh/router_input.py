@@ -28,7 +28,7 @@ __all__ = ["Heads", "RouterInput", "heads_signature"]
 
 
 class Heads(wiring.PureInterface):
-    """Packets at the heads of an input's queues, and what becomes of one."""
+    """Packets at the heads of an input's queues, and the fate of the chosen one."""
 
     coming: data.View
     here: Signal
@@ -43,21 +43,21 @@ class Heads(wiring.PureInterface):
 
 
 def heads_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the packets at an input of a router.
+    """Return the signature of the packets at a router input.
 
     Members
     -------
     coming : Out(ArrayLayout(P, 3))
-        For each circuit the output of the next packet; see ``NextUnicast``.
+        Output of the next packet on each channel; see ``NextUnicast``.
     here : Out(3)
-        For each circuit whether that packet may start.
+        Whether that packet may start, for each channel.
     valid, last, broken : Out(3)
-        For each circuit: a flit is at its head; it ends the packet; the rest of the packet is not
-        there and will not come.
+        For each channel: a flit is at its head; it ends the packet; the rest of the packet is
+        missing and will not arrive.
     descriptor : Out(packet_layout(spec))
-        What is known of the packet of the ``circuit``.
+        Descriptor of the packet on the channel ``circuit``.
     circuit : In(2)
-        Circuit that has a path.
+        Channel that has a path.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``PacketQueue``.
     """
@@ -86,22 +86,22 @@ class RouterInput(Arrivals):
     i : In(link_flit_signature(spec))
         Flits from outside.
     position : In(position_layout(mesh))
-        Where the router is.
+        Position of the router.
     tick : In(1)
-        High for a cycle from time to time; see ``PacketQueue``.
+        Periodic pulse of one cycle; see ``PacketQueue``.
     head : Out(heads_signature(spec))
-        Packets that may start, and what becomes of one.
+        Packets that may start, and the control of one.
     flit : Out(flit_signature(data_width))
         The flits that are taken.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``; likewise, of unicasts alone.
+        See ``Deframer``; messages about unicasts only.
     handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
-        Port that a ``message`` leaves by.
+        Port by which a ``message`` leaves.
     came, dropped, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle per flit taken and dropped, and for errors; ``route`` for each packet and
-        message that has no way, as all those of phases.
+        High for a cycle for each accepted and dropped flit, and for errors; ``route`` for each
+        packet and message without a route, which includes all those of phases.
 
     Timing
     ------
@@ -114,7 +114,7 @@ class RouterInput(Arrivals):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     position: data.View
@@ -183,7 +183,7 @@ class RouterInput(Arrivals):
         m.d.sync += self.flit.valid.eq(read.en)
 
     def _find_way(self, m: Module) -> Signal:
-        """Find where what comes leaves; return whether it has no way, when it is checked."""
+        """Find the output of a flit; return whether it has none, once checked."""
         way = place(m, "way", Way(mesh=self.mesh, directions=self.directions))
         astray = Signal()
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""The interface of a routing algorithm, and the registry of all of them."""
+"""The interface of a routing algorithm, and the registry of algorithms."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,7 +43,7 @@ class Fork(NamedTuple):
 
 
 class WiredFork(NamedTuple):
-    """The same in hardware, for a packet whose destination is in another column.
+    """The same as hardware signals, for a packet whose destination is in another column.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Routing(ABC):
     """
 
     chooses: bool = False
-    """Whether sources choose one of two ways, as long as nothing of theirs is under way."""
+    """Whether sources choose one of two routes while none of their packets is in flight."""
 
     @abstractmethod
     def port(self, fork: Fork) -> str:
@@ -90,20 +90,20 @@ class Routing(ABC):
 
     @abstractmethod
     def between(self, m: "Module", fork: WiredFork) -> "Value":
-        """Return ``fork.across`` or ``fork.along`` in hardware, in the routing module."""
+        """Return ``fork.across`` or ``fork.along`` as hardware, in the routing module."""
 
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
-        """Return whether a packet may leave its source's router by either, if it chooses."""
+        """Return whether a packet may leave its first router by either port, if sources choose."""
         raise NotImplementedError
 
     def choice(self, spec: "SwitchSpec") -> "Unit":
-        """Return the unit in which a source finds its routes, if it chooses."""
+        """Return the unit with which a source finds its routes, if sources choose."""
         raise NotImplementedError
 
     def named(self, fork: WiredFork) -> "Value":
-        """Return whether addresses name ``fork.along`` there, if sources choose."""
+        """Return whether addresses alone select ``fork.along`` there, if sources choose."""
         raise NotImplementedError
 
 
 ROUTINGS: Registry[Routing] = Registry("fred_hw.mesh.routings", "way through a mesh")
-"""How routers choose the way of a packet, by name."""
+"""Routing algorithms by name."""

@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
-"""Ports of a router, by number. Rows count from north to south, columns from west to east."""
+"""Ports of a router by number. Rows count from north to south, columns from west to east."""
 
 OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 
 
 class Place(NamedTuple):
-    """Where an address is: the router that it is attached to, and its port there."""
+    """Location of an address: its router, and the port there."""
 
     x: int
     y: int
@@ -78,12 +78,12 @@ class MeshShape(FileModel):
 
     @property
     def routers(self) -> int:
-        """Routers, and NPUs."""
+        """Number of routers, and of NPUs."""
         return self.width * self.height
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """Where each address is: NPUs row by row from 0, then the controllers.
+        """Location of each address: NPUs row by row from 0, then controllers.
 
         Those go around: north from west to east, east from north to south, south, west.
         """
@@ -98,7 +98,7 @@ class MeshShape(FileModel):
         return (*npus, *(edges if self.controllers else []))
 
     def neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
-        """Return column and row of the router next to one, or None if there is none."""
+        """Return column and row of a neighbouring router; None if there is none."""
         across, down = _STEPS[direction]
         other = x + across, y + down
         return other if other[0] in range(self.width) and other[1] in range(self.height) else None
@@ -112,12 +112,12 @@ class MeshShape(FileModel):
         )
 
     def choice(self, spec: SwitchSpec) -> Any:
-        """Return the unit in which a source finds its routes, if it chooses."""
+        """Return the unit with which a source finds its routes, if sources choose."""
         return ROUTINGS[self.routing].choice(spec)
 
     @property
     def shape_name(self) -> str:
-        """Part of a generated name that identifies addresses and routes."""
+        """Part of a generated name for addresses and routes."""
         usual = MeshShape.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
         parts += [] if self.controllers else ["no_io"]
@@ -138,12 +138,12 @@ class ChoosingProtocol(ProtocolSpec):
 
     @property
     def ways(self) -> MeshShape:
-        """Where addresses are."""
+        """The mesh, whose addresses sources must know."""
         return self.shape
 
     @property
     def suffix(self) -> str:
-        """Part of a generated name that tells these sizes, and the mesh."""
+        """Part of a generated name for these sizes and the mesh."""
         return f"{super().suffix}_{self.shape.shape_name}"
 
 
@@ -155,7 +155,8 @@ class MeshSpec(FabricSpec, MeshShape):
     Parameters
     ----------
     operation : str
-        What NPUs reduce by, one of ``OPERATIONS``; routers do not, but all ends must be alike.
+        Operation of the NPUs, one of ``OPERATIONS``; routers do not reduce, but all endpoints must
+        match.
     protocol : ProtocolSpec
         Link layer and buffers.
     endpoint : EndpointSpec
@@ -172,7 +173,7 @@ class MeshSpec(FabricSpec, MeshShape):
 
     @model_serializer(mode="wrap")
     def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an endpoint of which nothing was said: most of what is made is routers."""
+        """Omit a default endpoint, as most generated units are routers."""
         said = handler(self)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
@@ -180,7 +181,7 @@ class MeshSpec(FabricSpec, MeshShape):
 
     @property
     def _most_ports(self) -> int:
-        return 0  # no router acknowledges
+        return 0  # routers do not acknowledge
 
     @property
     def shape(self) -> MeshShape:
@@ -188,7 +189,7 @@ class MeshSpec(FabricSpec, MeshShape):
         return MeshShape(**{name: getattr(self, name) for name in MeshShape.model_fields})
 
     def _known(self, protocol: ProtocolSpec) -> ProtocolSpec:
-        """Return the protocol of a unit, which knows the mesh where sources choose ways."""
+        """Return the protocol of a unit, which includes the mesh if sources choose routes."""
         if not ROUTINGS[self.routing].chooses:
             return protocol
         return ChoosingProtocol(**dict(protocol), shape=self.shape)
@@ -199,19 +200,19 @@ class MeshSpec(FabricSpec, MeshShape):
         return self._unit(len(DIRECTIONS), protocol=self._known(self.protocol))
 
     def router(self, directions: Sequence[str]) -> SwitchSpec:
-        """Return the sizes of a router with these ports; it has no phases."""
+        """Return the sizes of a router with given ports; it has no phases."""
         protocol = self._known(self.protocol.with_changes(phases=1))
         return self._unit(len(directions), protocol=protocol)
 
     @property
     def name(self) -> str:
-        """Stable short name, ``mesh_5x4_fp16x4_link``; name of the generated top module too."""
+        """Stable short name, such as ``mesh_5x4_fp16x4_link``; also of the generated top module."""
         sizes = self.link.suffix(crosses=False)
         return f"mesh_{self.shape_name}_{sizes}_{self.protocol.suffix}"
 
 
 def check_mesh(unit: str, mesh: object) -> MeshSpec:
-    """Return ``mesh`` if ``unit`` can be made for it.
+    """Return ``mesh`` if ``unit`` can be generated for it; fail otherwise.
 
     Raises
     ------

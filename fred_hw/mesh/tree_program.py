@@ -1,4 +1,4 @@
-"""All-reduces along trees: schedule tables of the endpoints at a mesh."""
+"""Tree all-reduces: schedule tables of the endpoints of a mesh."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _PREPARING, _RUNNING = 2, 1
 
 
 class TreeEdge(NamedTuple):
-    """An edge of the tree of a root: in ``step`` of an all-gather the parent sends to the child.
+    """An edge of a root's tree: in ``step`` of an all-gather the parent sends to the child.
 
     A reduce-scatter runs in the opposite order of time.
     """
@@ -47,14 +47,14 @@ def steps_of(edges: Sequence[TreeEdge]) -> int:
 
 @dataclass(frozen=True)
 class TreePhase:
-    """The only phase of a program along trees."""
+    """The only phase of a tree program."""
 
     name: str = "all_reduce"
     number: int = 0
 
 
 class _Message(NamedTuple):
-    """A block that one NPU sends to another: ``bit`` is the dependency bit at the receiver."""
+    """A block sent between two NPUs, with its dependency ``bit`` at the receiver."""
 
     step: int
     source: int
@@ -68,7 +68,7 @@ class _Message(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram(EndpointProgram):
-    """What software writes to the endpoints of a mesh for an all-reduce along trees, in place.
+    """Software writes to the endpoints of a mesh for an in-place all-reduce along trees.
 
     NPU n is the root of tree n, which carries block n of the data. With ``steps`` steps of an
     all-gather the all-reduce has twice as many. An endpoint has one link, so it sends one message
@@ -113,7 +113,7 @@ class TreeProgram(EndpointProgram):
             )
 
     def _check_trees(self) -> None:
-        """Refuse edges that are no trees, or that need more links than an endpoint has."""
+        """Fail if edges do not form trees, or need more links than an endpoint has."""
         busy: set[tuple[int, int, str]] = set()
         for root in range(self.npus):
             when = {root: -1}
@@ -127,7 +127,7 @@ class TreeProgram(EndpointProgram):
                 for npu, does in ((edge.parent, "sends"), (edge.child, "receives")):
                     if (edge.step, npu, does) in busy:
                         raise ValueError(
-                            f"NPU {npu} must have one message at most in step {edge.step}, as it "
+                            f"NPU {npu} must have at most one message in step {edge.step}, as it "
                             f"{does} on one link"
                         )
                     busy.add((edge.step, npu, does))
@@ -136,12 +136,12 @@ class TreeProgram(EndpointProgram):
 
     @property
     def link(self) -> SwitchSpec:
-        """What the endpoints are made of."""
+        """Specification of the endpoints."""
         return self.mesh.link
 
     @property
     def npus(self) -> int:
-        """NPUs, each with an endpoint."""
+        """Number of NPUs, each of which has an endpoint."""
         return self.mesh.routers
 
     @property
@@ -150,15 +150,15 @@ class TreeProgram(EndpointProgram):
         return steps_of(self.edges)
 
     def alone(self, name: str) -> "TreeProgram":
-        """Return the program: it has one phase."""
+        """Return the program itself, which has only one phase."""
         return replace(self)
 
     def descriptors(self, npu: int, phase: TreePhase) -> list[Descriptor]:
-        """Return the descriptors of an endpoint's entries."""
+        """Return the descriptors in an endpoint's entries."""
         return [one.descriptor for one in self.entries(npu)]
 
     def unit_steps(self) -> Sequence[Sequence[Step]]:
-        """Return nothing: routers have no registers."""
+        """Return no steps, since routers have no registers."""
         return ()
 
     def entries(self, npu: int) -> list[ScheduleEntry]:
@@ -166,7 +166,7 @@ class TreeProgram(EndpointProgram):
         return self._tables[npu]
 
     def load_steps(self, npu: int) -> list[Step]:
-        """Return the steps that load the table of an endpoint, all but its start."""
+        """Return the steps that load the table of an endpoint, without its start."""
         registers = endpoint_map(self.link)
 
         def at(name: str) -> int:
@@ -180,7 +180,7 @@ class TreeProgram(EndpointProgram):
         return steps
 
     def run_steps(self) -> list[Step]:
-        """Return the steps that run the table of an endpoint, and wait for its end."""
+        """Return the steps that run the table of an endpoint, and wait for completion."""
         registers = endpoint_map(self.link)
         return [
             Step(registers.register("SCHEDULE").address, 1),
@@ -211,13 +211,13 @@ class TreeProgram(EndpointProgram):
         """Yield all messages of the all-reduce."""
         last = self.steps // 2 - 1
         children: dict[tuple[int, int], list[int]] = defaultdict(list)
-        # A parent adds its children in the order in which they send.
+        # A parent reduces its children in the order in which they send.
         for edge in sorted(self.edges, key=lambda edge: -edge.step):
             children[edge.root, edge.parent].append(edge.child)
         for (root, parent), own in children.items():
             if len(own) > _CHILDREN:
                 raise ValueError(
-                    f"NPU {parent} must have {_CHILDREN} children at most in the tree of {root}, "
+                    f"NPU {parent} must have at most {_CHILDREN} children in the tree of {root}, "
                     f"not {len(own)}"
                 )
 
@@ -237,7 +237,7 @@ class TreeProgram(EndpointProgram):
         receive: _Message | None,
         circuits: dict[tuple[int, int], str],
     ) -> ScheduleEntry:
-        """Return the entry of a message that is sent, one that is received, or both."""
+        """Return the entry of a sent message, a received message, or both."""
         one = send or receive
         assert one is not None
         flit, whole = self.link.data_width // 8, Buffer(0, self.size)

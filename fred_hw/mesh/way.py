@@ -24,12 +24,12 @@ def position_layout(mesh: MeshShape) -> data.StructLayout:
 
 
 def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
-    """Return the ports of a router if there are two or more, in order.
+    """Return the ports of a router in order; fail unless there are two or more.
 
     Raises
     ------
     TypeError, ValueError
-        They are no sequence; they are others.
+        The ports are not a sequence, or not ports of a router.
     """
     several = isinstance(directions, Sequence) and not isinstance(directions, str)
     given = tuple(directions) if several else ()
@@ -40,7 +40,7 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
 
 
 def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
-    """Return the part of a generated name that identifies routes and ports: ``5x4_nesl``."""
+    """Return the part of a generated name for routes and ports: ``5x4_nesl``."""
     letters = "".join(one[0] for one in directions)
     return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
 
@@ -82,7 +82,7 @@ class Way(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False
@@ -112,7 +112,7 @@ class Way(Unit):
 
     def build(self, m: Module) -> None:
         end, here = self._end(m), self.here
-        # By numbers of directions: north and so on, then the local port.
+        # In the order of directions: north, east, south, west, then the local port.
         toward = wire(
             m,
             "toward",
@@ -138,7 +138,7 @@ class Way(Unit):
         ]
 
     def _end(self, m: Module) -> data.View:
-        """Return where the destination is, its direction as one bit; 0 if it is nowhere."""
+        """Return the direction of the destination as one bit; 0 if there is no such destination."""
         layout = data.StructLayout({**position_layout(self.mesh).members, "direction": 5})
         end = Signal(layout, name="goal")
         rows = [

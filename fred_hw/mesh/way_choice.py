@@ -1,4 +1,4 @@
-"""Routes that a source may choose, and their load at its router."""
+"""Routes that a source can choose from, with their load at its router."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -18,23 +18,23 @@ __all__ = ["WayChoice"]
 
 
 class WayChoice(Unit):
-    """Find whether a source has two outputs at its router, and their load.
+    """Determine whether a source has two outputs at its router, and their load.
 
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes, of a mesh whose sources choose ways.
+        Sizes, of a mesh whose sources choose routes.
 
     Members
     -------
     source, destination : In(7), In(7)
-        Addresses of the ends.
+        Addresses of source and destination.
     crowding : In(crowding_layout())
-        What the router tells of its ways.
+        Load that the router reports for its outputs.
     forks : Out(1)
-        There are two.
+        There are two outputs.
     named, other : Out(4), Out(4)
-        Packets that wait there for the one that addresses name, and for the other one.
+        Packets that wait for the output given by the addresses, and for the other one.
 
     Timing
     ------
@@ -46,7 +46,7 @@ class WayChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        ``spec`` is no specification; its sources do not choose.
+        ``spec`` is not a specification, or its sources do not choose routes.
     """
 
     clocked = resettable = False
@@ -79,7 +79,7 @@ class WayChoice(Unit):
 
     def build(self, m: Module) -> None:
         here, end = (self._place(m, name) for name in ("source", "destination"))
-        # By numbers of directions, as in ``Way``.
+        # In the order of directions, as in ``Way``.
         toward = wire(
             m, "toward", Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x)
         )
@@ -105,7 +105,7 @@ class WayChoice(Unit):
         ]
 
     def _place(self, m: Module, name: str) -> data.View:
-        """Return column and row of the router of an end."""
+        """Return column and row of the router of an address."""
         layout = position_layout(self.ways)
         found = Signal(layout, name=f"{name}_place")
         rows: list[Value] = [

@@ -9,11 +9,11 @@ from .spec import MeshSpec
 __all__ = ["Link", "link_loads", "way"]
 
 Link = tuple[int, int, str]
-"""Column and row of a router, and a port: the link that leaves by it; "in" is from its NPU."""
+"""Link by source router (column, row) and port; port "in" is the link from the NPU."""
 
 
 def way(mesh: MeshSpec, source: int, destination: int, *, turned: bool = False) -> list[Link]:
-    """Return the links from one NPU to another, including those of both NPUs; see ``Way``.
+    """Return the links between two NPUs, including those of the NPUs; see ``Way``.
 
     Where sources choose ways, it is the one that addresses name, or the other if ``turned``.
     """
@@ -34,7 +34,7 @@ def way(mesh: MeshSpec, source: int, destination: int, *, turned: bool = False) 
 
 
 def link_loads(mesh: MeshSpec, flits: Mapping[tuple[int, int], int]) -> Counter[Link]:
-    """Return the flits on each link, from those from one NPU to another."""
+    """Return the flits on each link, given the flits between pairs of NPUs."""
     found: Counter[Link] = Counter()
     for (source, destination), count in flits.items():
         found.update(dict.fromkeys(way(mesh, source, destination), count))

@@ -1,1 +1,1 @@
-"""Operations of a micro-switch on two operands; a new one is a new file here."""
+"""Operations of a micro-switch on two operands; a new operation is a new module here."""

@@ -16,7 +16,7 @@ __all__ = ["Extremum"]
 
 
 class Extremum(Operation):
-    """maximumNumber or minimumNumber of IEEE 754-2019, clause 9.6; of integers the usual.
+    """IEEE 754-2019 maximumNumber or minimumNumber (clause 9.6), or an integer extremum.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Extremum(Operation):
         )
 
     def registers(self, number_format: NumberFormat) -> int:
-        """Return 0: a comparison takes less than the sum of ``Sum.registers``."""
+        """Return 0, as a comparison is faster than the sum in ``Sum.registers``."""
         return 0
 
     def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
@@ -45,7 +45,7 @@ class Extremum(Operation):
         return FloatExtremum(number_format=number_format, operation=self.name, registers=registers)
 
     def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
-        """Choose by value; by sign between zeros; a NaN only when there is nothing else."""
+        """Choose by value; by sign between zeros; a NaN only if both are."""
         import numpy as np
 
         if isinstance(number_format, IntFormat):
@@ -54,7 +54,7 @@ class Extremum(Operation):
         sign = number_format.width - 1
 
         def rank(words: Words) -> "NDArray[np.int64]":
-            """Return integers ordered like the numbers, -0 just below +0."""
+            """Return integers ordered like the numbers, with -0 just below +0."""
             magnitude = (words & a.dtype.type((1 << sign) - 1)).astype(np.int64)
             return np.where(words >> a.dtype.type(sign), -magnitude - 1, magnitude)
 

@@ -1,4 +1,4 @@
-"""The interface of an operation, and the registry of all operations."""
+"""The interface of an operation, and the registry of operations."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ Words: TypeAlias = "NDArray[np.unsignedinteger]"
 
 
 class Operation(ABC):
-    """A reduction of two numbers: its hardware, and what that should return.
+    """A reduction of two numbers: its hardware and its golden model.
 
     The two are independent: ``golden`` is written from the standards, on whole arrays. Hardware
     is imported where it is built, and numpy where it computes: a specification needs neither.
@@ -35,7 +35,7 @@ class Operation(ABC):
     Attributes
     ----------
     description : str
-        What it does, for readers of the documentation.
+        The operation, for readers of the documentation.
     overflows : bool
         Whether results of integers can pass the range, so that ``overflow`` matters.
     """
@@ -44,11 +44,11 @@ class Operation(ABC):
     overflows: bool = False
 
     def takes(self, number_format: NumberFormat) -> bool:
-        """Return whether it can reduce a format; by default every format."""
+        """Return whether the operation supports a format; by default every format."""
         return True
 
     def registers(self, number_format: NumberFormat) -> int:
-        """Return the registers of its hardware for ``adder_registers: auto``, 0 to 8.
+        """Return the hardware's registers for ``adder_registers: auto``, 0 to 8.
 
         They should be as few as reach the clock of 0.853 ns; see ``Sum.registers``.
         """
@@ -60,7 +60,7 @@ class Operation(ABC):
 
     @abstractmethod
     def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
-        """Return the bits of the results for bits of operands, element by element."""
+        """Return the bits of the results, given the bits of the operands, elementwise."""
 
 
 OPERATIONS: Registry[Operation] = Registry("fred_hw.operations", "operation")
@@ -68,12 +68,12 @@ OPERATIONS: Registry[Operation] = Registry("fred_hw.operations", "operation")
 
 
 def fitting(number_format: NumberFormat) -> tuple[str, ...]:
-    """Return the names of the operations that have hardware for a number format."""
+    """Return the names of the operations that support a number format."""
     return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 
 def storage(number_format: NumberFormat) -> "np.dtype[Any]":
-    """Return the type that holds the bits of a number, little endian.
+    """Return the little-endian type that holds the bits of a number.
 
     Nothing else says how wide the words are that hold numbers.
     """
@@ -83,7 +83,7 @@ def storage(number_format: NumberFormat) -> "np.dtype[Any]":
 
 
 def int_type(number_format: IntFormat) -> "np.dtype[Any]":
-    """Return the type of numpy that has the numbers of the format, with its sign or without."""
+    """Return the numpy integer type of a format, signed or unsigned."""
     import numpy as np
 
     kind = "i" if number_format.signed else "u"
@@ -91,7 +91,7 @@ def int_type(number_format: IntFormat) -> "np.dtype[Any]":
 
 
 def float_type(number_format: FloatFormat) -> "np.dtype[Any]":
-    """Return the type of numpy or ml_dtypes that computes in the format."""
+    """Return the numpy or ml_dtypes type that computes in a float format."""
     import ml_dtypes
     import numpy as np
 
@@ -99,7 +99,7 @@ def float_type(number_format: FloatFormat) -> "np.dtype[Any]":
 
 
 def is_nan(words: Words, number_format: FloatFormat) -> "NDArray[np.bool_]":
-    """Return which words are NaNs."""
+    """Return which words are NaN encodings."""
     import numpy as np
 
     magnitude = words.astype(np.uint64) & ((1 << (number_format.width - 1)) - 1)

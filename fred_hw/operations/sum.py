@@ -1,4 +1,4 @@
-"""Addition.
+"""Operation: addition.
 
 Sums narrower than FP32 are computed in float32 by numpy and ml_dtypes and then rounded to the
 format. Rounding twice gives the same as rounding once when the wide significand has at least 2p + 2
@@ -19,7 +19,7 @@ __all__ = ["Sum"]
 
 
 class Sum(Operation):
-    """IEEE 754-2019 addition, ties to even, one NaN; of integers with or without saturation."""
+    """IEEE 754-2019 addition with ties to even and one NaN; integers saturate or wrap."""
 
     description = (
         "IEEE 754-2019 addition, ties to even, every NaN the same one. Sums of integers saturate "
@@ -29,7 +29,7 @@ class Sum(Operation):
     overflows = True
 
     def registers(self, number_format: NumberFormat) -> int:
-        """Return as few registers as reach 0.853 ns, the clock of ``gen/clock.py``, without wires.
+        """Return the fewest registers that reach 0.853 ns (``gen/clock.py``), without wires.
 
         In ns, printed by ``fred synth SPEC --liberty FILE`` with ASAP7 (three libraries, typical)
         of two ports with one lane (``--set ports=2``, ``lanes``, ``format``, ``adder_registers``):
@@ -63,7 +63,7 @@ class Sum(Operation):
 
         if isinstance(number_format, IntFormat):
             kind = int_type(number_format)
-            # In 64 bits nothing overflows; the conversion back keeps the low bits: it wraps.
+            # 64 bits never overflow; the conversion back keeps the low bits, so it wraps.
             total = a.view(kind).astype(np.int64) + b.view(kind).astype(np.int64)
             if overflow == "saturate":
                 limits = np.iinfo(kind)

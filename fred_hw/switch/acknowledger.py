@@ -1,4 +1,4 @@
-"""Acks, nacks and asks of flows: merged, forwarded, answered."""
+"""Acks, nacks and ack requests of flows: merged, forwarded, answered."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ __all__ = ["Acknowledger"]
 
 
 class _Answer(NamedTuple):
-    """What is said, and to which ports."""
+    """A reply, and the ports it goes to."""
 
     targets: Signal
     kind: Signal
@@ -32,21 +32,21 @@ class _Answer(NamedTuple):
 
 
 class _Served(NamedTuple):
-    """The case that is served, and its port as the bit that is high."""
+    """The case being served, with its port as a one-hot bit."""
 
     case: data.View
     mine: Signal
 
 
 class _Order(NamedTuple):
-    """Ports at which a number becomes the one that is due, and the generation of its flow."""
+    """Ports that get a new expected number, with the generation of the flow."""
 
     targets: Signal
     generation: Signal
 
 
 class _Change(NamedTuple):
-    """A number of a phase: ports whose ack it becomes, and where it becomes due.
+    """A changed number of a phase: ports whose ack it is, and ports that expect it.
 
     ``place`` is that of the phase in the memory of acks.
     """
@@ -61,17 +61,18 @@ class _Change(NamedTuple):
 class Acknowledger(Unit):
     """Serve one message or event at a time.
 
-    - Ack from an output of a flow: when the smallest of the flow's outputs has moved, that goes to
-      its inputs.
-    - Nack from an output: its number becomes the one that is due at all inputs of the flow, and
-      goes to all of them; not again if other outputs say the same soon after.
-    - Ask from an input: it is told the number that is due and the smallest ack, and outputs that
-      have not acknowledged all are asked.
-    - A packet from an input that was due before: likewise, but for the number that is due.
-    - A packet from an input that is due later: it is told what is due.
+    - Ack from an output of a flow: when the smallest ack of the flow's outputs has advanced, it is
+      sent to its inputs.
+    - Nack from an output: its number becomes the expected one at all inputs of the flow, and is
+      sent to all of them; not again if other outputs send the same soon after.
+    - Request from an input: it is sent the expected number and the smallest ack, and outputs that
+      have not acknowledged all packets are asked.
+    - A packet from an input with a number before the expected one: likewise, but without the
+      expected number.
+    - A packet from an input with a number after the expected one: it is sent the expected number.
 
-    A message of another generation than the entry's changes nothing. What is said is of the
-    entry's. A message about a unicast is handed on as it is.
+    A message of a generation other than the entry's changes nothing. Replies have the entry's
+    generation. A message about a unicast is forwarded unchanged.
 
     Parameters
     ----------
@@ -83,20 +84,20 @@ class Acknowledger(Unit):
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours.
     exits : In(ArrayLayout(port_bits(spec), P))
-        Ports that they leave by, if they are about unicasts.
+        Ports by which messages about unicasts leave.
     event : In(event_signature(spec)).array(P)
         Events of the input ports.
     restart : In(stream.Signature(restart_layout(spec)))
-        Flows whose numbers start at 0, and their generation.
+        Flows whose numbers restart at 0, and their generation.
     flows : Out(table_read_signature(spec))
-        Phase that is looked up.
+        Phase to be looked up.
     due : In(due_signature(spec)).array(P)
-        Numbers that are due at the ports, with their generation; no packet may start while one is
+        Expected numbers at the ports, with their generation; no packet may start while one is
         written.
     reply : Out(message_stream(spec)).array(P)
         Messages to the neighbours.
     retransmit : Out(P)
-        High for a cycle for each source that is sent back.
+        High for a cycle for each source that has to retransmit.
     lost : Out(P)
         High for a cycle when a message from or to a port is lost; see ``MessageQueue``.
     ready : Out(1)
@@ -161,7 +162,7 @@ class Acknowledger(Unit):
         change = self._address(m, case, read)
         m.d.comb += [stored.addr.eq(change.place), stored.en.eq(change.acked_by.any())]
         for k in range(ports):
-            # What was looked up is still there, and the whole word is written.
+            # The looked-up word is still there, and is written back whole.
             m.d.comb += stored.data[k].eq(Mux(change.acked_by[k], change.number, read.data[k]))
         generation, stale = self.flows.entry.generation, Signal()
         m.d.comb += stale.eq(case.told & (case.generation != generation))
@@ -202,7 +203,7 @@ class Acknowledger(Unit):
         self._reply(m, case, answer, generation, cases.lost)
 
     def _address(self, m: Module, case: data.View, read: Any) -> _Change:
-        """Look up the phase of a case; return what changes of it, nowhere so far."""
+        """Look up the phase of a case; return the change, without target ports yet."""
         ports = self.spec.ports
         change = _Change(
             Signal.like(self.flows.number),
@@ -225,7 +226,7 @@ class Acknowledger(Unit):
         return change
 
     def _pick(self, m: Module, fsm: Fsm, cases: CaseQueue, change: _Change) -> None:
-        """Start numbers at 0, those of all phases after a reset, and take the next case."""
+        """Restart numbers at 0 (those of all phases after a reset), and take the next case."""
         phases = self.spec.protocol.phases
         walk, everyone = Signal(range(phases)), (1 << self.spec.ports) - 1
 
@@ -242,7 +243,7 @@ class Acknowledger(Unit):
                 fsm.go("pick")
         with fsm.state("pick"):
             m.d.sync += self.restart.ready.eq(self.restart.valid & ~self.restart.ready)
-            # The entry is written in the cycle behind; a case that is picked then sees it.
+            # The entry is written in the next cycle; a case that is picked then sees it.
             with m.If(self.restart.valid & ~self.restart.ready):
                 start_at_0(self.restart.payload.key, self.restart.payload.generation)
             with m.Elif(~self.restart.valid):
@@ -253,7 +254,7 @@ class Acknowledger(Unit):
     def _serve(
         self, m: Module, fsm: Fsm, served: _Served, flow: Progress, change: _Change
     ) -> _Answer:
-        """Say what follows from a case."""
+        """Determine the reply to a case."""
         ports, (case, mine) = self.spec.ports, served
         answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
         obeyed = Signal()
@@ -264,7 +265,7 @@ class Acknowledger(Unit):
         with fsm.state("serve"):
             fsm.go("pick")
             with m.If(case.from_input):
-                # A source with late packets comes to the one that is due by itself.
+                # A source of late packets reaches the expected number by itself.
                 told = Mux(case.nacks, mine & flow.inputs, 0)
                 _say(m, answer, told, Kind.NACK, flow.due)
                 with m.If(case.late):
@@ -289,7 +290,7 @@ class Acknowledger(Unit):
     def _retransmits(
         self, m: Module, case: data.View, flow: Progress, key: Value, obeyed: Value
     ) -> Value:
-        """Return whether a nack is to be obeyed: all outputs may ask for the same packet."""
+        """Return whether to act on a nack, as all outputs may request the same packet."""
         pause = self.spec.protocol.packet_timeout_cycles // 2
         again, recent = Signal(), Signal(range(pause + 1))
         last_key, last_number = Signal.like(key), Signal.like(case.number)
@@ -307,7 +308,7 @@ class Acknowledger(Unit):
     def _reply(
         self, m: Module, case: data.View, answer: _Answer, generation: Value, lost: Value
     ) -> None:
-        """Queue a message for each of the ports that it is for."""
+        """Queue a message at each of its target ports."""
         layout = message_layout(self.spec)
         for k, reply in enumerate(self.reply):
             queue = place(m, f"replies_{k}", MessageQueue(layout=layout))
@@ -325,5 +326,5 @@ class Acknowledger(Unit):
 def _say(
     m: Module, answer: _Answer, targets: Value, kind: Value | Kind, number: Value | int
 ) -> None:
-    """Say something to some ports in this state."""
+    """Set the reply to some ports in this state."""
     m.d.comb += [answer.targets.eq(targets), answer.kind.eq(kind), answer.number.eq(number)]

@@ -20,11 +20,11 @@ __all__ = ["CaseQueue", "case_layout"]
 
 
 def case_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a message or event of a port, and its flow.
+    """Return the layout of a message or event of a port, with its flow.
 
-    ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
-    for; ``nacks``: the number that is due is asked for; ``told``: a neighbour says it of
-    ``generation``; ``passes``: it is about a unicast, and leaves by the port ``exit`` as it is.
+    ``from_input``: from an input of the flow, otherwise from an output; ``late``: requests the
+    smallest ack; ``nacks``: requests the expected number; ``told``: reported by a neighbour, for
+    ``generation``; ``passes``: about a unicast, and forwarded unchanged by the port ``exit``.
     """
     fields, port = spec.protocol.fields, port_bits(spec)
     layout = {
@@ -43,7 +43,7 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class CaseQueue(Unit):
-    """Keep messages, and give the next message or event, round robin over the ports.
+    """Queue messages, and give the next message or event, round-robin over the ports.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ class CaseQueue(Unit):
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours, each port with a ``MessageQueue``.
     exits : In(ArrayLayout(port_bits(spec), P))
-        Ports that they leave by, if they are about unicasts.
+        Ports by which messages about unicasts leave.
     event : In(event_signature(spec)).array(P)
-        Events of the input ports, which come behind the messages in each round.
+        Events of the input ports, which follow the messages in each round.
     found, pick : Out(1), In(1)
-        There is one; take it. Neither counts in the cycle behind ``pick``, in which it leaves.
+        There is one; take it. Neither counts in the cycle after ``pick``, in which it leaves.
     served : Out(case_layout(spec))
-        What was taken, from the next cycle on.
+        The message or event that was taken, from the next cycle on.
     lost : Out(P)
-        High for a cycle per port that loses a message.
+        High for a cycle for each port that loses a message.
 
     Timing
     ------
@@ -109,7 +109,7 @@ class CaseQueue(Unit):
         )
         chosen, later = next_turn(m, "grant", waiting, behind)
         m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
-        # Who is picked is known late, and leaves its queue in the next cycle.
+        # The picked port settles late, and leaves its queue in the next cycle.
         m.d.sync += taken.eq(chosen & self.pick.replicate(2 * ports))
         with m.If(self.pick):
             m.d.sync += [
@@ -118,7 +118,7 @@ class CaseQueue(Unit):
             ]
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
-        """Queue messages; yield for each port whether there is one, and the case."""
+        """Queue messages; yield, for each port, whether there is one, and the case."""
         names = message_layout(self.spec).members
         kept = data.StructLayout({**names, "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
@@ -145,7 +145,7 @@ class CaseQueue(Unit):
             yield queue.o.valid, case
 
     def _events(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
-        """Yield for each port whether there is an event, and the case."""
+        """Yield, for each port, whether there is an event, and the case."""
         for k, event in enumerate(self.event):
             case = Signal(case_layout(self.spec), name=f"event_{k}")
             m.d.comb += [

@@ -1,4 +1,4 @@
-"""Head of the virtual channel that is served at a port."""
+"""Head of the virtual channel served at a port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,26 +15,25 @@ __all__ = ["CircuitChoice"]
 class CircuitChoice(Unit):
     """Choose the virtual channel of a port: that of the phase, or of its unicast.
 
-    What is known of either is there at the same time, so that nobody waits to hear which is served.
+    The values of both are available at the same time, so that neither waits for the choice.
 
     Parameters
     ----------
     width : int
-        Bits of what is known of a circuit, 1 or more.
+        Bits of a channel's value, 1 or more.
 
     Members
     -------
     online : In(1)
         Whether unicasts are served.
     phase, unicast : In(3), In(2)
-        Circuit of the phase that is served, as the bit that is high, and number of that of the
-        unicast.
+        Virtual channel of the served phase, one-hot, and channel number of the unicast.
     values : In(ArrayLayout(width, 3))
-        What is known of each circuit.
+        Value of each channel.
     circuit : Out(2)
-        The circuit that is served.
+        The channel that is served.
     of_phase, of_unicast : Out(width), Out(width)
-        What is known of the circuit of the phase, and of that of the unicast.
+        Values of the channels of the phase, and of the unicast.
 
     Timing
     ------
@@ -47,7 +46,7 @@ class CircuitChoice(Unit):
     Raises
     ------
     TypeError, ValueError
-        The parameter is none of these.
+        The parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False

@@ -29,18 +29,19 @@ from .starvation_guard import StarvationGuard
 __all__ = ["READ_CYCLES", "SwitchCore"]
 
 READ_CYCLES = 2
-"""From a flit taken to the same flit at the interconnect: read from memory, and kept."""
+"""Cycles from accepting a flit to the flit at the interconnect: memory read and register."""
 
 
 class SwitchCore(Unit):
-    """Carry packets of flows from ports to ports, phase by phase.
+    """Carry packets of flows between ports, phase by phase.
 
-    A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
-    all of its inputs have it at the head of the phase's circuit and all of its outputs have space
-    for all of it; then a flit goes in whenever all inputs have one. All inputs must have the packet
-    of the number that is due, so a reduction only ever adds flits of equal place of packets of
-    equal number. Which phase is served is the scheduler's choice. Packets of the default index are
-    unicast, on paths that are found as they come, to the port that is the route of their address.
+    A phase is a set of flows that the interconnect carries at once. A flow starts a packet when all
+    of its inputs have it at the head of the phase's virtual channel and all of its outputs have
+    space for all of it; then a flit is sent whenever all inputs have one. All inputs must have the
+    packet with the expected number, so a reduction only adds flits with the same index, of packets
+    with the same number. The scheduler chooses the phase to be served. Packets of the default index
+    are unicast, on paths that are found as they arrive, to the port that is the route of their
+    address.
 
     Parameters
     ----------
@@ -54,18 +55,18 @@ class SwitchCore(Unit):
     o : Out(framed_signature(spec)).array(P)
         Packets to the ports.
     links : In(session_signature()).array(P)
-        What the links may carry.
+        Sessions of the links.
     table : In(entry_port_signature(spec))
-        Writes the entry of a phase, which only then exists. Numbers of its packets start at 0
-        then, and those of another generation are thrown away. All other phases go on.
+        Writes the entry of a phase, which exists from then on. Its packet numbers restart at 0, and
+        packets of another generation are dropped. All other phases continue.
     routes : In(routes_layout(spec))
-        By what port unicasts leave, which software writes.
+        Port by which unicasts leave, for each address; written by software.
     active, phase : Out(1), Out(phase)
-        Whether a phase is served, and which.
+        Whether a phase is served, and which one.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
-        What happens.
+        Events for counters, and errors.
     queued, unicasts : Out(phases), Out(P)
-        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
+        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
 
     Timing
     ------
@@ -159,7 +160,7 @@ class SwitchCore(Unit):
         self._report(m, scheduler, dispatcher, acknowledger, ins, outs)
 
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
-        """Let the word of the interconnect come with the flits that it governs."""
+        """Delay the configuration word so that it arrives with its flits."""
         word: Value = dispatcher.configuration
         for cycle in range(1, READ_CYCLES):
             register = Signal(len(word), name=f"configuration_q{cycle + 1}", reset_less=True)
@@ -170,8 +171,8 @@ class SwitchCore(Unit):
     def _hint(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
-        """Tell the scheduler what waits where, and the ports which phases they serve."""
-        # Flows look at space in the same cycle; the scheduler, which is large, need not.
+        """Report waiting packets to the scheduler, and the served phases to the ports."""
+        # Flows use buffer space in the same cycle; the scheduler, which is large, a cycle later.
         spaces = [Signal(self.spec.ports, name=f"space_{name}") for name in DATA_CIRCUITS]
         for circuit, space in enumerate(spaces):
             m.d.sync += space.eq(Cat(out.injection.space[circuit] for out in outs))
@@ -191,7 +192,7 @@ class SwitchCore(Unit):
     def _guard(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
-        """Let space be kept for who would never find any."""
+        """Connect the starvation guard, which reserves buffer space."""
         guard, service = place(m, "guard", StarvationGuard(spec=self.spec)), scheduler.service
         m.d.comb += [
             guard.probes.eq(scheduler.probes),
@@ -226,7 +227,7 @@ class SwitchCore(Unit):
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> None:
-        """Say what happens, a cycle late: all that the map has, each with its source."""
+        """Report all events of the register map from their sources, a cycle later."""
         active = scheduler.service.active
         m.d.comb += [
             self.active.eq(active),
@@ -264,7 +265,7 @@ class SwitchCore(Unit):
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> Acknowledger:
-        """Connect control messages, credits and numbers of packets; return what does them."""
+        """Connect control messages, credits and packet numbers; return the acknowledger."""
         unit = place(m, "acknowledger", Acknowledger(spec=self.spec))
         wiring.connect(m, unit.flows, table.reads[2])
         wiring.connect(m, table.restart, unit.restart)

@@ -15,8 +15,8 @@ __all__ = ["DestinationChoice"]
 class DestinationChoice(Unit):
     """Choose one of the sources that request a destination.
 
-    The most urgent virtual circuit with a request goes first. Sources of one circuit take turns:
-    the source after the one whose packet started last comes first.
+    The most urgent virtual channel with a request goes first. Sources with the same channel are
+    served round-robin, starting after the one whose packet started last.
 
     Parameters
     ----------
@@ -26,24 +26,24 @@ class DestinationChoice(Unit):
     Members
     -------
     picks, coming : In(sources).array(3), In(sources).array(3)
-        For each circuit the sources that may send a packet of it next, and the sources whose
-        packet of it goes to this destination. A source with both requests the destination.
+        For each channel the sources that may send a packet on it next, and the sources whose packet
+        on it has this destination. A source in both requests the destination.
     path, starts : In(sources), In(sources)
-        The source that has a path to this destination, as the only bit that is high, or 0; the
-        sources that start a packet in this cycle.
+        The source that has a path to this destination, one-hot or 0; the sources that start a
+        packet in this cycle.
     begins : In(1)
         The chosen source gets a path.
     chosen : Out(sources)
-        The chosen source, as the only bit that is high, or 0 without a request.
+        The chosen source, one-hot, or 0 without a request.
     circuit_to : Out(2)
-        Circuit of the packet that the current path is for.
+        Channel of the packet for which the current path is.
 
     Timing
     ------
     Latency : none from a request to ``chosen``; 1 cycle from ``begins`` to ``circuit_to``.
     Throughput : a choice per cycle.
     Paths : ``picks`` and ``coming`` to ``chosen``.
-    Reset : the first turn begins at source 0.
+    Reset : arbitration starts at source 0.
 
     Raises
     ------
@@ -85,13 +85,13 @@ class DestinationChoice(Unit):
         ]
         with m.If(self.begins):
             m.d.sync += self.circuit_to.eq(circuit)
-        # The source that has the path is known earlier than whether it starts.
+        # The source with the path is known earlier than whether it starts.
         behind = wire(m, "behind_path", above(m, "path", self.path))
         last = [Signal(self.sources, name=f"behind_{name}") for name in DATA_CIRCUITS]
         for c, own in enumerate(last):
             with m.If(began & (self.circuit_to == c)):
                 m.d.sync += own.eq(behind)
-        # The turns of all circuits are found in parallel; the most urgent one is taken.
+        # Arbitrate all virtual channels in parallel, and take the result of the most urgent one.
         turns = [chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)]
         m.d.comb += self.chosen.eq(
             any_of(gated(turn, circuit == c) for c, turn in enumerate(turns))

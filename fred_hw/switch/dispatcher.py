@@ -25,7 +25,7 @@ __all__ = ["Dispatcher"]
 
 
 class Dispatcher(Unit):
-    """Start the packets of the flows of a phase, and move a flit of each in every cycle it can.
+    """Start the packets of a phase's flows, and move one flit of each in every possible cycle.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Dispatcher(Unit):
     Members
     -------
     service : In(service_signature(spec))
-        What is served.
+        The served phase, or unicasts.
     entry : In(entry_layout(spec))
         Entry of the phase that is served from the next cycle on, with ``service.load``.
     hold : In(1)
@@ -43,20 +43,20 @@ class Dispatcher(Unit):
     heads : In(head_signature(spec)).array(P)
         Packets at the input ports.
     injections : Out(injection_signature(spec)).array(P)
-        What goes into the interconnect for each output port.
+        Flits for the interconnect, by output port.
     configuration : Out(configuration_width(P, m))
-        Of the interconnect, for the flits that were taken in the cycle before.
+        Configuration of the interconnect for the flits taken in the previous cycle.
     moving : Out(1)
-        High in each cycle in which a flit goes in.
+        High in each cycle in which a flit is sent.
     longer : Out(P)
-        High for a cycle when the packet of an input is longer than others of its flow.
+        High for a cycle when the packet of an input is longer than the others of its flow.
 
     Timing
     ------
     Latency : none from a flit at a head to what becomes of it; 1 cycle from ``coming`` to a path.
     Throughput : a flit per port and cycle, and packet behind packet without a gap.
     Paths : all inputs but ``entry`` and ``service.load`` to the outputs but ``configuration``.
-    Reset : forgets the packets that are under way, and all online paths.
+    Reset : forgets the packets being sent, and all unicast paths.
 
     Raises
     ------
@@ -126,7 +126,7 @@ class Dispatcher(Unit):
         self._inject(m, states, of_unicasts, router, flows, unicasts)
 
     def _configuration(self, m: Module) -> Value:
-        """Return the word of the phase that is served.
+        """Return the configuration word of the served phase.
 
         It is needed a cycle later than the flows, and then kept, as it is wide and ``load`` late.
         """
@@ -144,7 +144,7 @@ class Dispatcher(Unit):
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:
-        """Tell the scheduler how it goes."""
+        """Report the progress of service to the scheduler."""
         service, both = self.service, (*flows, *unicasts)
         under_way = Cat(one.under_way for one in both).any()
         start, under, able = (
@@ -172,7 +172,7 @@ class Dispatcher(Unit):
     def _look(
         self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
     ) -> list[data.View]:
-        """Look at the heads of the circuits that are served, and at what has space on them.
+        """Examine the heads of the served virtual channels, and the available buffer space.
 
         Return what is known of the unicasts at the heads.
         """
@@ -187,7 +187,7 @@ class Dispatcher(Unit):
             for c in range(DATA_COUNT):
                 phase, waits = head.descriptor[c].phase, head.waiting[c]
                 here = waits & head.of_phase[c]
-                # A unicast has the flow of its source alone, and is there only with a path.
+                # A unicast is a flow of its source alone, and present only with a path.
                 lone = waits & (phase == self.spec.protocol.online) & (head.coming[c] & path).any()
                 seen = head.valid[c], head.last[c], head.broken[c], here, lone
                 m.d.comb += [
@@ -205,7 +205,7 @@ class Dispatcher(Unit):
                 descriptor.as_value().eq(
                     selected(of.circuit, [one.as_value() for one in head.descriptor])
                 ),
-                # The length is wanted first, and known before it is said which circuit it is of.
+                # The length is needed first, and known before its virtual channel.
                 *(one.eq(descriptor) for one in (states.descriptors[k], of_unicast)),
                 states.descriptors[k].length.eq(of.of_phase[strobes:]),
                 of_unicast.length.eq(of.of_unicast[strobes:]),
@@ -219,7 +219,7 @@ class Dispatcher(Unit):
         return descriptors
 
     def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
-        """Choose the circuit of a port."""
+        """Choose the virtual channel of a port."""
         choice = place(m, f"circuit_{name}", CircuitChoice(width=width))
         m.d.comb += [
             choice.online.eq(self.service.online),
@@ -229,7 +229,7 @@ class Dispatcher(Unit):
         return choice
 
     def _route(self, m: Module, router: OnlineRouter, unicasts: list[UnicastSequencer]) -> None:
-        """Tell the router of packets of the default index."""
+        """Report packets of the default index to the router."""
         for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
                 router.coming[k].eq(head.coming),
@@ -242,7 +242,7 @@ class Dispatcher(Unit):
     def _take(
         self, m: Module, may: Signal, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
     ) -> None:
-        """Take flits from the input ports of flows that move.
+        """Take flits from the input ports of moving flows.
 
         That packets may start is known late, and said to the ports, not to the flows before them.
         """
@@ -271,7 +271,7 @@ class Dispatcher(Unit):
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:
-        """Tell the output ports of flows that move what comes to them."""
+        """Announce the flits of moving flows to the output ports."""
         width = descriptor_layout(self.spec).size
         online, paths = self.service.online, router.destination_of
         descriptors = [

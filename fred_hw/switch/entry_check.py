@@ -1,4 +1,4 @@
-"""Check of a phase entry: each output gets exactly the inputs of its flow."""
+"""Check of a phase entry: each output must receive exactly the inputs of its flow."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -16,7 +16,7 @@ __all__ = ["EntryCheck"]
 
 
 class EntryCheck(Unit):
-    """Look for one input after the other at all outputs, on the paths of the configuration.
+    """Trace one input after the other to all outputs, along the paths of the configuration.
 
     It must come to the outputs of its flow and to no others, and they must get what they wait for;
     an entry that joins two flows, or leaves an input out, is refused.

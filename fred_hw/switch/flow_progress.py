@@ -15,7 +15,7 @@ __all__ = ["FlowProgress", "Progress", "progress_signature"]
 
 
 class Progress(wiring.PureInterface):
-    """Inputs and outputs of a flow, and how far acks are behind the due number."""
+    """Inputs and outputs of a flow, and how far acks lag behind the expected number."""
 
     inputs: Signal
     outputs: Signal
@@ -27,18 +27,18 @@ class Progress(wiring.PureInterface):
 
 
 def progress_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what is known of the flow of a case.
+    """Return the signature of the progress of a case's flow.
 
     Members
     -------
     inputs, outputs : Out(P), Out(P)
-        Its ports.
+        Ports of the flow.
     due : Out(sequence)
-        The number that is due of it.
+        The expected number of the flow.
     lag : Out(ArrayLayout(sequence, P))
-        By how much the ack of each output is behind that.
+        Distance of each output's ack from that number.
     before, after : Out(sequence), Out(sequence)
-        The largest of them without the ack that came, and with it.
+        Distance of the ack farthest behind, without the received ack, and with it.
     moved : Out(1)
         An output of the flow has moved.
     """
@@ -55,9 +55,9 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 class FlowProgress(Unit):
-    """Find inputs and outputs of a flow, and compare its acks with the due number.
+    """Find inputs and outputs of a flow, and compare its acks with the expected number.
 
-    An ack that is ahead of what is due came before a retransmission, and is not behind.
+    An ack above the expected number is from before a retransmission, and does not count as behind.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ class FlowProgress(Unit):
     acked : In(ArrayLayout(sequence, P))
         Last ack of each port; stays like ``served``.
     gather : In(1)
-        They are there.
+        The inputs are available.
     progress : Out(progress_signature(spec))
-        What follows.
+        The results.
 
     Timing
     ------
@@ -127,7 +127,7 @@ class FlowProgress(Unit):
             m.d.sync += [
                 self.progress.inputs.eq(inputs),
                 self.progress.outputs.eq(outputs),
-                # All inputs of a flow have the same number due, so nobody chooses one of them.
+                # All inputs of a flow expect the same number, so any of them may supply it.
                 self.progress.due.eq(any_of([gated(d, inputs[k]) for k, d in enumerate(self.due)])),
                 known.eq(one_hot_mux(mine, list(self.acked))),
                 own.eq(mine),
@@ -135,7 +135,7 @@ class FlowProgress(Unit):
         self._compare(m, own, known)
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
-        """Return the inputs and the outputs of the flow of the case."""
+        """Return the inputs and the outputs of the case's flow."""
         ports, case = self.spec.ports, self.served
         own = Signal(ports.bit_length())
         inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
@@ -151,7 +151,7 @@ class FlowProgress(Unit):
         return inputs, outputs
 
     def _compare(self, m: Module, mine: Value, known: Value) -> None:
-        """Tell how far acks are behind, before and after the one that came."""
+        """Compute how far acks lag behind, before and after the received one."""
         case, progress, window = self.served, self.progress, self.spec.protocol.window_packets
         moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
         behind_then = Signal.like(case.number)

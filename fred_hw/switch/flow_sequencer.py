@@ -1,4 +1,4 @@
-"""Sequencer of one flow of the served phase: start, continue, end a packet."""
+"""Sequencer of one flow of the served phase: starts, continues and ends packets."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -13,7 +13,7 @@ __all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
 
 
 class PortStates(wiring.PureInterface):
-    """What each port has."""
+    """State of each port, as flows need it."""
 
     may: Signal
     here: Signal
@@ -25,18 +25,18 @@ class PortStates(wiring.PureInterface):
 
 
 def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what all flows know of the ports.
+    """Return the signature of the port states that all flows share.
 
     Members
     -------
     may : Out(1)
         Whether packets may start.
     here, space : Out(P)
-        Inputs with a packet that is due, outputs with space for one.
+        Inputs with an expected packet, outputs with space for one.
     valid, broken, last : Out(P)
         Inputs with a flit, without the rest of their packet, with its last flit.
     descriptors : Out(ArrayLayout(descriptor_layout(spec), P))
-        What is known of the packets.
+        Descriptors of the packets.
     """
     ports = spec.ports
     members = {
@@ -136,9 +136,9 @@ class FlowSequencer(Unit):
             self.closes.eq(stops.any()),
             self.ending.eq(self.fire & self.closes),
             cut.eq((members & of.broken).any()),
-            # All inputs end together, or their packets are of unequal length.
+            # All inputs end together; otherwise their packets have unequal lengths.
             self.bad.eq(self.ending & (cut | (stops != members))),
-            # One that a broken packet of another port has cut is not too long.
+            # A packet is not too long if a broken packet of another port ended the flow early.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.stays.eq(under_way & ~(there & self.closes)),
             self.lasts.eq(self.stays | (self.start & ~self.closes)),

@@ -54,9 +54,9 @@ class Matching(Unit):
         Parameters
         ----------
         m : Module
-            Of the unit.
+            Module of the unit.
         in_the_way : bool
-            Whether any path may be in the way of any other.
+            Whether any path may block any other.
         """
         requests = self._ask(m)
         choices = self._answer(m, requests)
@@ -64,7 +64,7 @@ class Matching(Unit):
         shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
             others = granted.any() if in_the_way else 0
-            # Who keeps a path that others want would be before them whenever space comes.
+            # A source that kept a path others want would precede them whenever space frees up.
             used = Signal(name=f"used_{k}")
             with m.If(granted[k]):
                 m.d.sync += used.eq(0)
@@ -72,7 +72,7 @@ class Matching(Unit):
                 m.d.sync += used.eq(1)
             shared = wire(m, f"shared_{k}", used & (path & shared_by[k]).any())
             leaves = wire(m, f"leaves_{k}", others | requests[k].late | shared)
-            # One bit of a path is high, and who takes that destination is known of each.
+            # Each path is one-hot, and the source that takes a destination is known for each.
             ends = wire(m, f"ends_{k}", Mux(granted[k] | leaves, ~Const(0, self.port_count), taken))
             m.d.sync += path.eq(given[k] | Mux(self.holds[k], path, path & ~ends))
             with m.If(granted[k]):
@@ -80,7 +80,7 @@ class Matching(Unit):
                 m.d.sync += self.circuit_of[k].eq(Mux(pick[0], 0, Mux(pick[1], 1, 2)))
 
     def _shared(self, m: Module) -> list[Value]:
-        """Return for each source the destinations that others have packets to, a cycle old."""
+        """Return, for each source, the destinations wanted by other sources, a cycle delayed."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
             m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT)))
@@ -88,16 +88,16 @@ class Matching(Unit):
         return [twice | (once & ~own) for own in wanted]
 
     def _ask(self, m: Module) -> list[SourceRequest]:
-        """Return for each source the circuit of its next path."""
+        """Return, for each source, the virtual channel of its next path."""
         size = self.port_count
-        # A path that stays is the same in the next cycle, so what of it is in use is known before.
+        # A path that stays is the same in the next cycle, so destinations in use are known early.
         stays, busy, ending = Signal(size), Signal(size), Signal(size)
         goes_on = self.holds & ~self.closing
         m.d.sync += [
             stays.eq(goes_on),
             busy.eq(self._ends(goes_on)),
-            # Where a packet ends there may be space in a moment: the next source gets the path
-            # before.
+            # Where a packet ends, buffer space may free up soon: the next source gets the path
+            # beforehand.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
         spaces = [
@@ -126,11 +126,11 @@ class Matching(Unit):
         return requests
 
     def _ends(self, sources: Value) -> Value:
-        """Return the destinations of the paths of some sources."""
+        """Return the destinations on the paths of the given sources."""
         return any_of(gated(path, sources[k]) for k, path in enumerate(self.destination_of))
 
     def _answer(self, m: Module, requests: Sequence[SourceRequest]) -> list[DestinationChoice]:
-        """Return for each destination the source that it takes if neither is held."""
+        """Return, for each destination, the source it accepts if neither is held."""
         of_circuits = [Cat(request.pick[c] for request in requests) for c in range(DATA_COUNT)]
         choices: list[DestinationChoice] = []
         for j in range(self.port_count):
@@ -151,10 +151,10 @@ class Matching(Unit):
     def _grant(
         self, m: Module, choices: Sequence[DestinationChoice]
     ) -> tuple[Value, list[Value], Value]:
-        """Return the sources that get a path, their paths, and the destinations that are taken.
+        """Return the sources that get a path, their paths, and the taken destinations.
 
-        What is held is known late: who is matched is found out without it. A destination that is
-        held is nobody's but its holder's, whether it is taken or not.
+        The held paths settle late, so the match is computed without them. A held destination
+        belongs to its holder only, whether it is requested or not.
         """
         matched = [
             wire(m, f"matched_{k}", Cat(choice.chosen[k] for choice in choices))
@@ -170,12 +170,12 @@ class Matching(Unit):
         return granted, given, taken
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
-        """Return the sources that may get a path, and the destinations that none may get.
+        """Return the sources that may get a path, and the destinations that are excluded.
 
         Parameters
         ----------
         m : Module
-            Of the unit.
+            Module of the unit.
         matched : sequence of Signal
             For each source the destination that it gets if neither is held.
         """

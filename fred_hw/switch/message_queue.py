@@ -12,30 +12,30 @@ from fred_hw.unit import Unit
 __all__ = ["QUEUED", "MessageQueue"]
 
 QUEUED = 2 * DATA_COUNT + 2
-"""Messages in a queue: an ack and a nack of the flow of each data circuit, one that is being
-taken, and one of a flow that was set before."""
+"""Messages in a queue: an ack and a nack per data virtual channel, one being taken, and one of a
+previously set flow."""
 
 
 class MessageQueue(Unit):
-    """Queue control messages, first in, first out.
+    """First-in, first-out queue of control messages.
 
-    A message that says the same of the same flow as one that waits, but for its number, takes the
-    place of that one: acks and nacks count from the start, so the newest says all. So a neighbour
-    that says something of few flows loses nothing, however fast it speaks.
+    A message that differs from a waiting one only in its number replaces it: acks and nacks are
+    cumulative, so the newest contains all information. So a neighbour that sends messages about few
+    flows loses none, however fast it sends.
 
     Parameters
     ----------
     layout : StructLayout
-        Of a message, with a ``sequence``.
+        Layout of a message, with a ``sequence``.
 
     Members
     -------
     i : In(wiring.Signature({"valid": Out(1), "payload": Out(layout)}))
-        Messages that nothing can hold back.
+        Messages, which cannot be held back.
     o : Out(stream.Signature(layout))
-        The same; what is offered stays until it is taken.
+        The same messages; an offered message stays until it is taken.
     lost : Out(1)
-        High for a cycle when ``QUEUED`` others wait and a message is lost.
+        High for a cycle when a message is lost because ``QUEUED`` others wait.
 
     Timing
     ------
@@ -47,7 +47,7 @@ class MessageQueue(Unit):
     Raises
     ------
     TypeError
-        ``layout`` is none of a struct.
+        ``layout`` is not a struct layout.
     ValueError
         ``layout`` has no ``sequence``.
     """
@@ -71,10 +71,10 @@ class MessageQueue(Unit):
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
         there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
-        # What comes is known late in its cycle, and is put in its place in the next.
+        # An incoming message settles late in its cycle, and is stored in the next one.
         came, said = Signal(), Signal(layout, reset_less=True)
         m.d.sync += [came.eq(self.i.valid), said.eq(self.i.payload)]
-        # The first is offered already, and stays as it is.
+        # The first message is offered already, and stays the same.
         for k, word in enumerate(words[1:], 1):
             same = Cat(word[name] == said[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
@@ -87,7 +87,7 @@ class MessageQueue(Unit):
         ]
         m.d.sync += self.lost.eq(added & full & ~taken)
         after = _moved(there, taken)
-        # The first place that is free behind the others.
+        # The first free position behind the others.
         free = ~after & ((after << 1) | 1)[:QUEUED]
         m.d.sync += there.eq(after | (free & added.replicate(QUEUED)))
         renewed = _moved(alike, taken) & came.replicate(QUEUED)
@@ -98,5 +98,5 @@ class MessageQueue(Unit):
 
 
 def _moved(places: Value, taken: Value) -> Value:
-    """Return a bit per place, behind the first when that is taken."""
+    """Return one bit per position, shifted when the first message is taken."""
     return Mux(taken, places[1:], places)

@@ -19,15 +19,15 @@ __all__ = ["OnlineRouter"]
 
 
 class OnlineRouter(Matching):
-    """Match sources of unicasts and destinations, all at a time, and find their paths.
+    """Match unicast sources and destinations in each cycle, and find their paths.
 
-    A source asks for the destination of its most urgent packet whose destination is free and has
-    space; a destination takes the most urgent of those that ask it, sources of one circuit round
-    robin. Both may have a packet under way that ends in this cycle, so that packet follows packet
-    without a gap. A path stays until its source or its destination is wanted for another, with
-    space or without. A packet
-    whose destination was not free when its source was lets ``PASSES`` packets of less urgent
-    circuits go ahead; then its source waits for it. With two middle subswitches see ``PathClaims``.
+    A source requests the destination of its most urgent packet whose destination is free and has
+    buffer space; a destination takes the most urgent request, and serves sources with the same
+    virtual channel round-robin. Both may be sending a packet that ends in this cycle, so that
+    packets follow each other without a gap. A path stays until another packet needs its source or
+    its destination, with buffer space or without. A packet whose destination was not free when its
+    source was lets ``PASSES`` packets on less urgent channels go ahead; then its source waits for
+    it. With two middle subswitches see ``PathClaims``.
 
     Parameters
     ----------
@@ -37,20 +37,19 @@ class OnlineRouter(Matching):
     Members
     -------
     coming : In(ArrayLayout(P, 3)).array(P)
-        For each source and circuit the destination of the next unicast, as the only bit that is
-        high, or 0.
+        Destination of the next unicast of each source and channel, one-hot or 0.
     space : In(3).array(P)
-        For each destination the circuits that have space for a packet.
+        Channels of each destination that have space for a packet.
     starts : In(P)
         Sources that start a packet on their path.
     holds, closing : In(P), In(P)
-        Sources whose packet goes on behind this cycle, so that their path must stay; those of them
-        whose packet ends with its next flit, which may be there in the next cycle.
+        Sources whose packet continues after this cycle, so that their path must stay; and those of
+        them whose packet ends with its next flit, which may arrive in the next cycle.
     destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
-        Per source, to where it has a path, as the only bit that is high, or 0; circuit of the
-        packet that it is for.
+        Destination to which each source has a path, one-hot or 0; and the channel of the path's
+        packet.
     circuit_to : Out(2).array(P)
-        Per destination the circuit of the packet that it has a path for.
+        Channel of the packet for which each destination has a path.
     configuration : Out(configuration_width(P, m))
         State of every micro-switch.
 
@@ -64,7 +63,7 @@ class OnlineRouter(Matching):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     configuration: Signal
@@ -87,7 +86,7 @@ class OnlineRouter(Matching):
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
-        # Paths through two subswitches are in the way of others.
+        # With two subswitches, paths block those of others.
         self.match(m, in_the_way=self.middle_switches == 2)
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:

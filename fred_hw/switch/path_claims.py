@@ -1,4 +1,4 @@
-"""Compatible sets of unicasts with two middle subswitches."""
+"""Compatible sets of unicasts for two middle subswitches."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -15,10 +15,10 @@ __all__ = ["PathClaims"]
 class PathClaims(Unit):
     """Grant links of a FRED_2(P) to unicasts whose path the source determines.
 
-    A unicast from s to d takes the link out of subswitch s mod 2^n towards the ports of d / 2^n,
-    for each level n; see ``UnicastRouter``. Unicasts that want one link get it one after the other.
-    One that does not get all of its own becomes the first of all, in turns, and keeps others from
-    its links until it goes.
+    A unicast from s to d uses the link from subswitch s mod 2^n towards the ports of d / 2^n, for
+    each level n; see ``UnicastRouter``. Unicasts that need the same link get it one after the
+    other. A unicast that does not get all of its links becomes the first one, round-robin, and
+    keeps others from its links until it is sent.
 
     Parameters
     ----------
@@ -28,24 +28,23 @@ class PathClaims(Unit):
     Members
     -------
     wants : In(P).array(P)
-        Per source the destination that it would have, as the only bit that is high, or 0. No two
-        have the same.
+        Requested destination of each source, one-hot or 0. No two are the same.
     holds : In(P).array(P)
-        Per source the destination of a path that must stay, or 0.
+        Destination of each source's path that must stay, or 0.
     granted : Out(P)
-        Sources that have a path to what they want.
+        Sources with a path to their requested destination.
 
     Timing
     ------
     Latency : none.
     Throughput : a grant per cycle at least while there are wants and nothing is held.
     Paths : all inputs to ``granted``.
-    Reset : nobody is the first.
+    Reset : no source is the first one.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     wants: list[Signal]

@@ -13,7 +13,7 @@ __all__ = ["PathTracer"]
 
 
 class PathTracer(Unit):
-    """Do with a bit what FRED_m(P) does with flits.
+    """Route single bits as FRED_m(P) routes flits.
 
     Parameters
     ----------
@@ -25,22 +25,22 @@ class PathTracer(Unit):
     configuration : In(configuration_width(P, m))
         State of every micro-switch.
     sends, marks : In(P), In(P)
-        Inputs that send a flit; some of them that are looked for.
+        Inputs that send a flit, and those of them that are marked.
     gets, reached : Out(P), Out(P)
-        Outputs that get a flit: a reduction with an input missing delivers nothing. Those of them
-        with an input in it that is looked for; of no meaning where none is got.
+        Outputs that receive a flit: a reduction with a missing input delivers nothing. Outputs
+        whose flit includes a marked input; undefined without a flit.
 
     Timing
     ------
     Latency : none.
     Throughput : every cycle.
     Paths : all inputs to all outputs.
-    Reset : none; it keeps nothing.
+    Reset : none; it has no state.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     clocked = resettable = False
@@ -67,7 +67,7 @@ class PathTracer(Unit):
             reduces = word[:2].all() | word[2:].all()
             for port in range(2):
                 takes = word.word_select(port, 2)
-                # Beside a reduction no input passes alone.
+                # No input passes unreduced beside a reduction.
                 takes = takes & (takes.all() | ~reduces).replicate(2)
                 self._join(m, self.gets[port], self.reached[port], takes, range(2))
             return
@@ -96,7 +96,7 @@ class PathTracer(Unit):
     def _join(
         self, m: Module, sends: Value, marks: Value, takes: Value, ports: Iterable[int]
     ) -> None:
-        """Send on what is taken of some inputs: all of it, or nothing."""
+        """Forward the bits taken from some inputs: all of them, or none."""
         here, marked = Cat(self.sends[k] for k in ports), Cat(self.marks[k] for k in ports)
         m.d.comb += [
             sends.eq(takes.any() & (here | ~takes).all()),

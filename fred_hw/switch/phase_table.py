@@ -33,30 +33,30 @@ class TableRead(wiring.PureInterface):
 
 
 def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a read of the configuration memory, as its reader sees it.
+    """Return the signature of a configuration memory read, as seen by its reader.
 
     Members
     -------
     enable, number : Out(1), Out(number_bits(spec))
         Read the entry of a phase.
     entry : In(entry_layout(spec))
-        What was read, from the next cycle on.
+        The entry, from the next cycle on.
     """
     members = {"enable": Out(1), "number": Out(number_bits(spec)), "entry": In(entry_layout(spec))}
     return wiring.Signature(members)
 
 
 def restart_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a phase, ``key``, whose packets count from 0, and the ``generation`` it gets."""
+    """Return the layout of a restarted phase, ``key``, and its new ``generation``."""
     generation = spec.protocol.fields["generation"]
     return data.StructLayout({"key": number_bits(spec), "generation": generation})
 
 
 class PhaseTable(Unit):
-    """Keep the entry of each phase, and take another one only if it keeps flows apart.
+    """Store the entry of each phase; accept only entries that keep flows separate.
 
-    Copies of old packets are told by their generation, which is modulo 8. So an entry is refused,
-    too, if its generation is not above that of the entry before and packets of the phase are in
+    Old packets are recognised by their generation, which is modulo 8. So an entry is also refused
+    if its generation is not above that of the previous entry while packets of the phase are in
     queues. As long as there are any, generations only rise, and no two entries have the same.
 
     Parameters
@@ -73,11 +73,11 @@ class PhaseTable(Unit):
     reads : In(table_read_signature(spec)).array(readers)
         Reads of the hardware.
     queued : In(phases)
-        Phases of which packets are in the queues of inputs.
+        Phases with packets in the queues of inputs.
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
-        What is written, for the scheduler; makes its phase stand still before.
+        The written entry, for the scheduler; halts its phase beforehand.
     restart : Out(stream.Signature(restart_layout(spec)))
-        Phases whose numbers must start at 0 before their entry is written, and their generation.
+        Phases whose numbers must restart at 0 before their entry is written, and their generation.
 
     Timing
     ------
@@ -93,7 +93,7 @@ class PhaseTable(Unit):
     Raises
     ------
     TypeError, ValueError
-        A parameter is none of these.
+        A parameter has a wrong type, or is out of range.
     """
 
     control: EntryPort
@@ -131,20 +131,20 @@ class PhaseTable(Unit):
         ]
 
     def _keep(self, m: Module, written: Value) -> tuple[Value, Value]:
-        """Keep the entries, once for each reader.
+        """Store the entries, one copy per reader.
 
         Return whether all are erased yet, and whether there may be packets of the generation of the
         entry that is to be written.
         """
         control, layout, phases = self.control, entry_layout(self.spec), self.spec.protocol.phases
         walk, erases, stored = Signal(range(phases)), Signal(init=1), Signal(layout)
-        hidden = Signal(init=1)  # what was read while entries were erased
+        hidden = Signal(init=1)  # whether the entry was read while entries were erased
         m.d.sync += hidden.eq(erases)
         with m.If(erases):
             m.d.sync += [walk.eq(walk + 1), erases.eq(walk != phases - 1)]
         m.d.comb += control.stored.as_value().eq(Mux(hidden, 0, stored.as_value()))
         reads = [(reader.enable, reader.number, reader.entry) for reader in self.reads]
-        # Nothing is read for software in the cycle in which an entry is written.
+        # Software does not read in the cycle in which an entry is written.
         reads.append((~control.write, control.number, stored))
         for k, (enable, number, entry) in enumerate(reads):
             memory = Memory(shape=layout, depth=phases, init=[])
@@ -158,7 +158,7 @@ class PhaseTable(Unit):
                 write.addr.eq(Mux(erases, walk, control.number)),
                 write.data.as_value().eq(Mux(erases, 0, control.entry.as_value())),
             ]
-        # One more than the generation of the last entry, and 0 if there was none since reset.
+        # One more than the generation of the last entry, or 0 if none was written since reset.
         least = Memory(shape=range(GENERATIONS + 1), depth=phases, init=[])
         m.submodules.generations = least
         read, write = least.read_port(), least.write_port()
@@ -174,7 +174,7 @@ class PhaseTable(Unit):
         return ~erases, used & there & (generation < read.data)
 
     def _write(self, m: Module, erased: Value, stale: Value) -> None:
-        """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
+        """Check an entry, stop its phase, restart the numbers of its flows, and write it."""
         control, restart = self.control, self.restart
         check = place(m, "check", EntryCheck(spec=self.spec))
         m.d.comb += check.entry.eq(control.entry)

@@ -15,7 +15,7 @@ __all__ = ["PhaseWatch"]
 
 
 class PhaseWatch(Unit):
-    """Track the ports of a phase, and which of them have packets and space.
+    """Track the ports of a phase, and which of them have packets and buffer space.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class PhaseWatch(Unit):
                 self.circuit.eq(update.circuit),
                 self.takes.eq(update.takes),
                 gives.eq(update.gives),
-                # They are of what was before.
+                # They belong to the previous entry.
                 self.complete.eq(0),
                 self.some.eq(0),
             ]

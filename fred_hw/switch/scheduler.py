@@ -29,15 +29,15 @@ from .scheduler_signatures import (
 __all__ = ["Scheduler"]
 
 SEEK_CYCLES = 4
-"""Cycles in which nothing is under way before unicasts that are ready give way to others."""
+"""Idle cycles after which ready unicasts give way to others."""
 LATE_CYCLES = 64
-"""Cycles that others wait while unicasts are served, before these give way in the first of them."""
+"""Cycles that others wait while unicasts are served, before unicasts give way when idle."""
 
 
 class _Following(NamedTuple):
-    """What follows, if ``valid``, and the circuits of unicasts that are ready.
+    """The next phase, if ``valid``, and the virtual channels with ready unicasts.
 
-    Its circuit is the bit that is high; ``online`` says that it is the default index.
+    Its channel is one-hot; ``online`` is high for the default index.
     """
 
     valid: Value
@@ -47,7 +47,7 @@ class _Following(NamedTuple):
 
 
 class _Halts(NamedTuple):
-    """Whether what is served has to stand still, in the next cycle, and if another is loaded.
+    """Whether the served phase must stop, in the next cycle, and if another is loaded.
 
     ``ends`` : it stands still, and is served no more.
     """
@@ -59,21 +59,21 @@ class _Halts(NamedTuple):
 
 
 class Scheduler(Unit):
-    """Choose the phase to serve: a ready one, by urgency, round robin in a virtual channel.
+    """Choose the phase to serve: a ready one, by urgency, round-robin in a virtual channel.
 
-    A flow is ready when every input in it has a packet at the head of the phase's circuit and
-    every output has space for one, and a phase when a flow in it is. One in which all flows are is
-    seen at once, others are looked at one after the other, two cycles later at the earliest.
-    Packets of the default index are flows of their own, those of each circuit together as if they
-    were a phase, but those of all circuits are served together: what is served is then as urgent as
-    the most urgent of them that is ready or under way. While a phase is served, one of a more
-    urgent circuit takes its place as soon as the packets under way have ended; so does one of the
-    same circuit, once a packet has been served on it; others do when nothing was under way or
-    about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that,
-    though not once something has waited for ``LATE_CYCLES``.
-    One that another gives way to is served though it may not be ready any more, as the other took
-    the space, unless a more urgent one is. A phase that is about to change stands still first:
-    flows go by the entry that was loaded, so it must not change under their packets.
+    A flow is ready when each of its inputs has a packet at the head of the phase's virtual channel
+    and each of its outputs has space for one; a phase is ready when one of its flows is. A phase
+    with all flows ready is seen at once; other phases are examined one after the other, two cycles
+    later at the earliest. Packets of the default index are flows of their own. Those of each
+    channel together count as a phase, but all channels are served together: they are then as urgent
+    as their most urgent packet that is ready or being sent. A served phase is replaced by a phase
+    on a more urgent channel as soon as the packets being sent have ended, and by one on the same
+    channel once a packet has been served on it. Others replace it when nothing was being sent or
+    about to start for a cycle; the default index is kept for ``SEEK_CYCLES`` before that, though
+    not once something has waited for ``LATE_CYCLES``. A phase that another one yields to is served
+    even if it is no longer ready because the other took the space, unless a more urgent one is
+    ready. A phase that is about to change is halted first: flows use the entry that was loaded, so
+    it must not change while their packets are sent.
 
     Parameters
     ----------
@@ -83,23 +83,23 @@ class Scheduler(Unit):
     Members
     -------
     ports : In(port_hints_signature(spec)).array(P)
-        What waits at each port, and what has space.
+        Packets that wait at each port, and available space.
     update : In(phase_update_signature(spec))
-        Changes of phases; only while the phase stands still.
+        Changes of phases; only while the phase is halted.
     halt : In(phase_halt_signature(spec))
-        Makes a phase stand still.
+        Halts a phase.
     probes, probe, probed : Out(1), Out(number_bits(spec)), In(entry_layout(spec))
-        Whether a phase is looked at, which, and a cycle later its entry.
+        Whether a phase is examined, which one, and a cycle later its entry.
     there : Out(P)
-        Ports with a packet of that phase at the head of its circuit, with ``probed``.
+        Ports with a packet of that phase at the head of its channel, with ``probed``.
     claims, holds : In(phases + 3), In(3)
-        What is ready whatever space was seen, and circuits of which nothing else may be chosen; see
-        ``StarvationGuard``.
+        Phases that count as ready regardless of space, and channels on which nothing else may be
+        chosen; see ``StarvationGuard``.
     service : Out(service_signature(spec))
-        What is served, and how it goes.
+        The served phase, and its state.
     read, next_phase : Out(1), Out(number_bits(spec))
-        Read the entry of that phase, which is there with ``service.load``, if that comes; 0 for the
-        default index.
+        Read the entry of that phase, which is available with ``service.load``, if that rises; 0 for
+        the default index.
     preempts : Out(1)
         High with ``service.load`` for a more urgent phase than one whose packets end in this cycle.
 
@@ -157,8 +157,8 @@ class Scheduler(Unit):
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
-        count = phases + DATA_COUNT  # and the default index once for each circuit
-        served, following = Signal(count), Signal(count)  # one-hot: now, and next
+        count = phases + DATA_COUNT  # and one default index for each virtual channel
+        served, following = Signal(count), Signal(count)  # one-hot: served now, and next
         watches = self._watches(m)
         stopped, stops, halted = Signal(phases), Signal(phases), Signal()
         m.d.sync += stopped.eq(stops)
@@ -175,7 +175,7 @@ class Scheduler(Unit):
         service, online = self.service, following[phases:].any()
         keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
-        # It may have to stand still from the next cycle on.
+        # A phase may be halted from the next cycle on.
         free = Cat(~stops, ~Const(0, DATA_COUNT))
         stays, goes = following & free, chosen & free
         now = _Following(valid, circuit, online, unicasts)
@@ -194,7 +194,7 @@ class Scheduler(Unit):
         m.d.sync += halted.eq(Mux(service.load, halts.loaded, halts.then & ~halts.ends))
         self._leave(m, now, then, halts)
         m.d.comb += [
-            # What is served takes the space that the next one waits for, which gets its turn.
+            # The served phase uses buffer space for which the next one waits, so it is replaced.
             keeps.eq(valid & service.leaving & ~hurry),
             self.read.eq(ready.any() & ~keeps),
             self.next_phase.eq(
@@ -203,9 +203,9 @@ class Scheduler(Unit):
         ]
         m.d.sync += [circuit.eq(then.circuit), valid.eq(then.valid & ~service.load)]
         with m.If(service.load):
-            # Unicasts of all circuits are served together.
+            # Unicasts of all virtual channels are served together.
             both = following | Mux(online, (1 << count) - (1 << phases), 0)
-            # What was chosen before what is served was known may be the same.
+            # The choice was made before the served phase was known, and may be the same.
             m.d.sync += [served.eq(both), following.eq(0)]
         with m.Else():
             with m.If(~keeps):
@@ -217,11 +217,11 @@ class Scheduler(Unit):
     def _choose(
         self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value
     ) -> tuple[Value, Value, Value]:
-        """Choose what goes first, and keep its turn.
+        """Choose the next phase, and keep its round-robin turn.
 
-        Return it, its circuit as the bit that is high, and whether something more urgent is ready
-        than what was chosen before, of ``circuit``. Turns of all circuits are there at the same
-        time, and the most urgent one is taken.
+        Return it, its channel (one-hot), and whether something more urgent is ready than the
+        earlier choice, of ``circuit``. Arbitration of all channels happens in parallel, and the
+        most urgent result is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
         taken, behind = Signal(DATA_COUNT), Signal(len(ready), name="behind_following")
@@ -245,25 +245,25 @@ class Scheduler(Unit):
         return wire(m, "chosen", any_of(chosen)), taken, Cat(found).any()
 
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
-        """Say when what is served gives way, a cycle before, and when what follows is served."""
+        """Determine when service ends, a cycle early, and when the next phase is served."""
         service = self.service
         done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
         idle, idles, gone = Signal(), Signal(), Signal()
         waited, late = Signal(range(LATE_CYCLES)), Signal()
-        # What starts is known late, and counts a cycle later.
+        # A start settles late, and counts a cycle later.
         m.d.comb += [
             idles.eq(service.rests & (seeks <= 1)),
             gone.eq(service.leaving & ~service.runs),
             service.load.eq(now.valid & (~service.active | idle | gone)),
         ]
         m.d.sync += [under.eq(service.under), idle.eq(idles & ~service.load)]
-        # The circuits on which packets of what is served go, or would.
+        # The virtual channels that packets of the served phase use, or would use.
         wants, wanted = (
             wire(m, name, Mux(service.online, one.unicasts | goes, service.circuit))
             for name, one, goes in (("wants", now, under), ("wanted", then, service.under))
         )
         ran = wire(m, "ran", done | service.ran)
-        # It gives way to what is more urgent, and to what is as urgent once it has run.
+        # It yields to more urgent packets, and to equally urgent ones once it has run.
         urgent = Cat(~wants[: c + 1].any() for c in range(DATA_COUNT))
         gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(DATA_COUNT))
         preempts = service.load & service.leaving & (now.circuit & urgent).any()
@@ -281,7 +281,7 @@ class Scheduler(Unit):
                 late.eq(0),
             ]
         with m.Else():
-            # Unicasts that come meanwhile would let no phase in beside less urgent ones.
+            # Unicasts that leave keep leaving: new ones would otherwise keep every phase out.
             goes_on = service.leaving & service.online
             urges = idles | goes_on | (then.circuit & gives).any()
             leaves = halts.then | (then.valid & urges)
@@ -295,7 +295,7 @@ class Scheduler(Unit):
                 m.d.sync += seeks.eq(seeks - 1)
 
     def _watches(self, m: Module) -> list[PhaseWatch]:
-        """Watch each phase, and tell ports which ones take packets from them."""
+        """Watch each phase, and tell ports which phases take packets from them."""
         phases = self.spec.protocol.phases
         watches = [place(m, f"phase_{n}", PhaseWatch(spec=self.spec)) for n in range(phases)]
         for number, watch in enumerate(watches):
@@ -316,7 +316,7 @@ class Scheduler(Unit):
         return watches
 
     def _unicasts(self, m: Module) -> Signal:
-        """Return for each circuit whether a packet of the default index is ready."""
+        """Return, for each virtual channel, whether a packet of the default index is ready."""
         ready = Signal(DATA_COUNT, name="online_packets")
         for c in range(DATA_COUNT):
             packets = Cat(
@@ -327,7 +327,7 @@ class Scheduler(Unit):
         return ready
 
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
-        """Look at phases that have some packet but for others; return which have a ready flow."""
+        """Probe phases that lack only other packets; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PortHints(wiring.PureInterface):
-    """Waiting packets and free space of a port."""
+    """Waiting packets and buffer space of a port."""
 
     waiting: Signal
     space: Signal
@@ -31,7 +31,7 @@ class PortHints(wiring.PureInterface):
 
 
 class PhaseUpdate(wiring.PureInterface):
-    """Contents of an entry about its phase."""
+    """Entry fields that concern the phase as a whole."""
 
     write: Signal
     number: Signal
@@ -42,7 +42,7 @@ class PhaseUpdate(wiring.PureInterface):
 
 
 class PhaseHalt(wiring.PureInterface):
-    """A phase that must stand still before it changes."""
+    """A phase that must stop before it changes."""
 
     asked: Signal
     number: Signal
@@ -50,7 +50,7 @@ class PhaseHalt(wiring.PureInterface):
 
 
 class Service(wiring.PureInterface):
-    """What is served, and how it goes."""
+    """The served phase, and the progress of its service."""
 
     active: Signal
     online: Signal
@@ -72,12 +72,12 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, space, reaches : Out(3)
-        For each circuit: a packet waits; the output has space; the output that the packet is for
-        has, if it is of the default index.
+        For each channel: a packet waits; the output has space; for a unicast, the output of the
+        packet has space.
     phases : Out(ArrayLayout(phase, 3))
-        Phases of the packets that wait.
+        Phases of the waiting packets.
     serves : In(ArrayLayout(phases, 3))
-        For each circuit the phases that take packets from this port.
+        For each channel the phases that take packets from this port.
     """
     phase = spec.protocol.fields["phase"]
     members = {
@@ -91,16 +91,16 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of updates of a phase.
+    """Return the signature of phase updates.
 
     Members
     -------
     write, number : Out(1), Out(number_bits(spec))
-        Change what is known of a phase, which.
+        Update the state of a phase; its number.
     used, circuit : Out(1), Out(2)
-        Whether there is such a phase, and its circuit.
+        Whether the phase exists, and its channel.
     takes, gives : Out(P), Out(P)
-        Ports that it takes packets from, and gives them to.
+        Input ports and output ports of the phase.
     """
     members = {
         "write": Out(1),
@@ -114,7 +114,7 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what makes a phase stand still.
+    """Return the signature that stops a phase.
 
     Members
     -------
@@ -128,24 +128,23 @@ def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def service_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what is served, as the scheduler sees it.
+    """Return the signature of the served phase, as seen by the scheduler.
 
     Members
     -------
     active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(3)
-        Whether something is served, whether that is the default index, its phase, and the circuit
-        of the phase as the bit that is high, 0 before the first; unicasts of all circuits are
-        served together.
+        Whether something is served, whether it is the default index, its phase, and the phase's
+        channel, one-hot, or 0 before the first phase; unicasts of all channels are served together.
     load, following : Out(1), Out(phase)
-        In the next cycle something else is served; if it is a phase, by the entry that is there.
-        Its phase, as ``phase`` will say it.
+        In the next cycle something else is served; if it is a phase, with the available entry. Its
+        phase, as ``phase`` will be.
     leaving : Out(1)
         No packet may start.
     runs, stands, rests : In(1)
-        A packet that has started before goes on in the next cycle; none is under way or starts;
-        none is under way or would start if it may.
+        A packet that has started continues in the next cycle; none is being sent or starts; none is
+        being sent, or would start if allowed.
     ran, under : In(3), In(3)
-        Circuits on which a packet starts; on which one is under way.
+        Channels on which a packet starts; on which one is being sent.
     """
     members = {
         "active": Out(1),

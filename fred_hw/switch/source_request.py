@@ -1,4 +1,4 @@
-"""Choice of the virtual circuit of which a source requests its next path."""
+"""Choice of the virtual channel for which a source requests its next path."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -15,9 +15,9 @@ __all__ = ["SourceRequest"]
 class SourceRequest(Unit):
     """Choose the virtual channel for which a source requests its next path.
 
-    The most urgent circuit whose destination is vacant goes first. A packet that ``PASSES`` packets
-    of less urgent circuits have passed, although there was space for it, waits for its destination,
-    and no less urgent circuit requests a path meanwhile.
+    The most urgent channel whose destination is vacant goes first. A packet that was passed by
+    ``PASSES`` packets on less urgent channels, although there was space for it, waits for its
+    destination, and no less urgent channel requests a path meanwhile.
 
     Parameters
     ----------
@@ -27,19 +27,18 @@ class SourceRequest(Unit):
     Members
     -------
     coming : In(destinations).array(3)
-        For each circuit the destination of the source's next packet of it, as the only bit that is
-        high, or 0.
+        For each channel the destination of the source's next packet on it, one-hot or 0.
     spaces, vacant : In(destinations).array(3), In(destinations).array(3)
-        For each circuit the destinations with space for a packet, and those of them with no path
+        For each channel the destinations with space for a packet, and those of them without a path
         that stays.
     stays : In(1)
         The path of the source stays, so that it requests none.
     starts, circuit_of : In(1), In(2)
-        The source starts a packet in this cycle; the circuit of its path.
+        The source starts a packet in this cycle; the channel of its path.
     pick : Out(3)
-        The circuit of the request, as the only bit that is high, or 0.
+        The channel of the request, one-hot or 0.
     late : Out(1)
-        A packet that is more urgent than the circuit of the path waits for its destination.
+        A packet more urgent than the path's channel waits for its destination.
 
     Timing
     ------
@@ -86,7 +85,7 @@ class SourceRequest(Unit):
         ):
             free = wire(m, f"free_{c}", (coming & vacant).any())
             m.d.comb += self.pick[c].eq(free & may)
-            if c == DATA_COUNT - 1:  # no circuit is less urgent
+            if c == DATA_COUNT - 1:  # no virtual channel is less urgent
                 break
             reaches = wire(m, f"reaches_{c}", (coming & spaces).any())
             passed = Signal(range(PASSES + 1), name=f"passed_{c}")

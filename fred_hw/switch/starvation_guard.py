@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 WATCH_CYCLES = 256
-"""Cycles that a packet waits at a head before space is kept for it."""
+"""Cycles that a packet waits at a head before buffer space is reserved for it."""
 URGENT_CYCLES = 32
-"""The same, if less urgent ones took the space that it waits for."""
+"""The same, if only less urgent packets took the buffer space."""
 RECENT_CYCLES = 2048
-"""Cycles for which it is known at least that a packet went to an output; twice that at most."""
+"""Least time for which a packet sent to an output is remembered [cycles]; at most twice that."""
 RESERVE_CYCLES = 2048
-"""Cycles that space is kept for at most, as an output may have none for long."""
+"""Longest reservation of buffer space [cycles], as an output may have none for long."""
 CLAIM_CYCLES = 64
-"""Cycles in which a packet that has space must be served; more urgent ones may not let it."""
+"""Cycles in which a packet with buffer space must be served, before its claim expires."""
 SETTLE_CYCLES = 8
-"""Cycles until space that was seen is what nobody takes any more."""
+"""Cycles after which buffer space that was seen can no longer be taken by others."""
 
 
 class _Flow(NamedTuple):
-    """Whether the phase is looked at, outputs of the flow, and whether an input has no packet."""
+    """Whether the phase is being probed, the flow's outputs, and whether an input is empty."""
 
     now: Value
     ends: Value
@@ -52,7 +52,7 @@ class _Flow(NamedTuple):
 
 
 class _Outputs(NamedTuple):
-    """Outputs with space, with space in the next receiver, that others or less urgent ones took."""
+    """Outputs with space, with space at the next receiver, and taken by others (or less urgent)."""
 
     vacant: Signal
     granted: Signal
@@ -61,7 +61,7 @@ class _Outputs(NamedTuple):
 
 
 class _Watched(NamedTuple):
-    """Whether the packet has moved, and its flow; ``early`` if less urgent ones alone count."""
+    """Whether the packet has moved, and its flow; ``early`` if only less urgent packets count."""
 
     anew: Value
     ends: Signal
@@ -70,7 +70,7 @@ class _Watched(NamedTuple):
 
 
 class _States(NamedTuple):
-    """States, the time in one, what enters one, and what goes on to the next queue."""
+    """The state machine, the time in its state, and functions to enter a state or leave."""
 
     fsm: Fsm
     elapsed: Signal
@@ -98,17 +98,17 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, anew : Out(3), Out(3)
-        For each circuit: a packet waits at the head; it has just come there, or started in the
-        cycle before.
+        For each channel: a packet waits at the head; it has just arrived there, or started in the
+        previous cycle.
     phases, exits : Out(ArrayLayout(phase, 3)), Out(ArrayLayout(port_bits(spec), 3))
-        Phases of those packets, and output ports of those that are unicasts.
+        Phases of these packets, and output ports of the unicasts among them.
     starts, circuit : Out(1), Out(2)
-        A packet to the output of this port started in the cycle before, on that circuit.
+        A packet to the output of this port started in the previous cycle, on that channel.
     vacant, granted : Out(3), Out(3)
-        For each circuit whether the output has space for a packet, kept or not; whether the
-        receiver behind it has.
+        For each channel whether the output has space for a packet, reserved or not; whether the
+        receiver behind it has space.
     reserved : In(3)
-        Circuits whose space at the output is kept.
+        Channels whose space at the output is reserved.
     """
     phase = spec.protocol.fields["phase"]
     members = {
@@ -125,20 +125,21 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
 class StarvationGuard(Unit):
     """Reserve buffer space for a packet that others always overtake.
 
-    Turns go to what could start, and traffic may be such that the space of one comes back only in
-    the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
-    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and others of its circuit or of
-    less urgent ones, which share the queue of an output, sent packets to each of its outputs that
-    is full, it reserves these: none of them starts a packet there. When they have space it reserves
-    all outputs, and when those had it for ``SETTLE_CYCLES`` it claims the turn: nothing else of
-    these circuits is chosen, and when the packet's phase is served the space is there. An output
-    that turns out to be full then is one of those that are reserved first. So a packet that waits
-    for other inputs, or for an output that takes nothing, holds up nobody. Others sent packets to
-    an output if they did so in the last ``RECENT_CYCLES``, watched or not: a slow one may take a
-    packet in each watch of another queue. Unicasts take turns among themselves, so for one only
-    packets of phases, and of less urgent circuits, count. If less urgent packets alone went to each
-    of those outputs, ``URGENT_CYCLES`` are enough. Less urgent packets take space in the queue of
-    an output alone: they do not count, and go on, where the receiver behind it has none.
+    The scheduler chooses among phases that could start, and with some traffic the space for one is
+    returned only while others are served. The guard examines the heads of queues one after the
+    other. It acts if a packet has waited for ``WATCH_CYCLES`` at one, all inputs of its flow have
+    theirs, and other packets on its channel or on less urgent ones, which share the queue of an
+    output, were sent to each of its outputs that is full. Then it reserves these outputs: no such
+    packet may start there. When they have space it reserves all outputs, and when these had it for
+    ``SETTLE_CYCLES`` it claims the next choice: nothing else on these channels is chosen, and when
+    the packet's phase is served the space is there. An output that turns out to be full then is one
+    of those that are reserved first. So a packet that waits for other inputs, or for an output that
+    takes nothing, blocks no others. Packets count as sent to an output if this happened in the last
+    ``RECENT_CYCLES``, watched or not: a slow output may take a packet in each watch of another
+    queue. Unicasts are served round-robin among themselves, so for a unicast only packets of
+    phases, and on less urgent channels, count. If only less urgent packets went to each of those
+    outputs, ``URGENT_CYCLES`` are enough. Less urgent packets only use space in the queue of an
+    output: if the receiver behind it has none, they do not count, and continue.
 
     Parameters
     ----------
@@ -148,17 +149,17 @@ class StarvationGuard(Unit):
     Members
     -------
     ports : In(port_ages_signature(spec)).array(P)
-        What waits, and where packets go.
+        Waiting packets, and the outputs to which packets go.
     probes, probe : In(1), In(number_bits(spec))
-        Whether the scheduler looks at a phase, and which.
+        Whether the scheduler examines a phase, and which one.
     probed, there : In(entry_layout(spec)), In(P)
-        Its entry, and the ports that have a packet of it at the head, a cycle later.
+        Its entry, and the ports with a packet of it at the head, a cycle later.
     active, online, phase : In(1), In(1), In(phase)
-        What is served; see ``service_signature``.
+        The served phase; see ``service_signature``.
     claims : Out(phases + 3)
-        Alone, the phase of the packet, or behind the phases the circuit of a unicast.
+        One-hot: the phase of the packet, or after the phases the channel of a unicast.
     holds : Out(3)
-        Circuits of which only what claims may be chosen.
+        Channels on which only claims may be chosen.
 
     Timing
     ------
@@ -214,7 +215,7 @@ class StarvationGuard(Unit):
         outputs = self._outputs(m, circuit, online)
         states = self._states(m, port, circuit)
         fsm, elapsed, enter, leave = states
-        with fsm.state("seek"), m.If(elapsed[0]):  # the head is of this queue
+        with fsm.state("seek"), m.If(elapsed[0]):  # the head is in this queue
             m.d.sync += [
                 phase.eq(head.phase),
                 online.eq(head.phase == self.spec.protocol.online),
@@ -249,9 +250,9 @@ class StarvationGuard(Unit):
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
 
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
-        """Keep space for what is watched, if there is hope, until it can be claimed.
+        """Reserve space for the watched packet, if possible, until it can be claimed.
 
-        Return the outputs whose space is kept.
+        Return the outputs whose space is reserved.
         """
         fsm, elapsed, enter, leave = states
         ends, early = watched.ends, watched.early
@@ -281,7 +282,7 @@ class StarvationGuard(Unit):
         return wire(m, "kept", Mux(some, full, ends))
 
     def _states(self, m: Module, port: Signal, circuit: Signal) -> _States:
-        """Return the states, the time in one, what enters one, and what goes to the next queue."""
+        """Return the state machine, the time in its state, and functions to enter or leave."""
         fsm = Fsm(m, "seek", "watch", "look", "judge", "reserve", "claim")
         elapsed = Signal(range(RESERVE_CYCLES))
         m.d.sync += elapsed.eq(elapsed + 1)
@@ -299,7 +300,7 @@ class StarvationGuard(Unit):
         return _States(fsm, elapsed, enter, leave)
 
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
-        """Return what is at the head of the queue that is watched, a cycle old."""
+        """Return the head of the watched queue, a cycle delayed."""
         layout = data.StructLayout(
             {"waiting": 1, "anew": 1, "phase": len(self.phase), "exit": port_bits(self.spec)}
         )
@@ -318,7 +319,7 @@ class StarvationGuard(Unit):
         return head
 
     def _outputs(self, m: Module, circuit: Signal, online: Signal) -> _Outputs:
-        """Return what is known of outputs for the circuit."""
+        """Return the state of outputs for the virtual channel."""
         names = ("vacant_now", "granted_now", "took", "less_urgent_took")
         vacant, granted, took, passed = (Signal(self.spec.ports, name=name) for name in names)
         for known, name in ((vacant, "vacant"), (granted, "granted")):
@@ -330,7 +331,7 @@ class StarvationGuard(Unit):
         for k, own in enumerate(self.ports):
             seen: list[list[Value]] = []
             for kind, of_kind in (("flow", ~unicasts), ("unicast", unicasts)):
-                # Packets of each circuit since the last change of ages, and since the one before.
+                # Packets of each virtual channel since the last change of ages, and the one before.
                 new, old = (Signal(DATA_COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
                 starts = gated(
                     Cat(own.circuit == c for c in range(DATA_COUNT)), own.starts & of_kind
@@ -355,7 +356,7 @@ class StarvationGuard(Unit):
         return _Outputs(vacant, granted, took, passed)
 
     def _flow(self, m: Module, port: Signal, phase: Signal) -> _Flow:
-        """Return whether the phase is looked at, and then the flow of the packet."""
+        """Return whether the phase is being probed, and the flow of the packet."""
         looks, looked = Signal(), Signal.like(self.probe)
         m.d.sync += [looks.eq(self.probes), looked.eq(self.probe)]
         entry = self.probed
@@ -364,7 +365,7 @@ class StarvationGuard(Unit):
             wire(m, name, Cat(flow == own for flow in flows))
             for name, flows in (("members", entry.inputs), ("flow_ends", entry.outputs))
         )
-        # One that has changed meanwhile may have none.
+        # An entry that has changed meanwhile may have no flow for it.
         alone = (own == 0) | (members & ~self.there).any()
         return _Flow(looks & (looked == phase), ends, wire(m, "alone_now", alone))
 
@@ -377,9 +378,9 @@ class StarvationGuard(Unit):
         online: Signal,
         spaces: tuple[Value, Value],
     ) -> None:
-        """Say what is kept for the packet, and what others may not do.
+        """Output the reservations and claims for the packet.
 
-        Called with the outputs whose space is kept, and those with space in the next receiver.
+        Called with the outputs whose space is reserved, and those with space in the next receiver.
         """
         phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
         claims = fsm.ongoing("claim")
@@ -388,7 +389,7 @@ class StarvationGuard(Unit):
             keeps.eq(fsm.ongoing("reserve") | (claims & ~serves)),
         ]
         of_phase = gated((1 << phase)[:phases], ~online)
-        # The circuit and less urgent ones.
+        # The virtual channel and less urgent ones.
         held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(DATA_COUNT)))
         m.d.sync += [
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),

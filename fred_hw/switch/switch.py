@@ -1,4 +1,4 @@
-"""The whole switch: a core with AXI4-Stream ports and registers on AXI4-Lite."""
+"""The whole switch: a core with AXI4-Stream ports and AXI4-Lite registers."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -18,7 +18,7 @@ from .core import SwitchCore
 __all__ = ["ADDED_CYCLES", "Switch"]
 
 ADDED_CYCLES = 10
-"""Cycles that a lone flit takes beside those of the interconnect."""
+"""Latency of a lone flit in addition to the interconnect [cycles]."""
 
 
 class Switch(Unit):

@@ -15,15 +15,15 @@ __all__ = ["UnicastRouter"]
 
 
 class UnicastRouter(Unit):
-    """Find paths through a FRED_m(P) for all unicasts of a cycle at a time.
+    """Find paths through a FRED_m(P) for all unicasts of a cycle.
 
     Two that share an input or an output micro-switch must not share a middle subswitch. Call a
     unicast even-odd if it goes from an even to an odd port, and so on: two of one kind never share
     a micro-switch. Those from even ports take subswitch 0 to even, 1 to odd ports, those from odd
     to even ports 2. One from an odd to an odd port has two neighbours at most, an even-even or
     even-odd one at its input and an even-even or odd-even one at its output, so one of the three is
-    left. Inside a subswitch it is the same again. So any set of unicasts has paths, which nobody
-    has to search, and which may differ from cycle to cycle: all paths take equally long.
+    left. The same holds inside each subswitch. So any set of unicasts has paths without a search,
+    and these may change in every cycle: all paths take equally long.
 
     With two subswitches a unicast takes the one of the parity of its source, which is free only if
     the two that share an output micro-switch come from an even and an odd port.
@@ -36,8 +36,8 @@ class UnicastRouter(Unit):
     Members
     -------
     destination_of : In(P).array(P)
-        Per source its destination, as the only bit that is high, or 0. No two have the same. With
-        two subswitches, only such that have paths.
+        Destination of each source, one-hot or 0. No two have the same. With two subswitches, only
+        destinations that have paths.
     configuration : Out(configuration_width(P, m))
         State of every micro-switch; idle (0) in all that no path uses.
 
@@ -88,14 +88,14 @@ class UnicastRouter(Unit):
         m.d.comb += self.configuration.eq(Cat(*inputs, *within, *outputs))
 
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
-        """Return the subswitch of each source and of each destination, as the bit that is high."""
+        """Return the subswitch of each source and of each destination, as a one-hot bit."""
         ends, ports, count = self.destination_of, range(self.ports), min(self.middle_switches, 3)
-        # For each port whether its other end is even, and odd.
+        # For each port whether the other end of its path is even, and odd.
         to, of, inputs, outputs = (
             [Signal(width, name=f"{name}_{k}") for k in ports]
             for name, width in (("to", 2), ("of", 2), ("input", count), ("output", count))
         )
-        # For each odd port whether the even one beside it sends to, and gets from, an even one.
+        # For each odd port whether its even neighbour sends to an even port, and receives from one.
         even_to_even, even_of_even = (
             wire(m, f"even_{name}_even", Cat(own[j - 1][0] for j in ports[1::2]))
             for name, own in (("to", to), ("of", of))
@@ -114,7 +114,7 @@ class UnicastRouter(Unit):
                     outputs[k].eq(Cat(of[k][0], 0, of[k][1])),
                 ]
             else:
-                # Whether an odd-odd one has an even-even neighbour where it comes in, and goes out.
+                # Whether an odd-odd path has an even-even neighbour at its input, and its output.
                 comes = [to[k - 1][0], (at[1::2] & even_to_even).any()]
                 goes = [(ends[k][1::2] & even_of_even).any(), of[k - 1][0]]
                 ways, back = (
@@ -128,7 +128,7 @@ class UnicastRouter(Unit):
         return inputs, outputs
 
     def _descend(self, m: Module, chosen: Sequence[Signal]) -> list[Value]:
-        """Place the middle subswitches, each with the unicasts that take it; return their words."""
+        """Place the middle subswitches, each with its unicasts; return their words."""
         inner, words = subswitch_ports(self.ports), []
         for number in range(min(self.middle_switches, 3)):
             router = UnicastRouter(ports=inner, middle_switches=self.middle_switches)

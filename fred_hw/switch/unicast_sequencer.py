@@ -1,4 +1,4 @@
-"""Sequencer of one source's unicasts: start, continue, end."""
+"""Sequencer of one source's unicasts: starts, continues and ends packets."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -12,7 +12,7 @@ __all__ = ["UnicastSequencer"]
 class UnicastSequencer(Unit):
     """Take a flit of a unicast in each cycle in which there is one.
 
-    It is what a ``FlowSequencer`` is for flows, but has one input, and no need to know which.
+    It does for unicasts what a ``FlowSequencer`` does for flows, but has only one input.
 
     Parameters
     ----------
@@ -22,19 +22,20 @@ class UnicastSequencer(Unit):
     Members
     -------
     may, here, space : In(1)
-        Whether packets may start; whether there is one that has a path, and space at its end.
+        Whether packets may start; whether there is one with a path, and space at its destination.
     valid, broken, last : In(1)
-        There is a flit; the rest of the packet is not there and will not come; it is the last one.
+        A flit is present; the rest of the packet is missing and will not arrive; it is the last
+        one.
     length : In(last)
-        Place of the last flit of the packet that starts.
+        Index of the last flit of the packet that starts.
     able, start, fire, ending, bad : Out(1)
-        A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
+        A packet would start if allowed; it starts; a flit is sent; it ends the packet; the packet
         must not be used.
     under_way, stays, lasts : Out(1)
-        Whether a packet has started before this cycle; whether it goes on behind it; whether that
-        or one that starts in it does.
+        Whether a packet started before this cycle; whether it continues after it; whether it, or
+        one that starts in this cycle, does.
     closing : Out(1)
-        The flit behind this cycle's is the last of the packet; of use with ``lasts``.
+        The next flit is the last one of the packet; valid with ``lasts``.
 
     Timing
     ------
@@ -104,7 +105,7 @@ class UnicastSequencer(Unit):
             self.lasts.eq(self.stays | (self.start & ~stops)),
         ]
         m.d.sync += under_way.eq(self.lasts)
-        # Whether the next flit is the last is known before it is there.
+        # Whether the next flit is the last is known before it arrives.
         left, single = Signal.like(self.length), Signal()
         m.d.comb += self.closing.eq(
             Mux(self.start, self.length == 1, Mux(there, left == 2, single))

@@ -18,11 +18,11 @@ from .plane import Plane
 __all__ = ["NoWayError", "Part", "PhaseWays", "find_ways"]
 
 _MOST_STEPS, _MOST_ROUTINGS = 20_000, 50
-"""Of a search: flows that are placed, and whole phases whose micro-switches are tried."""
+"""Search limits: flows placed, and whole phases whose micro-switch routing is tried."""
 
 
 class NoWayError(ValueError):
-    """Not all flows of a phase can be active at once; holds how many can.
+    """Not all flows of a phase can be active together; contains the number that can.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class NoWayError(ValueError):
 
 @dataclass(frozen=True)
 class PhaseWays:
-    """What each chiplet does in a phase.
+    """Configuration of each chiplet in a phase.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class PhaseWays:
     configurations : dict of int to Configuration
         State of its micro-switches.
     owners : dict of int to tuple of int
-        Of each of its flows, which flow of the phase it is a part of.
+        For each of these flows the flow of the phase to which it belongs.
     """
 
     flows: dict[int, tuple[Flow, ...]]
@@ -59,7 +59,7 @@ class PhaseWays:
 
 @dataclass(frozen=True)
 class Part:
-    """A flow of one chiplet that is a part of a flow between NPUs."""
+    """A chiplet's part of a flow between NPUs."""
 
     chiplet: int
     flow: Flow
@@ -67,7 +67,7 @@ class Part:
 
 @dataclass
 class _Taken:
-    """Ports that flows of a phase have in each chiplet, and their flows there."""
+    """Ports and flows of a phase that are occupied in each chiplet."""
 
     inputs: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     outputs: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -86,7 +86,7 @@ class _Taken:
             self.flows[one.chiplet].pop()
 
     def ways(self, plane: Plane) -> PhaseWays | None:
-        """Return the flows of chiplets, if the micro-switches of each can route them."""
+        """Return the flows of chiplets if the micro-switches of each can route them."""
         found = {n: tuple(flow for _, flow in own) for n, own in sorted(self.flows.items()) if own}
         configurations: dict[int, Configuration] = {}
         for chiplet, flows in found.items():
@@ -101,14 +101,14 @@ class _Taken:
 
 @dataclass
 class _Search:
-    """Flows placed one after the other, on free links; the last is placed anew if the next fails.
+    """Depth-first search that places flows on free links, with backtracking.
 
     Parameters
     ----------
     most : int
         Flows that were placed at once.
     steps, routings : int
-        What is left of the work that is allowed.
+        Remaining search effort.
     """
 
     plane: Plane
@@ -120,7 +120,7 @@ class _Search:
     routings: int = _MOST_ROUTINGS
 
     def place(self, number: int) -> PhaseWays | None:
-        """Return the routes of all flows from a number on, with the earlier ones placed."""
+        """Return the routes of all flows from a number on, given the earlier ones."""
         self.most = max(self.most, number)
         if number == len(self.flows):
             self.routings -= 1
@@ -142,7 +142,7 @@ class _Search:
 def find_ways(
     plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int] | None = None
 ) -> PhaseWays:
-    """Return the flows and settings of chiplets for flows between NPUs that are active at once.
+    """Return chiplet flows and settings for concurrent flows between NPUs.
 
     Among parallel links and chiplets, a flow takes those that the fewest other flows use, counting
     its phase and ``busy``; the lowest number decides between equals. If later flows need these
@@ -176,7 +176,7 @@ def find_ways(
 
 
 def _switches(plane: Plane, flow: Flow) -> tuple[int, dict[int, set[int]], set[int], set[int]]:
-    """Return where a flow is reduced, NPUs by switch, and the switches below that it crosses.
+    """Return the reducing switch of a flow, NPUs by switch, and the switches below it.
 
     The last two are those from which it goes up, and those that it comes down to.
     """
@@ -199,7 +199,7 @@ def _switches(plane: Plane, flow: Flow) -> tuple[int, dict[int, set[int]], set[i
 def _choices(
     plane: Plane, flow: Flow, taken: _Taken, busy: dict[tuple[int, int], int]
 ) -> Iterator[dict[int, int]]:
-    """Yield the chiplets that a flow may take, by switch, those of the least use first."""
+    """Yield possible chiplets of a flow, by switch, the least used first."""
     meeting, _, ups, downs = _switches(plane, flow)
     switches = sorted({meeting, *ups, *downs})
     load: dict[tuple[int, int], int] = defaultdict(int)
@@ -223,9 +223,9 @@ def _parts(
     taken: _Taken,
     busy: dict[tuple[int, int], int],
 ) -> list[Part] | None:
-    """Return the parts of a flow with its chiplets chosen, or None if a link is not free."""
+    """Return the parts of a flow for chosen chiplets; None if a link is not free."""
     meeting, homes, ups, downs = _switches(plane, flow)
-    into: dict[int, set[int]] = defaultdict(set)  # ports where it comes in on its way up
+    into: dict[int, set[int]] = defaultdict(set)  # input ports of the way up
     out: dict[int, set[int]] = defaultdict(set)
     for npus, ports in ((flow.inputs, into), (flow.outputs, out)):
         for switch, own in homes.items():

@@ -11,10 +11,10 @@ __all__ = ["is_wafer", "load_wafer"]
 
 
 def load_wafer(source: str, changes: Mapping[str, Any] | None = None) -> WaferSpec:
-    """Return the wafer in the YAML file ``source``, some fields changed; see ``load_model``."""
+    """Return the wafer in a YAML file ``source``, with changed fields; see ``load_model``."""
     return load_model(WaferSpec, source, changes)
 
 
 def is_wafer(source: str) -> bool:
-    """Return whether ``source`` is a file that describes a wafer: it has switches."""
+    """Return whether ``source`` is a file that describes a wafer, which has switches."""
     return has_key(source, "switches")

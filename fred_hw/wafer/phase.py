@@ -19,19 +19,19 @@ __all__ = ["Entry", "Part", "Phase", "switched_phases"]
 
 
 class Entry(NamedTuple):
-    """What switches have under a number.
+    """Contents of the switches under one phase number.
 
     Parameters
     ----------
     number : int
-        The same in all switches.
+        The same number in all switches.
     name : str
-        That of the phase, with ``:round_0``, ``:turn_0``, ``:end_0`` and so on behind it if it is
-        in rounds.
+        Name of the phase, with a suffix ``:round_0``, ``:turn_0``, ``:end_0`` and so on if it is in
+        rounds.
     flows : tuple of Flow
-        Flows between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     ways : PhaseWays
-        What each chiplet does.
+        Configuration of each chiplet.
     """
 
     number: int
@@ -41,9 +41,9 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One action of an endpoint: phase numbers that it sends and receives in, and its kind.
+    """One action of an endpoint: phase numbers of its send and receive, and its kind.
 
-    ``whole`` says whether that is the buffers of the phase, or a flit that tells of rounds.
+    ``whole`` says whether these are the buffers of the phase, or a round token.
     """
 
     sends: int | None
@@ -58,17 +58,18 @@ class Phase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, of a ring
-        with a ``pattern`` as ``collective_phases``; and the virtual circuit of its packets.
+        Name as in ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases``, or for a
+        ring with a ``pattern`` as in ``collective_phases``; and the virtual channel of its packets.
     number : int
-        The same in all switches; of its first round if it is in rounds, and others follow.
+        The same number in all switches; the number of its first round if it is in rounds, and the
+        others follow.
     flows : tuple of Flow
-        Flows between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     switched : Rounds
-        What switches do; nothing where endpoints do the phase.
+        Rounds that switches execute; empty if endpoints execute the phase.
     pattern : str
-        One of ``RING_PATTERNS`` if endpoints do that in one ring of all members of each flow, which
-        are its inputs and its outputs; empty if flows say what is done.
+        One of ``RING_PATTERNS`` if endpoints execute it in one ring of all members of each flow,
+        which are its inputs and its outputs; empty if the flows define the operation.
     """
 
     name: str
@@ -80,22 +81,22 @@ class Phase:
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """Flows that are active at once; nothing where endpoints do the phase."""
+        """Sets of concurrent flows; empty if endpoints execute the phase."""
         return self.switched.rounds
 
     @property
     def numbers(self) -> int:
-        """How many numbers it has."""
+        """Number of phase numbers."""
         return max(1, len(self.switched.all))
 
     @property
     def ways(self) -> PhaseWays:
-        """What each chiplet does, of a phase that switches do in one round.
+        """Configuration of each chiplet, for a phase that switches execute in one round.
 
         Raises
         ------
         ValueError
-            It is another one.
+            The phase needs endpoints or more rounds.
         """
         if len(self.rounds) != 1:
             raise ValueError(f"phase {self.name} must have one round, not {len(self.rounds)}")
@@ -103,7 +104,7 @@ class Phase:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What switches have of it, in the order of its numbers."""
+        """Switch entries of the phase, in the order of its numbers."""
         kinds = [("round", self.rounds), ("turn", self.switched.turns)]
         kinds.append(("end", self.switched.ends))
         named = [(f":{kind}_{k}", one) for kind, own in kinds for k, one in enumerate(own)]
@@ -114,11 +115,11 @@ class Phase:
         )
 
     def parts(self, end: int) -> list[Part]:
-        """Return the actions of an endpoint in order; none if it is not in the phase.
+        """Return the actions of an endpoint in order; empty if it is not in the phase.
 
-        Where nobody has to be told of rounds it is one part, whatever rounds it sends and receives
-        in: all of them are under way at once. Else an end that sends waits for its turn, and tells
-        those of the next one; when it has the last part all rounds of its switch are over.
+        Without round tokens there is one part, whatever rounds it sends and receives in: all are in
+        flight at once. Otherwise an endpoint that sends waits for its round, and sends a token to
+        those of the next one; when it has the last part, all rounds of its switch are over.
         """
         count, turns = len(self.rounds), len(self.switched.turns)
         entries = self.entries
@@ -127,7 +128,7 @@ class Phase:
         if not told:
             return [] if sends is None and receives is None else [Part(sends, receives, True)]
         heard = [(n, flow) for n, _, flows, _ in told for flow in flows if end in flow.outputs]
-        # Who speaks with others hears of them in the same flow.
+        # A sender of a shared flow receives the others in the same flow.
         both = [n for n, flow in heard if end in flow.inputs]
         found: list[Part] = []
         for number in sorted({one for one in (sends, receives) if one is not None}):
@@ -147,7 +148,7 @@ class Phase:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-friendly; docs/explanation/wafer.md has the keys."""
+        """Return the phase as JSON values; docs/explanation/wafer.md lists the keys."""
         found: dict[str, Any] = {"name": self.name, "number": self.number, "circuit": self.circuit}
         found |= {"pattern": self.pattern} if self.pattern else {}
         found["flows"] = [flow.to_dict() for flow in self.flows]
@@ -160,7 +161,7 @@ class Phase:
 
 
 def _numbers(entries: Sequence[Entry], end: int, side: str) -> list[int]:
-    """Return the numbers of the entries in whose flows an end sends, or receives."""
+    """Return the numbers of the entries in whose flows an endpoint sends, or receives."""
     return [one.number for one in entries if any(end in getattr(flow, side) for flow in one.flows)]
 
 
@@ -169,7 +170,7 @@ def _first(entries: Sequence[Entry], end: int, side: str) -> int | None:
 
 
 def switched_phases(plane: Plane, strategy: Strategy) -> tuple[Phase, ...]:
-    """Return the phases of a strategy on switches that reduce and copy.
+    """Return the phases of a strategy on switches that reduce and multicast.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["Chiplet", "End", "Plane"]
 
 @dataclass(frozen=True)
 class End:
-    """What is at a port of a chiplet.
+    """The peer at a port of a chiplet.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class Chiplet:
     Parameters
     ----------
     name : str
-        That of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
+        Name of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
     switch, part : int
-        Number of its switch, and which of that one's chiplets it is.
+        Number of its switch, and its number among the chiplets of that switch.
     spec : SwitchSpec
-        What it is made of.
+        Specification of the chiplet.
     ends : tuple of End
-        What is at each port: NPUs, controllers, nothing, links down, links up.
+        Connection of each port: NPUs, controllers, none, links down, links up.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Chiplet:
 
 
 class Plane:
-    """A plane of a wafer; NPU n has address n, controllers have those behind.
+    """A plane of a wafer; NPU n has address n, controllers follow.
 
     Link k of a chiplet to the switch above leads to that one's chiplet k modulo their number.
 
@@ -96,11 +96,11 @@ class Plane:
 
     @property
     def addresses(self) -> int:
-        """Addresses that unicasts can go to: NPUs and controllers."""
+        """Number of unicast addresses: NPUs and controllers."""
         return self.wafer.npus + sum(one.controllers for one in self.wafer.switches)
 
     def end_name(self, address: int) -> str:
-        """Return what an NPU or a controller is called: ``npu3``, ``io20``."""
+        """Return the name of an NPU or a controller: ``npu3``, ``io20``."""
         return f"{'npu' if address < self.wafer.npus else 'io'}{address}"
 
     @cached_property
@@ -115,19 +115,19 @@ class Plane:
         return tuple(found[address] for address in range(self.addresses))
 
     def chain(self, switch: int) -> list[int]:
-        """Return a switch and those above it, the one at the top last."""
+        """Return a switch and those above it, up to the root."""
         found = [switch]
         while (above := self.wafer.above(found[-1])) >= 0:
             found.append(above)
         return found
 
     def ports_to(self, chiplet: int, other: int) -> list[int]:
-        """Return the ports of a chiplet that lead to another one."""
+        """Return the ports of a chiplet that lead to another chiplet."""
         ends = self.chiplets[chiplet].ends
         return [p for p, end in enumerate(ends) if (end.kind, end.number) == ("chiplet", other)]
 
     def flit_cycles(self, chiplet: int, port: int) -> int:
-        """Return the cycles from flit to flit on the link at a port, in either direction."""
+        """Return the cycles between flits on the link at a port, in either direction."""
         own, end = self.chiplets[chiplet], self.chiplets[chiplet].ends[port]
         if end.kind != "chiplet":
             return 1
@@ -136,9 +136,9 @@ class Plane:
         return self.wafer.switches[below].uplink_cycles
 
     def way(self, chiplet: int, address: int) -> int:
-        """Return the port by which unicasts to an address leave a chiplet by default.
+        """Return the default output port of a chiplet for unicasts to an address.
 
-        Of several links the address chooses, so each pair of ends has one way.
+        The address chooses among several links, so each pair of endpoints has one route.
         """
         home, port = self.homes[address]
         if home == chiplet:
@@ -147,13 +147,13 @@ class Plane:
         if own not in chain:
             return self._chosen(self._uplinks(chiplet), address)
         child = chain[chain.index(own) - 1]
-        # All addresses that come here from below have the same rest: it chose among the parts.
+        # All addresses that arrive from below have the same remainder: it selected the part.
         key, parts = address // self.wafer.parts(own), self.wafer.parts(child)
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)
 
     def ways(self, chiplet: int, address: int) -> list[int]:
-        """Return all ports by which unicasts to an address may leave a chiplet."""
+        """Return all possible output ports of a chiplet for unicasts to an address."""
         home, port = self.homes[address]
         if home == chiplet:
             return [port]
@@ -172,7 +172,7 @@ class Plane:
         return ports[address % len(ports)]
 
     def _down(self, switch: int, part: int) -> list[End]:
-        """Return what is at the ports of a chiplet that lead down."""
+        """Return the peers at the downward ports of a chiplet."""
         ends: list[End] = []
         for child in self.wafer.below(switch):
             entry, parts = self.wafer.switches[child], self.wafer.parts(switch)
@@ -185,7 +185,7 @@ class Plane:
         return ends
 
     def _up(self, switch: int, part: int, link: int) -> End:
-        """Return what is at a port of a chiplet that leads up."""
+        """Return the peer at an upward port of a chiplet."""
         above = self.wafer.above(switch)
         parts, entry = self.wafer.parts(above), self.wafer.switches[above]
         port = len(entry.npus) + entry.controllers + entry.spare

@@ -31,30 +31,30 @@ __all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "WaferProgram", "compile_strategy", 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
 
 COLLECTIVES = ("in-network", "ring")
-"""Who does the phases: switches (FRED-B, D), or endpoints over unicasts (FRED-A, C)."""
+"""Executors of phases: switches (FRED-B, D), or endpoints by unicasts (FRED-A, C)."""
 
 
 @dataclass(frozen=True)
 class WaferProgram(EndpointProgram):
-    """What software writes to the registers of a plane, so that it does the phases of a strategy.
+    """Software writes to the registers of a plane for the phases of a strategy.
 
-    NPU n is worker n. In its memory, and in that of a controller, each phase has two buffers: phase
-    k sends what is at 2 k x size and receives at (2 k + 1) x size, where k is the first of its
-    numbers. Flits that tell of rounds are at those of their own numbers. An all-gather of a ring is
-    in place in the second.
+    NPU n is worker n. Its memory, and that of a controller, has two buffers for each phase: phase k
+    sends from 2 k x size and receives at (2 k + 1) x size, where k is the first of its numbers.
+    Round tokens are at the addresses of their own numbers. An all-gather in a ring works in place
+    in the second buffer.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     strategy : Strategy
-        What its NPUs do.
+        Strategy of the training iteration.
     phases : tuple of Phase
         Its phases.
     size : int
         Bytes that an NPU sends in a phase, in this plane.
     generation : int
-        Of all phases, 0 to 65,535.
+        Generation of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
     routes : mapping
@@ -71,33 +71,33 @@ class WaferProgram(EndpointProgram):
 
     @property
     def link(self) -> SwitchSpec:
-        """What the endpoints are made of."""
+        """Specification of the endpoints."""
         return self.plane.wafer.link
 
     @property
     def npus(self) -> int:
-        """NPUs, each with an endpoint."""
+        """Number of NPUs, each of which has an endpoint."""
         return self.plane.wafer.npus
 
     @property
     def endpoints(self) -> int:
-        """Endpoints of NPUs, and of controllers that have one."""
+        """Number of endpoints of NPUs, and of controllers that have one."""
         return self.plane.wafer.endpoints
 
     def unit_steps(self) -> list[list[Step]]:
-        """Return what is written to each chiplet."""
+        """Return the register writes of each chiplet."""
         return [self.switch_steps(number) for number in range(len(self.plane.chiplets))]
 
     def alone(self, name: str) -> "WaferProgram":
-        """Return a program of one phase, which is the first."""
+        """Return a program of one phase, which becomes the first."""
         return replace(self, phases=(replace(self.phase(name), number=0),))
 
     def over_first(self, phase: Phase) -> list[str]:
-        """Return phases that must be over at all members of one before any of them begins it.
+        """Return the phases that all members of a phase must complete before any starts it.
 
-        Where a switch adds what comes from several others, it waits for all of them, and what is
-        behind it in a queue between switches waits too: copies of the same circuit, which one of
-        those that it waits for may still have to take (docs/reference/protocol.md).
+        A switch that reduces data from several others waits for all of them. Meanwhile packets
+        behind it in a queue between switches wait too: copies on the same virtual channel, which
+        one of the switches may still have to receive (docs/reference/protocol.md).
         """
         homes = self.plane.homes
         sums = [one for one in phase.flows if len({homes[source][0] for source in one.inputs}) > 1]
@@ -116,11 +116,11 @@ class WaferProgram(EndpointProgram):
 
     @property
     def numbers(self) -> int:
-        """Numbers that phases have, from 0 on."""
+        """Number of phase numbers, from 0."""
         return max((one.number + one.numbers for one in self.phases), default=0)
 
     def entry(self, circuit: str, ways: PhaseWays, chiplet: int) -> int:
-        """Return the entry of a chiplet that takes part in a flow on a virtual channel."""
+        """Return the entry of a chiplet that is part of a flow on a virtual channel."""
         return entry_word(
             self.plane.chiplets[chiplet].spec,
             ways.configurations[chiplet],
@@ -130,7 +130,7 @@ class WaferProgram(EndpointProgram):
         )
 
     def begin_steps(self, npu: int) -> list[Step]:
-        """Return what is written to an endpoint first: it forgets its numbers of all phases.
+        """Return the initial writes to an endpoint, which forgets its numbers of all phases.
 
         All of this is written before any phase begins, also to endpoints that were in no phase of
         programs before: they cannot know how often a phase has been written since.
@@ -148,12 +148,12 @@ class WaferProgram(EndpointProgram):
         ]
 
     def route(self, chiplet: int, address: int) -> int:
-        """Return the port by which unicasts to an address leave a chiplet."""
+        """Return the output port of a chiplet for unicasts to an address."""
         found = self.routes.get((chiplet, address))
         return self.plane.way(chiplet, address) if found is None else found
 
     def unicasts(self) -> list[list[tuple[int, int]]]:
-        """Return the sources and destinations of unicasts that are in flight together.
+        """Return sources and destinations of unicasts that are in flight together.
 
         These are the descriptors of a phase that have the same place in the queues of endpoints.
         """
@@ -167,7 +167,7 @@ class WaferProgram(EndpointProgram):
         return [*found.values()]
 
     def switch_steps(self, chiplet: int) -> list[Step]:
-        """Return what is written to a chiplet's registers: routes, then phases."""
+        """Return the register writes of a chiplet: routes, then phases."""
         registers = switch_map(self.plane.chiplets[chiplet].spec)
         status = registers.register("COMMAND_STATUS").address
         steps: list[Step] = []
@@ -181,11 +181,11 @@ class WaferProgram(EndpointProgram):
                 if chiplet in one.ways.flows:
                     entry = self.entry(phase.circuit, one.ways, chiplet)
                     access.write_phase(one.number, entry)
-                    steps.append(Step(status, 0, 3))  # neither busy nor refused
+                    steps.append(Step(status, 0, 3))  # wait until neither busy nor refused
         return steps
 
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
-        """Return an endpoint's part of a phase, one behind the other; none if it has none."""
+        """Return the successive descriptors of an endpoint's part of a phase; may be empty."""
         if self.collectives == "ring":
             buffers = self.buffers(phase)
             own = [one for one in phase.flows if npu in (*one.inputs, *one.outputs)]
@@ -207,16 +207,16 @@ class WaferProgram(EndpointProgram):
     def _side(
         self, phase: Phase, number: int | None, whole: bool, side: int
     ) -> tuple[Buffer, FlowId] | None:
-        """Return what is sent (side 0) or received (1) under a number of a phase, if anything."""
+        """Return the buffer sent (side 0) or received (1) under a phase number, if any."""
         if number is None:
             return None
         buffer = buffers_of(phase.number if whole else number, self.size)[side]
-        if not whole:  # a flit that tells
+        if not whole:  # one flit, as a round token
             buffer = Buffer(buffer.address, self.link.data_width // 8)
         return buffer, FlowId(number, generation=self.generation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, JSON-friendly; docs/explanation/wafer.md has the keys."""
+        """Return the program as JSON values; docs/explanation/wafer.md lists the keys."""
         return {
             "schema": PROGRAM_SCHEMA,
             "wafer": self.plane.wafer.name,
@@ -264,7 +264,7 @@ class WaferProgram(EndpointProgram):
         }
 
     def _parts(self, npu: int) -> Iterator[tuple[str, Any]]:
-        """Yield the name of each phase that an NPU has a part in, and what that is."""
+        """Yield the name and contents of each phase that an NPU takes part in."""
         for phase in self.phases:
             if not (parts := self.descriptors(npu, phase)):
                 continue
@@ -303,18 +303,18 @@ def compile_strategy(
     size : int
         Bytes that an NPU sends in a phase in this plane, whole flits.
     generation : int
-        Of all phases, 0 to 65,535.
+        Generation of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
 
     Raises
     ------
     FieldError
-        The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for, those of rounds among them; or flows of a phase fit neither at once nor in rounds.
+        The strategy has more workers than there are NPUs, or more phases, including those of
+        rounds, than a switch has entries; or flows of a phase fit neither at once nor in rounds.
     ValueError
-        Rings cannot do a phase, or what controllers with endpoints store; or the size is not of
-        whole flits.
+        Rings cannot execute a phase, or the stores of controllers with endpoints; or the size is
+        not a whole number of flits.
     """
     check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
     check_choice("collectives", collectives, COLLECTIVES)
@@ -342,16 +342,16 @@ def compile_strategy(
 
 
 def _check_links(wafer: WaferSpec) -> None:
-    """Refuse controllers with endpoints where endpoints do the phases."""
+    """Fail if controllers have endpoints and endpoints execute the phases."""
     if wafer.endpoints > wafer.npus:
         raise ValueError(
-            "collectives must be in-network with endpoints at controllers, as switches add up what "
+            "collectives must be in-network with endpoints at controllers, as switches reduce what "
             "is stored, not ring"
         )
 
 
 def ring_phases(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
-    """Return pattern and flows of each phase; what is one ring is so instead of its steps."""
+    """Return pattern and flows of each phase; a single ring stays one pattern."""
     whole, found = collective_phases(strategy), dict[str, tuple[str, tuple[Flow, ...]]]()
     for step, flows in phases(strategy).items():
         name = step.rpartition("_")[0]
@@ -364,7 +364,7 @@ def ring_phases(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
 
 
 def _check_space(plane: Plane, found: Sequence[Phase], strategy: Strategy) -> None:
-    """Refuse more numbers of phases than each switch and endpoint has entries for."""
+    """Fail if more phase numbers are needed than switches and endpoints have."""
     space = {"protocol.phases": plane.wafer.protocol.phases}
     for number, one in enumerate(plane.wafer.switches):
         if one.protocol:

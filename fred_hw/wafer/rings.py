@@ -1,6 +1,7 @@
 """Phases executed by endpoints alone: rings, and multicasts as unicasts.
 
-What FRED-A and FRED-C do, whose switches only route (FRED, arXiv 2406.19580, section 8).
+This is the operation of FRED-A and FRED-C, whose switches only route (FRED, arXiv 2406.19580,
+section 8).
 """
 
 from collections.abc import Sequence
@@ -16,11 +17,11 @@ from .plane import Plane
 __all__ = ["RING_PATTERNS", "check_rings", "joined", "levels_of", "ring_descriptors", "ring_of"]
 
 RING_PATTERNS = ("reduce_scatter", "all_gather")
-"""Collectives that are one ring of all members, whatever switches they hang on."""
+"""Collectives that form one ring of all members, whatever switches they are on."""
 
 
 def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
-    """Return the members of an all-reduce by the switch that they hang on, or all as one.
+    """Return the members of an all-reduce grouped by switch, or all in one group.
 
     Equally many members, two or more, on each of several switches go around in two levels of rings;
     others in one, in which those of a switch stand together.
@@ -35,12 +36,12 @@ def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
 
 
 def ring_of(plane: Plane, members: Sequence[int]) -> list[int]:
-    """Return the members of one ring in its order: those of a switch stand together."""
+    """Return the members of a ring in order, those of a switch adjacent."""
     return [npu for level in levels_of(plane, members) for npu in level]
 
 
 def check_rings(plane: Plane, name: str, flows: Sequence[Flow], pattern: str = "") -> None:
-    """Refuse a phase that endpoints cannot do alone; ``pattern`` as ``program.Phase`` has it.
+    """Fail if endpoints cannot execute a phase alone; ``pattern`` as in ``program.Phase``.
 
     Raises
     ------
@@ -74,26 +75,27 @@ def ring_descriptors(
     buffers: tuple[Buffer, Buffer],
     pattern: str = "",
 ) -> list[Descriptor]:
-    """Return what an endpoint does for a flow between NPUs, one descriptor behind the other.
+    """Return an endpoint's successive descriptors for a flow between NPUs.
 
     An all-reduce on several switches is a reduce-scatter in each, an all-reduce of each block among
-    the members of the same place, and an all-gather. A copy is sent to one after the other. With a
-    pattern a member has the block of its place in the ring, at that place in the second buffer.
+    the members with the same position, and an all-gather. A copy is sent to one member after the
+    other. With a pattern a member has the block of its position in the ring, at that position in
+    the second buffer.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     circuit : str
-        Virtual circuit of its packets.
+        Virtual channel of its packets.
     flow : Flow
-        Flow between NPUs, of those that ``check_rings`` lets through.
+        Flow between NPUs that ``check_rings`` accepts.
     npu : int
         Number of the endpoint.
     buffers : tuple of Buffer
-        What it sends, and where results go.
+        Source, and destination of results.
     pattern : str
-        Of the phase, as ``program.Phase`` has it.
+        Pattern of the phase, as in ``program.Phase``.
     """
     source, destination = buffers
     if pattern:
@@ -123,10 +125,10 @@ def ring_descriptors(
 
 
 def joined(parts: Sequence[Sequence[Descriptor]]) -> list[Descriptor]:
-    """Return what an endpoint does for several flows of a phase, sending and receiving at once.
+    """Return an endpoint's descriptors for several flows, sending and receiving together.
 
-    It sends a copy in one of them and receives one in another at most, so the first of what it
-    sends goes together with what it receives.
+    It sends a copy in at most one of them and receives one in another, so its first transmission is
+    combined with its reception.
     """
     sent = [one for part in parts for one in part if one.operation != "exchange" or one.send]
     received = [one for part in parts for one in part if one not in sent]

@@ -1,4 +1,4 @@
-"""Flows of a phase in rounds, where they do not fit on links or micro-switches at the same time.
+"""Flows of a phase in rounds, if they do not fit on links or micro-switches together.
 
 A round token of one flit tells the next round on a link that the previous one is over.
 docs/decisions/0057 shows that no endpoint waits forever.
@@ -19,14 +19,14 @@ __all__ = ["NO_ROUNDS", "Round", "Rounds", "find_rounds"]
 
 @dataclass(frozen=True)
 class Round:
-    """Flows that are active at once.
+    """Concurrent flows.
 
     Parameters
     ----------
     flows : tuple of Flow
-        Between NPUs, and controllers that have endpoints.
+        Flows between NPUs, and controllers with endpoints.
     ways : PhaseWays
-        What each chiplet does then.
+        Configuration of each chiplet in the round.
     """
 
     flows: tuple[Flow, ...]
@@ -35,17 +35,17 @@ class Round:
 
 @dataclass(frozen=True)
 class Rounds:
-    """What switches do in a phase: each of these rounds has a number of its own.
+    """Rounds of a phase on switches; each round has its own phase number.
 
     Parameters
     ----------
     rounds : tuple of Round
-        Of the flows of the phase; nothing where endpoints do it.
+        Rounds of the flows of the phase; empty if endpoints execute it.
     turns : tuple of Round
-        Flits from those who have had their round to those who have the next one over the same
-        links, first those that cross the top: who sends several does so in this order.
+        Round tokens from the members of finished rounds to those of the next one on the same links,
+        those that cross the top first: a member sends several of them in this order.
     ends : tuple of Round
-        From those of the last round on a switch to all who have had theirs before.
+        Tokens from the members of the last round on a switch to all earlier ones.
     """
 
     rounds: tuple[Round, ...] = ()
@@ -54,20 +54,20 @@ class Rounds:
 
     @property
     def all(self) -> tuple[Round, ...]:
-        """All of them, in the order of their numbers."""
+        """All rounds and token flows, in the order of their numbers."""
         return (*self.rounds, *self.turns, *self.ends)
 
 
 NO_ROUNDS = Rounds()
-"""Of a phase that endpoints do."""
+"""Value for a phase that endpoints execute."""
 
 
 def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) -> Rounds:
-    """Return rounds of flows, each of as many as fit in the order given; one if all do.
+    """Return rounds of flows, each with as many as fit in order; one round if all fit.
 
-    Flows that are one on all links between switches need not know of each other: their packets wait
-    for space alone. Those that are joined there wait for packets of other inputs, too, so whoever
-    sends in one begins when those before it on the same switch are over.
+    Flows that are alone on all links between switches need no tokens: their packets only wait for
+    buffer space. Flows that are reduced there also wait for packets of other inputs, so their
+    senders start when the previous ones on the same switch are over.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
     Raises
     ------
     NoWayError
-        They do not fit at once, and one does not fit alone, or flows are joined in a tree of more
-        than two levels, where switches share links that have no NPUs in common.
+        They do not fit at once, and one does not fit by itself, or flows are reduced in a tree of
+        more than two levels, where switches share links but no NPUs.
     """
     try:
         return Rounds((Round(tuple(flows), find_ways(plane, flows, busy)),))
@@ -95,7 +95,7 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
 def _greedy(
     plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]
 ) -> tuple[Round, ...]:
-    """Return rounds of as many flows as fit, in the order given."""
+    """Return rounds of as many flows as fit, in the given order."""
     found: list[Round] = []
     left = list(flows)
     while left:
@@ -120,7 +120,7 @@ def _fit(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) 
 
 
 def _sources(plane: Plane, flow: Flow) -> dict[int, tuple[int, ...]]:
-    """Return the NPUs that send in a flow, by the switch that they hang on."""
+    """Return the sending NPUs of a flow, grouped by switch."""
     found: dict[int, list[int]] = defaultdict(list)
     for npu in flow.inputs:
         found[plane.chiplets[plane.homes[npu][0]].switch].append(npu)
@@ -128,7 +128,7 @@ def _sources(plane: Plane, flow: Flow) -> dict[int, tuple[int, ...]]:
 
 
 class _Joined(NamedTuple):
-    """Sources of a flow that is joined above them: its place among all, round, and NPUs."""
+    """Sources of a flow joined above their switches: its index, round and NPUs."""
 
     place: int
     number: int
@@ -136,17 +136,17 @@ class _Joined(NamedTuple):
 
 
 def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow], list[Flow]]:
-    """Return who tells whom: of the round before, across the top and inside, and of the last.
+    """Return the round-token flows: across the top, inside switches, and after the last round.
 
     One of a flow's members on a switch speaks for all: what it sent is acknowledged by the ends of
     the whole flow.
     """
-    on: dict[int, list[list[_Joined]]] = {}  # by switch, round after round
+    on: dict[int, list[list[_Joined]]] = {}  # rounds of each switch
     flows = [(number, flow) for number, one in enumerate(rounds) for flow in one.flows]
     for place, (number, flow) in enumerate(flows):
         sources = _sources(plane, flow)
         for switch, npus in sources.items() if len(sources) > 1 else ():
-            if plane.wafer.above(switch) >= 0:  # at the top each NPU has a link of its own
+            if plane.wafer.above(switch) >= 0:  # the top switch has a link for each NPU
                 own = on.setdefault(switch, [])
                 if not own or own[-1][0].number != number:
                     own.append([])
@@ -165,25 +165,26 @@ def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow]
 def _turns(
     on: dict[int, list[list[_Joined]]], number: int, known: dict[int, set[int]]
 ) -> tuple[list[Flow], list[Flow]]:
-    """Return who tells whom that a round may begin, across the top, and inside a switch.
+    """Return the flows that signal the start of a round, across the top and inside a switch.
 
-    On each switch by itself, if flows come behind the same ones on all of their switches. Else some
-    would begin while others still wait, and send again what is not acknowledged for a long time: so
-    all begin when the last may, and a flit crosses the top. Who sends it tells those on its own
-    switch when that is acknowledged: if it has to be sent again, nothing of theirs is before it.
+    If flows follow the same ones on all of their switches, this happens on each switch by itself.
+    Otherwise some would start while others still wait, and retransmit packets that are not
+    acknowledged for a long time: so all start when the last one may, and a token crosses the top.
+    Its sender informs those on its own switch when the token is acknowledged: if it has to be sent
+    again, none of their packets is ahead of it.
 
     Parameters
     ----------
     on : dict
-        What is joined, by switch, round after round.
+        Reduced flows, by switch, round after round.
     number : int
         The round.
     known : dict of int to set of int
-        Of each flow, by place, those that are over when it begins; those of the round are added.
+        For each flow, by index, the flows that are over when it starts; updated with the round.
     """
     across: list[Flow] = []
     inside: list[Flow] = []
-    here: dict[int, tuple[list[_Joined], list[_Joined]]] = {}  # before, and in this round
+    here: dict[int, tuple[list[_Joined], list[_Joined]]] = {}  # members before, and in this round
     for switch, own in on.items():
         place = next((k for k, one in enumerate(own) if one[0].number == number), None)
         if place is not None:
@@ -196,7 +197,7 @@ def _turns(
         if len({tuple(one.place for one in before) for before, _ in pairs}) == 1:
             inside += [Flow(_speakers(before), _members(now)) for before, now in pairs if past]
             continue
-        # Who is known to be over by others need not speak, and of a flow one does.
+        # A switch whose end others imply need not send a token, and one sender in a flow suffices.
         spoken, speak = implied, dict[int, list[int]]()
         for switch in switches:
             for one in here[switch][0]:
@@ -205,7 +206,7 @@ def _turns(
                     speak.setdefault(switch, []).append(one.npus[0])
         speakers = [npu for own in speak.values() for npu in own]
         told = [npu for k in switches if k not in speak for npu in _members(here[k][1])]
-        # Several speakers have to know of each other.
+        # Several senders also need each other's tokens.
         across.append(Flow(speakers, [*told, *(speakers if len(speakers) > 1 else ())]))
         inside += [Flow(own, _members(here[switch][1])) for switch, own in speak.items()]
     return across, inside
@@ -214,7 +215,7 @@ def _turns(
 def _connected(
     here: Mapping[int, tuple[list[_Joined], list[_Joined]]],
 ) -> Iterator[tuple[set[int], list[int]]]:
-    """Yield flows of a round that have switches in common, by place, and all these switches."""
+    """Yield flows of a round that share switches, by index, and these switches."""
     left = {one.place for _, now in here.values() for one in now}
     while left:
         flows, switches = {left.pop()}, set[int]()

@@ -1,4 +1,4 @@
-"""Unicast routes on a plane that spread a program's unicasts over the links.
+"""Unicast routes on a plane that spread a program's unicasts over links.
 
 A switch has one route for each address, whatever the source. By default the address alone selects
 one of several links to the switch above (``Plane.way``). The members of a ring enter each L1 at its
@@ -13,10 +13,10 @@ from .plane import Plane
 __all__ = ["Routes", "shared_out"]
 
 Routes = Mapping[tuple[int, int], int]
-"""Ports by which unicasts leave, by chiplet and address, where they are not the default."""
+"""Output ports of unicasts that differ from the default, by chiplet and address."""
 
 _Moments = Counter[int]
-"""Number of unicasts at each moment."""
+"""Number of unicasts at each moment, a set of concurrent unicasts."""
 
 
 def shared_out(plane: Plane, moments: Sequence[Iterable[tuple[int, int]]]) -> Routes:
@@ -44,16 +44,16 @@ def shared_out(plane: Plane, moments: Sequence[Iterable[tuple[int, int]]]) -> Ro
 
 
 class _Search:
-    """Routes to all addresses, and the loads that they put on links at each moment."""
+    """Routes to all addresses, and the link loads they cause at each moment."""
 
     def __init__(self, plane: Plane, moments: Sequence[Iterable[tuple[int, int]]]) -> None:
         self._plane = plane
         self._loads: Counter[tuple[int, int, int]] = Counter()
-        """Unicasts by moment, chiplet and port."""
+        """Number of unicasts, keyed by moment, chiplet and port."""
         self._demands: dict[int, dict[int, _Moments]] = {}
-        """Unicasts by address and by the chiplet of their source."""
+        """Number of unicasts, keyed by address and by the chiplet of the source."""
         self.routes: dict[int, dict[int, int]] = {}
-        """Ports by address and chiplet."""
+        """Output ports, keyed by address and chiplet."""
         for moment, pairs in enumerate(moments):
             for source, address in pairs:
                 sources = self._demands.setdefault(address, {})
@@ -65,7 +65,7 @@ class _Search:
                 self._load(address, chiplet, own, 1)
 
     def improve(self, address: int) -> bool:
-        """Choose the routes to an address anew; return whether they are better."""
+        """Choose new routes to an address; return whether they are better."""
         sources, before = self._demands[address], self.routes[address]
         change = sum(self._load(address, chiplet, own, -1) for chiplet, own in sources.items())
         self.routes[address] = {}
@@ -87,7 +87,7 @@ class _Search:
             chiplet = self._plane.chiplets[chiplet].ends[port].number
 
     def _load(self, address: int, chiplet: int, own: _Moments, sign: int) -> int:
-        """Add or remove unicasts to an address; return the change of the sum of squares."""
+        """Add or remove unicasts to an address; return the change in the sum of squared loads."""
         change = 0
         for link in self._links(address, chiplet):
             change += self._change(link, own, sign)
@@ -111,7 +111,7 @@ class _Search:
     def _best(
         self, address: int, chiplet: int, own: _Moments
     ) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Return the links on the best route to an address, and the change that they make.
+        """Return the links of the best route to an address, and the change in cost.
 
         A chiplet that has a route to the address keeps it. Of equally good routes the default comes
         first.

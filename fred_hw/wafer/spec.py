@@ -18,11 +18,11 @@ from .tree import SwitchEntry, WaferTree
 __all__ = ["CONTROLLERS", "WaferSpec"]
 
 CONTROLLERS = ("links", "endpoints")
-"""What is at the ports of I/O controllers: links that leave the plane, or endpoints in it."""
+"""What is attached to the ports of I/O controllers: outgoing links, or endpoints in the plane."""
 
 
 class WaferSpec(FabricSpec, WaferTree):
-    """NPUs on a tree of switches, in planes of which each has one port of each NPU; frozen.
+    """NPUs on a tree of switches, in planes with one port of each NPU; frozen.
 
     Its fields are those of its tree, those of its links, and its own.
 
@@ -36,9 +36,8 @@ class WaferSpec(FabricSpec, WaferTree):
     ------
     pydantic.ValidationError
         A key is unknown, a value has the wrong type or is out of range; the switches are no tree,
-        have other ports than links, or share them out unevenly; an NPU is attached twice or not at
-        all; nothing hangs on a switch; or ends of links differ in what they count by. A
-        ``ValueError``.
+        have other ports than links, or distribute them unevenly; an NPU is attached twice or not at
+        all; a switch has no members; or sizes of the two ends of a link differ. A ``ValueError``.
     """
 
     file_kind = WAFER
@@ -59,7 +58,7 @@ class WaferSpec(FabricSpec, WaferTree):
         return self
 
     def _check_headers(self, field: str, one: SwitchEntry) -> None:
-        """Refuse a switch whose neighbours would refuse its handshake."""
+        """Fail if neighbouring switches would refuse each other's handshake."""
         for name in SHARED_SIZES:
             wanted, given = (getattr(said, name) for said in (self.protocol, self._protocol(one)))
             if wanted != given:
@@ -75,12 +74,12 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @property
     def endpoints(self) -> int:
-        """Endpoints of a plane: those of NPUs, then those of I/O controllers, by address."""
+        """Number of endpoints of a plane: NPUs, then I/O controllers, by address."""
         return self.npus + (self.controller_count if self.controllers == "endpoints" else 0)
 
     @property
     def link(self) -> SwitchSpec:
-        """What endpoints are made of."""
+        """Specification of the endpoints."""
         return self._unit(self.home(0).ports)
 
     def chiplet(self, number: int) -> SwitchSpec:
@@ -92,14 +91,14 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @property
     def phases(self) -> int:
-        """Phases for which all link endpoints have entries."""
+        """Number of phases for which all link endpoints have entries."""
         return min(one.phases for one in (self.protocol, *map(self._protocol, self.switches)))
 
     @property
     def name(self) -> str:
-        """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; of the generated top too.
+        """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; also of the generated top.
 
-        The number in the middle tells trees apart, and what is at I/O controllers.
+        The number in the middle identifies the tree and the hardware at I/O controllers.
         """
         tree: list[object] = [list(self._tree_of(one)) for one in self.switches]
         if self.controllers != CONTROLLERS[0]:
@@ -110,7 +109,7 @@ class WaferSpec(FabricSpec, WaferTree):
         return f"wafer_n{self.npus}_s{len(self.switches)}_{number:08x}_{sizes}"
 
     def _tree_of(self, one: SwitchEntry) -> Iterator[object]:
-        """Yield what makes a switch's chiplets and their links in a plane."""
+        """Yield the chiplets of each switch, and their links in a plane."""
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
         yield from (one.npus, one.controllers, one.middle_switches)
         yield one.protocol.suffix if one.protocol else ""

@@ -1,9 +1,10 @@
 """Phases between I/O controllers and NPUs: weights, input and gradients.
 
 Groups are those of the model (``perfmodel/training/operations.py``): all NPUs with the same weights
-get them together, and what they store is added up; an MP group of the first stage gets the samples
-of its replica. The model gives each controller a share of each group. Here a group has one
-controller, which its NPUs' links take as fast as several: a controller's link is as wide as theirs.
+receive them together, and their stores are reduced; an MP group of the first stage receives the
+samples of its replica. The model gives each controller a share of each group. Here a group has one
+controller, which its NPUs' links can use as fast as several: a controller's link is as wide as
+theirs.
 """
 
 from collections import Counter
@@ -20,20 +21,20 @@ Group = tuple[int, ...]
 
 
 def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ...]]:
-    """Return by name the flows of loads and stores between controllers and NPUs.
+    """Return the flows of loads and stores between controllers and NPUs, keyed by name.
 
-    In ``load_<r>`` a controller multicasts weights to the NPUs that have them, in ``store_<r>`` it
-    gets the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
-    first stage. r is a turn: where there are more groups than controllers, a controller has one in
-    each turn. With EP weights of experts have phases by themselves, ``expert_load_<r>`` and
-    ``expert_store_<r>``. Nothing where there are no endpoints at controllers.
+    In ``load_<r>`` a controller multicasts weights to the NPUs that hold them, in ``store_<r>`` it
+    receives the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
+    first stage. r counts rounds: if there are more groups than controllers, a controller serves one
+    group in each round. With EP the weights of experts have separate phases, ``expert_load_<r>``
+    and ``expert_store_<r>``. Empty without endpoints at controllers.
 
     Parameters
     ----------
     plane : Plane
         The plane.
     strategy : Strategy
-        What its NPUs do; worker n is NPU n.
+        Strategy of the training iteration; worker n is NPU n.
     """
     if plane.wafer.endpoints == plane.wafer.npus:
         return {}
@@ -60,7 +61,7 @@ def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ..
 def storage_ends(
     plane: Plane, strategy: Strategy, *, weights: bool
 ) -> dict[tuple[str, Group], int]:
-    """Return the controller of each group of NPUs, for an iteration.
+    """Return the controller of each group of NPUs for an iteration.
 
     Keys are what a group has there, "load", "store" or "input", and its NPUs in ascending order.
 
@@ -96,7 +97,7 @@ def storage_ends(
 def _turns(
     plane: Plane, groups: Sequence[Group], uses: Counter[int]
 ) -> Iterator[list[tuple[int, Group]]]:
-    """Yield the groups that are served at once, each with its controller, and count these."""
+    """Yield groups that are served together, each with its controller; count controllers' uses."""
     space = plane.addresses - plane.wafer.npus
     for begin in range(0, len(groups), space):
         own = groups[begin : begin + space]
@@ -106,7 +107,7 @@ def _turns(
 
 
 def controllers_of(plane: Plane, groups: Sequence[Group], uses: Mapping[int, int]) -> list[int]:
-    """Return the controller of each group, by address, each at most once.
+    """Return the controller address of each group; each controller at most once.
 
     It is on the switch that has most NPUs of the group, of those that have a controller left. Of
     several it is the one that others use least, and then on the switch with the smallest share of

@@ -10,22 +10,22 @@ __all__ = ["Task", "check_tasks"]
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Compute, or a communication of this NPU with others.
+    """A task of an NPU: compute, or a communication with others.
 
     Parameters
     ----------
     name : str
-        For people.
+        Name for reports.
     after : tuple of int
-        Places of tasks of the same NPU that end before this one begins.
+        Indices of tasks of the same NPU that end before this one starts.
     cycles : int
-        How long compute takes, 1 or more; 0 of a communication.
+        Duration of compute, 1 or more; 0 for communication.
     inputs, outputs : tuple of int
-        NPUs whose data is reduced, and those that get the result, in ascending order.
+        NPUs whose data is reduced, and those that receive the result, in ascending order.
     size : int
         Bytes that an input sends in this plane, whole flits.
     circuit : str
-        Virtual circuit of a communication, where the tasks say it and no phase.
+        Virtual channel of a communication, if the tasks define it and no phase does.
     """
 
     name: str
@@ -47,20 +47,20 @@ class Task:
 
     @property
     def flow(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Inputs and outputs."""
+        """Inputs and outputs of the task's flow."""
         return self.inputs, self.outputs
 
 
 def check_tasks(npus: Sequence[Sequence[Task]]) -> None:
-    """Fail unless tasks go together.
+    """Fail unless the tasks are consistent.
 
-    Each is after tasks before it, and its NPU takes part in it; and all NPUs of a flow have the
-    tasks of it in one order, with the same sizes.
+    Each task depends only on earlier ones, and its NPU takes part in it; and all NPUs of a flow
+    have its tasks in the same order, with the same sizes.
 
     Raises
     ------
     ValueError
-        They do not.
+        The tasks are not consistent.
     """
     sizes: dict[object, dict[int, list[int]]] = {}
     for npu, tasks in enumerate(npus):

@@ -16,7 +16,7 @@ _MOST_SWITCHES = 64
 _MOST_CHIPLETS = 64
 _NAME = "^[a-z][a-z0-9_]{0,31}$"
 _RESERVED = re.compile(r"(?:npu|io)\d+|.*_p\d+")
-"""What is called so has its name from us."""
+"""Reserved names, which the generator uses."""
 
 
 def _name(value: object) -> object:
@@ -35,7 +35,7 @@ def _each_once(npus: list[int]) -> list[int]:
 
 
 class SwitchEntry(FileModel):
-    """A switch of a wafer: equal chiplets in parallel, the same number in each plane.
+    """A switch of a wafer: identical parallel chiplets, the same number in each plane.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SwitchEntry(FileModel):
 
 
 class WaferTree(FileModel):
-    """NPUs on a tree of switches, in planes of which each has one port of each NPU.
+    """NPUs on a tree of switches, in planes with one port of each NPU.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class WaferTree(FileModel):
         return self
 
     def _check_tree(self) -> None:
-        """Refuse names that are not those of a tree: one at the top, and no loop."""
+        """Fail unless names form a tree: one root and no loop."""
         names = [one.name for one in self.switches]
         for number, one in enumerate(self.switches):
             field = f"switches.{number}"
@@ -145,7 +145,7 @@ class WaferTree(FileModel):
                 seen.append(above)
 
     def _check_leaves(self) -> None:
-        """Refuse a switch that nothing hangs on."""
+        """Fail if nothing is attached to a switch."""
         above = {one.above for one in self.switches}
         for number, one in enumerate(self.switches):
             if not one.npus and not one.controllers and one.name not in above:
@@ -155,7 +155,7 @@ class WaferTree(FileModel):
                 )
 
     def _check_npus(self) -> None:
-        """Refuse NPUs that are attached twice, or not at all."""
+        """Fail if NPUs are attached twice, or not at all."""
         places: dict[int, str] = {}
         for number, one in enumerate(self.switches):
             for npu in one.npus:
@@ -168,10 +168,10 @@ class WaferTree(FileModel):
                 places[npu] = one.name
         missing = [npu for npu in range(self.npus) if npu not in places]
         if missing:
-            raise refused(f"npus: must each hang on a switch, but {missing[0]} does not")
+            raise refused(f"npus: must each be connected to a switch, but {missing[0]} does not")
 
     def _check_chiplets(self, number: int) -> None:
-        """Refuse chiplets and links that cannot be shared out over planes, and over each other."""
+        """Fail if chiplets and links cannot be divided evenly over planes and each other."""
         one, field = self.switches[number], f"switches.{number}"
         if one.chiplets % self.planes:
             allowed = f"a multiple of the {self.planes} planes"
@@ -189,7 +189,7 @@ class WaferTree(FileModel):
             raise refused(f"{field}.uplink_cycles: must be 1 at the top, not {one.uplink_cycles}")
 
     def _check_ports(self, number: int) -> None:
-        """Refuse a chiplet with more ports than links, or fewer."""
+        """Fail if the ports of a chiplet do not match its links."""
         one = self.switches[number]
         down = sum(self.links_between(child) for child in self.below(number))
         links = len(one.npus) + one.controllers + down + one.uplinks
@@ -206,33 +206,33 @@ class WaferTree(FileModel):
         return {one.name: number for number, one in enumerate(self.switches)}
 
     def above(self, number: int) -> int:
-        """Return the switch that one hangs on, by number; -1 for the one at the top."""
+        """Return the number of the switch above; -1 for the root."""
         name = self.switches[number].above
         return -1 if name is None else self._numbers[name]
 
     def below(self, number: int) -> list[int]:
-        """Return the switches that hang on one, by number."""
+        """Return the numbers of the switches below."""
         name = self.switches[number].name
         return [child for child, one in enumerate(self.switches) if one.above == name]
 
     def parts(self, number: int) -> int:
-        """Return the chiplets of a switch in a plane."""
+        """Return the number of chiplets of a switch in a plane."""
         return self.switches[number].chiplets // self.planes
 
     def links_between(self, child: int) -> int:
-        """Return the links of each chiplet above with all chiplets of a switch, in a plane."""
+        """Return the links of each upper chiplet to all chiplets of a switch, in a plane."""
         return self.parts(child) * self.switches[child].uplinks // self.parts(self.above(child))
 
     @property
     def root(self) -> int:
-        """Number of the switch at the top."""
+        """Number of the root switch."""
         return next(n for n, one in enumerate(self.switches) if one.above is None)
 
     @property
     def controller_count(self) -> int:
-        """I/O controllers."""
+        """Number of I/O controllers."""
         return sum(one.controllers for one in self.switches)
 
     def home(self, npu: int) -> SwitchEntry:
-        """Return the switch that an NPU hangs on."""
+        """Return the switch that an NPU is attached to."""
         return next(one for one in self.switches if npu in one.npus)

@@ -1,1 +1,1 @@
-"""Companion files of the Verilog, one writer each; a new one is a new file here."""
+"""Companion files of the Verilog, one writer each; a new one is a new module here."""

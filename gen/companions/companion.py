@@ -1,4 +1,4 @@
-"""The interface of a companion file, and the registry of all of them."""
+"""The interface of a companion file, and the registry of companion files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ __all__ = ["COMPANIONS", "Companion"]
 
 @dataclass(frozen=True)
 class Companion:
-    """A file that comes with a design.
+    """A file that accompanies a design.
 
     Parameters
     ----------
     ending : str
-        What stands behind the name of the top module in the name of the file.
+        Suffix of the file name, after the name of the top module.
     write : Callable
-        From the design to the text of the file.
+        Returns the text of the file for a design.
     levels : tuple of str, optional
         Levels of generation whose designs come with the file; all without it.
     fileset : str
         Fileset of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``,
         ``bench``, or a new one, which then belongs to the default target.
     file_type : str
-        What FuseSoC calls such a file.
+        File type in FuseSoC.
     """
 
     ending: str
@@ -35,9 +35,9 @@ class Companion:
     file_type: str = ""
 
     def serves(self, level: str) -> bool:
-        """Whether a design of a level has the file."""
+        """Return whether a design of a level has the file."""
         return self.levels is None or level in self.levels
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")
-"""All of them by name, in the order of writing."""
+"""All companion files by name, in the order of writing."""

@@ -21,7 +21,7 @@ def core_file(name: str, version: str, level: str) -> str:
     name : str
         Name of the top module.
     version : str
-        Of this package.
+        Version of this package.
     level : str
         One of ``LEVELS``. Those without a smoke test have no target ``sim``.
     """
@@ -57,7 +57,7 @@ def core_file(name: str, version: str, level: str) -> str:
 
 
 def _filesets(name: str, level: str) -> dict[str, dict[str, Any]]:
-    """Return the files that tools read, by the filesets that their writers name."""
+    """Return the files for tools, keyed by the fileset that each writer names."""
     found: dict[str, dict[str, Any]] = {}
     for one in COMPANIONS.values():
         if one.fileset and one.serves(level):

@@ -1,4 +1,4 @@
-"""The manifest: what a person or tool needs in order to use the Verilog."""
+"""The manifest: the information needed to use the Verilog."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ MANIFEST_SCHEMA = "fred-manifest/1"
 
 
 def manifest(design: AnyDesign) -> dict[str, Any]:
-    """Return the manifest, JSON-friendly: common keys and those of its level."""
+    """Return the manifest as JSON values: common keys and those of its level."""
     level = LEVELS[design.level]
     return {
         "schema": MANIFEST_SCHEMA,

@@ -1,4 +1,4 @@
-"""Registers of a switch or an endpoint, as a C header and as a page."""
+"""Registers of a switch or an endpoint, as a C header and a page."""
 
 from fred_hw.control.registers import RegisterMap
 from gen.any_design import AnyDesign
@@ -11,9 +11,9 @@ __all__ = ["registers_of"]
 
 
 def registers_of(design: AnyDesign) -> RegisterMap:
-    """Return the registers of a design whose level has some."""
+    """Return the registers of a design; None if its level has none."""
     registers = LEVELS[design.level].registers
-    assert registers is not None  # Companion.serves has looked
+    assert registers is not None  # checked by Companion.serves
     return registers(design.spec)
 
 

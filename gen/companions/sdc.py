@@ -9,7 +9,7 @@ __all__ = ["timing_constraints"]
 
 
 def timing_constraints(name: str, clock_ns: float | None = None) -> str:
-    """Return SDC constraints: the clock, and inputs and outputs that belong to registers.
+    """Return SDC constraints for the clock and for registered inputs and outputs.
 
     The clock is that of the published links, unless a specification says its ``clock_ns``.
     """
@@ -31,7 +31,7 @@ set_output_delay [expr 0.2 * $period] -clock clk [all_outputs]
 
 
 def _of_design(design: AnyDesign) -> str:
-    # Meshes and wafers have no clock of their own.
+    # Meshes and wafers have no clock period in their spec.
     return timing_constraints(design.name, getattr(design.spec, "clock_ns", None))
 
 

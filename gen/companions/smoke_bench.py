@@ -1,4 +1,4 @@
-"""Self-checking Verilog bench for the first simulation in any simulator."""
+"""Self-checking Verilog bench for a first simulation in any simulator."""
 
 from collections.abc import Iterable
 
@@ -17,11 +17,11 @@ SMOKE_FILESET = "bench"
 """Fileset of the FuseSoC core that holds the bench; the target ``sim`` reads it."""
 
 _LIMIT = 1_000
-"""Cycles after which a register that does not answer counts as failed."""
+"""Cycles within which a register must answer."""
 
 
 def smoke_bench(design: AnyDesign) -> str:
-    """Return a bench in Verilog-2005 that prints ``PASS`` or ``FAIL`` and ends.
+    """Return a Verilog-2005 bench that prints ``PASS`` or ``FAIL`` and ends.
 
     An interconnect gets a multicast from port 0 and a reduction of all ports, whose results need no
     golden model: the operands are one number and zeros, or equal numbers. Of other levels the bench
@@ -60,7 +60,7 @@ def _end(design: AnyDesign) -> list[str]:
 
 
 def _start() -> list[str]:
-    """Return the first lines of the program: all inputs change at falling edges of the clock."""
+    """Return the start of the program; all inputs change at falling clock edges."""
     return ["  initial begin", "    repeat (4) @(negedge clk);", "    rst = 0;"]
 
 
@@ -70,7 +70,7 @@ def _flows(design: AnyDesign) -> list[str]:
     width, lanes = spec.data_width, spec.lanes
     word = sum(
         (k % 7 + 1) << (k * width // lanes) for k in range(lanes)
-    )  # small, so sums are exact
+    )  # small, so that sums are exact
     others = 0 if spec.operation == "sum" else word
     lines = [
         "  task check(input valid, input [8*12-1:0] what);",

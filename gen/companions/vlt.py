@@ -9,11 +9,11 @@ _WAIVERS = (
     ("UNUSEDSIGNAL", "the carry out of an adder is written down though nothing needs it"),
     ("WIDTH", "Verilog adds leading zeros that are left out, and cuts differences known to fit"),
 )
-"""Rules by names that Verilator 5.006 has too, and later ones as those of several rules."""
+"""Waived rules, under names that Verilator 5.006 knows and later versions still accept."""
 
 
 def lint_waivers(name: str) -> str:
-    """Return a Verilator control file with the few rules waived in ``name``.v, and why."""
+    """Return a Verilator control file that waives a few rules in ``name``.v, with reasons."""
     lines = ["`verilator_config"]
     for rule, reason in _WAIVERS:
         lines += [f"// {reason}", f'lint_off -rule {rule} -file "*{name}.v"']

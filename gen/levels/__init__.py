@@ -1,1 +1,1 @@
-"""Levels of generation, one file each; a new level is a new file here."""
+"""Generator levels, one module each; a new level is a new module here."""

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-# Units are made to tell of their names and ports, and generated once.
-"""The collective endpoint of an NPU."""
+# Units are created for their names and ports, and generated once.
+"""Level: the collective endpoint of an NPU."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,14 +21,14 @@ __all__ = ["EndpointLevel"]
 
 
 def _load_end(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSpec:
-    """Return what the ends of a switch's links are made of, or those of a mesh."""
+    """Return the specification of endpoints at a switch's links, or at those of a mesh."""
     if is_mesh(source):
         return load_mesh(source, changes).link
     return load_spec(source, changes)
 
 
 class EndpointLevel(UnitLevel[SwitchSpec]):
-    """The endpoint; its latency is from a descriptor's COMMAND to the first read of memory."""
+    """The endpoint; its latency is from a descriptor's COMMAND to the first memory read."""
 
     model = SwitchSpec
     load = staticmethod(_load_end)

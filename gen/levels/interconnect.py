@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-# Units are made to tell of their names and ports, and generated once.
-"""The interconnect of a switch."""
+# Units are created for their names and ports, and generated once.
+"""Level: the interconnect of a switch."""
 
 from dataclasses import asdict
 from typing import Any
@@ -37,7 +37,7 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
 
 
 def crossing(spec: SwitchSpec) -> dict[str, Any]:
-    """Return how many micro-switches there are, and the layout and codes of the configuration."""
+    """Return the numbers of micro-switches, and layout and codes of the configuration."""
     fields = layout(spec.ports, spec.middle_switches)
     return {
         "microswitches": microswitch_counts(spec.ports, spec.middle_switches),

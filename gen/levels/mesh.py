@@ -1,4 +1,4 @@
-"""A mesh of routers."""
+"""Level: a mesh of routers."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ __all__ = ["MeshLevel", "OfMesh"]
 
 
 class OfMesh(Level[MeshSpec]):
-    """A level of meshes; its latency is that of a lone flit through a router."""
+    """Base of the levels of a mesh; latency is that of a lone flit through a router."""
 
     model = MeshSpec
     load = staticmethod(load_mesh)
@@ -34,7 +34,7 @@ class OfMesh(Level[MeshSpec]):
 
 
 class MeshLevel(OfMesh):
-    """The routers of a mesh, wired."""
+    """The connected routers of a mesh."""
 
     text = "the mesh of routers of a mesh file"
     description = "Mesh of routers with the links, virtual circuits and credits of a FRED switch"

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-# Units are made to tell of their names and ports, and generated once.
-"""A single router of a mesh, with all ports."""
+# Units are created for their names and ports, and generated once.
+"""Level: a single router of a mesh, with all ports."""
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
@@ -13,7 +13,7 @@ __all__ = ["RouterLevel"]
 
 
 class RouterLevel(UnitLevel[MeshSpec], OfMesh):
-    """The router."""
+    """A router with all ports."""
 
     text = "a router of a mesh file"
     description = "Router of a mesh with the links, virtual circuits and credits of a FRED switch"

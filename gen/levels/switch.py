@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
-# Units are made to tell of their names and ports, and generated once.
-"""A whole switch."""
+# Units are created for their names and ports, and generated once.
+"""Level: a whole switch."""
 
 from typing import Any
 

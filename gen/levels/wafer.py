@@ -1,4 +1,4 @@
-"""A plane of a wafer."""
+"""Level: a plane of a wafer."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["WaferLevel"]
 
 
 class WaferLevel(Level[WaferSpec]):
-    """Endpoints and switches in a tree, wired; its latency is that of an endpoint."""
+    """Connected endpoints and switches in a tree; its latency is that of an endpoint."""
 
     model = WaferSpec
     load = staticmethod(load_wafer)
@@ -58,7 +58,7 @@ class WaferLevel(Level[WaferSpec]):
 
 
 def _chiplet(plane: Plane, one: Chiplet) -> dict[str, Any]:
-    """Return what a chiplet is, and where its links lead."""
+    """Return the manifest entry of a chiplet and its links."""
     return {
         "switch": plane.wafer.switches[one.switch].name,
         "module": Switch(spec=one.spec).unit_name,
@@ -67,7 +67,7 @@ def _chiplet(plane: Plane, one: Chiplet) -> dict[str, Any]:
 
 
 def _link(plane: Plane, end: End) -> list[Any] | None:
-    """Return the name and the port of what is at a port, None where nothing is."""
+    """Return name and port of the peer at a port; None if there is no peer."""
     if end.kind == "nothing":
         return None
     chiplet = end.kind == "chiplet"

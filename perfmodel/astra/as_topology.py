@@ -1,4 +1,4 @@
-"""Network files of ASTRA-sim as topologies, for commands without traces."""
+"""Network files of ASTRA-sim as topologies, for commands that do not read traces."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ __all__ = ["load_fabric"]
 
 
 def load_fabric(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology of a name or a file, or the network of a file of ASTRA-sim as blocks.
+    """Return the topology with a given name or file, or an ASTRA-sim network file as blocks.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def load_fabric(text: str, protocol: ProtocolModel | None = None) -> Topology:
         raise InputError("protocol", "", message)
     network = read_network(Path(text))
     if not isinstance(network, Network):
-        message = "must be Ring, FullyConnected and Switch alone here, not a fabric"
+        message = "must be made of Ring, FullyConnected and Switch, not a fabric"
         raise InputError(text, "topology", message)
     if network.npus > MAX_NPUS:
-        message = f"must be at most {MAX_NPUS} NPUs in all here, not {network.npus}"
+        message = f"must be at most {MAX_NPUS} NPUs in total, not {network.npus}"
         raise InputError(text, "npus_count", message)
     return BlocksTopology(name=text, blocks=[one.block for one in network.dimensions])

@@ -1,4 +1,4 @@
-"""Details of a run of traces: collectives, bytes on links, use of compute."""
+"""Details of a run of traces: collectives, bytes on links, compute utilization."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -30,20 +30,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CollectiveTimes:
-    """A collective at a rank.
+    """Start and end of a collective at a rank.
 
     Parameters
     ----------
     rank, node : int
         The rank and its node.
     collective, group : str
-        What it does, and the name of its group; empty for all ranks.
+        Kind of the collective, and the name of its group; empty for all ranks.
     bytes : int
-        As the node says.
+        Size in the node.
     begin_ns, end_ns : int
-        When the rank begins and ends it [ns].
+        Start and end at the rank [ns].
     exposed_ns : int
-        Of that time, the part in which the rank computes nothing [ns].
+        Part of that time in which the rank computes nothing [ns].
     """
 
     rank: int
@@ -58,16 +58,16 @@ class CollectiveTimes:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """A directed link that carries bytes.
+    """Bytes carried by a directed link.
 
     Parameters
     ----------
     dimension : int
-        Of the network, from 0.
+        Number of the dimension in the network, from 0.
     source, target : str
-        Its ends.
+        Ends of the link.
     bytes : float
-        That it carries in the whole run.
+        Bytes carried in the whole run.
     utilization : float
         Share of the time to the end of the last rank that these bytes take at the rate of the link.
     """
@@ -81,16 +81,16 @@ class LinkUse:
 
 @dataclass(frozen=True)
 class DimensionUse:
-    """The links of a dimension that carry bytes.
+    """Bytes carried by the links of a dimension.
 
     Parameters
     ----------
     dimension, links : int
         Number of the dimension, and how many of its links carry bytes.
     bytes : float
-        On all of them.
+        Bytes on all of these links.
     utilization, busiest : float
-        Mean of these links, and that of the busiest one.
+        Mean over these links, and value of the busiest one.
     """
 
     dimension: int
@@ -102,7 +102,7 @@ class DimensionUse:
 
 @dataclass(frozen=True)
 class RankCompute:
-    """How a rank uses compute and memory in its compute nodes; all of them by the roofline.
+    """Compute and memory utilization of a rank in its compute nodes, from the roofline.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ class TraceDetails:
     Parameters
     ----------
     collectives : tuple of CollectiveTimes
-        In the order of their ends.
+        Collectives in the order of their ends.
     dimensions, links : tuple of DimensionUse, tuple of LinkUse
-        What the network carries.
+        Traffic of the network.
     compute : tuple of RankCompute
-        Of each rank that computes by the roofline.
+        Statistics of each rank that computes by the roofline.
     """
 
     collectives: tuple[CollectiveTimes, ...]
@@ -149,11 +149,11 @@ def trace_details(record: Record, job: Job, setup: Setup, total_ns: int) -> Trac
     Parameters
     ----------
     record : Record
-        What happened.
+        Record of the run.
     job, setup : Job, Setup
-        What ran where.
+        Job and its setup.
     total_ns : int
-        To the end of the last rank [ns].
+        Time to the end of the last rank [ns].
     """
     links = _links(record, setup, total_ns)
     return TraceDetails(
@@ -187,14 +187,14 @@ def _collectives(spans: Sequence[Span], job: Job) -> Iterable[CollectiveTimes]:
 
 
 def _overlap(busy: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> int:
-    """Return how much of a time is within merged spans [ns]."""
+    """Return how much of a span overlaps merged spans [ns]."""
     first = bisect_right(busy, begin_ns, key=lambda span: span[1])
     last = bisect_left(busy, end_ns, key=lambda span: span[0])
     return shared(busy[first:last], [(begin_ns, end_ns)])
 
 
 def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
-    """Return what each link carries, on the routes through all dimensions that messages cross."""
+    """Return the bytes on each link along the routes of all messages."""
     network = as_fluid(setup.network)
     flows, found = Flows(network, alone=False), dict[Link, float]()
     for (plan, size, members), times in record.collectives.items():
@@ -212,7 +212,7 @@ def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
 
 
 def _ends(network: FluidNetwork, link: Link) -> tuple[str, str] | None:
-    """Return the ends of a link in words; None if it stands for turns inside a switch."""
+    """Return the two ends of a link as text; None for a link that models rounds in a switch."""
     dimension, first, one = cast("tuple[int, int, Link]", link)
     line = network.lines[dimension]
     if line.fabric:

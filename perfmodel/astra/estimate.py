@@ -1,4 +1,4 @@
-"""Estimates of traces on one or several networks, with one or several jobs."""
+"""Estimates of traces on one or several networks, for one or several jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ _AS_ITERATION = "traces that were exported from an iteration are run as its task
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files and choices that are the same for all networks.
+    """Files and options that are the same for all networks.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class JobTimes:
-    """A job among others.
+    """Times of one job that runs with other jobs.
 
     Parameters
     ----------
@@ -112,34 +112,34 @@ class JobTimes:
 
     @property
     def slowdown(self) -> float:
-        """How many times as long it takes with the others."""
+        """Factor by which the other jobs slow this job down."""
         return self.total_ns / self.alone_ns if self.alone_ns else 1.0
 
 
 @dataclass(frozen=True)
 class TraceEstimate:
-    """Traces on a network.
+    """Estimate of traces on one network.
 
     Parameters
     ----------
     workload, network, network_model : str
-        What ran where, and how that was modelled.
+        Names of the workload, the network and its model.
     total_ns : int
-        To the end of the last rank [ns].
+        Time to the end of the last rank [ns].
     ranks : tuple of RankTimes
-        Where the time of each goes; nothing with several jobs.
+        Time of each rank by activity; empty with several jobs.
     faster_than_links : FasterThanLinks or None
-        Collectives that the model has faster than links allow; None if there is none.
+        Collectives that the model makes faster than links allow; None without any.
     provenance : Provenance
-        For built-in fabrics.
+        Provenance of built-in fabrics.
     jobs : tuple of JobTimes
-        Several jobs.
+        Times of several jobs.
     details : TraceDetails or None
-        Collectives, links and the use of compute, if asked for.
+        Collectives, links and the use of compute, if requested.
     spans : tuple of Span
         All nodes in the order of their ends, with details.
     congestion : mapping
-        Pauses, marks, queues and rates by names in JSON, of network model roce alone.
+        Pauses, marks, queues and rates by names in JSON; only with network model roce.
     """
 
     workload: str
@@ -156,7 +156,7 @@ class TraceEstimate:
 
 
 def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> list[TraceEstimate]:
-    """Return where the time of traces goes on each of some networks.
+    """Return the time of traces by activity on each network.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
 def estimate_jobs(
     requests: Sequence[JobRequest], networks: Sequence[str], inputs: Inputs
 ) -> list[TraceEstimate]:
-    """Return the end of each job on each network, together and alone.
+    """Return the end of each job on each network, together with the others and alone.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def estimate_jobs(
 
 
 def _runs_iterations(setup: Setup) -> bool:
-    """Return whether iterations run as their tasks: on a built-in fabric, not replayed."""
+    """Return whether iterations run as tasks: on a built-in fabric, without replay."""
     system = setup.system
     other = system.replay_only or system.per_node
     custom = any(map(system.custom, COLLECTIVES))
@@ -258,7 +258,7 @@ def _runs_iterations(setup: Setup) -> bool:
 
 
 def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun | None:
-    """Return the run of an iteration; None where its traces are run like any others."""
+    """Return the run of an iteration; None if its traces have to run like any others."""
     fabric = setup.fabric
     assert fabric
     memory = None if setup.memory.remote_mem_bw is None else setup.memory
@@ -271,7 +271,7 @@ def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun 
 def _estimate_iteration(
     workload: str, network: str, setup: Setup, inputs: Inputs, run: ExportedRun
 ) -> TraceEstimate:
-    """Return where the time of an iteration goes."""
+    """Return the time of an iteration by activity."""
     times: list[RankTimes] = []
     for rank, spans in enumerate(run.spans):
         compute, other, moved = ([(round(1e9 * a), round(1e9 * b)) for a, b in s] for s in spans)
@@ -303,7 +303,7 @@ def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:
 
 
 def _job(request: JobRequest, path: Path | None, system: SystemFile, control: bool) -> Job:
-    """Return a job with its traces and groups read."""
+    """Return a job with its traces and groups loaded."""
     traces = load_traces(request.prefix, None, system, control=control)
     if len(traces) != len(request.npus):
         message = f"must be an NPU for each of the {len(traces)} ranks of {request.prefix}"
@@ -315,7 +315,7 @@ def _job(request: JobRequest, path: Path | None, system: SystemFile, control: bo
 
 
 def _check_places(requests: Sequence[JobRequest], npus: int) -> None:
-    """Fail unless each NPU is there and has one rank at most."""
+    """Fail unless each NPU exists and has at most one rank."""
     taken: set[int] = set()
     for one in requests:
         for npu in one.npus:
@@ -328,7 +328,7 @@ def _check_places(requests: Sequence[JobRequest], npus: int) -> None:
 
 
 def _provenance(setup: Setup, inputs: Inputs) -> Provenance:
-    """Return the records and assumptions of all fabrics of a network, and of its model."""
+    """Return the records and assumptions of a network's fabrics and of the network model."""
     found = Provenance()
     for fabric in setup.network.fabrics:
         one = fabric.provenance

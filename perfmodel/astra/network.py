@@ -1,4 +1,4 @@
-"""Networks of ASTRA-sim: stacked dimensions, and the time of a message alone.
+"""Networks of ASTRA-sim: stacked dimensions, and the delay of a message on an idle network.
 
 From the sources of astra-network-analytical. A gigabyte per second is 2^30 bytes per second, and
 times are cut to whole nanoseconds where a message arrives, in the order in which it is done there,
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["Dimension", "Hop", "Network", "Shape"]
 
 Hop = tuple[int, int, int, int]
-"""A link: its dimension, the first NPU of its line, and the places it joins; -1 is the switch."""
+"""A link: its dimension, the first NPU of its line, and the positions at its ends; -1 is the
+switch."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """What joins the NPUs of each line along a dimension.
+    """A dimension: the links between the NPUs of each line.
 
     Parameters
     ----------
     kind : str
         ``ring``, ``fully_connected`` or ``switch``.
     npus : int
-        In a line, 2 or more.
+        NPUs in a line, 2 or more.
     bandwidth : float
-        Of each link, each direction, above 0 [2^30 bytes per second].
+        Bandwidth of each link in each direction, above 0 [2^30 bytes per second].
     latency_ns : float
-        Of each link [ns], 0 or more; through a switch it counts twice.
+        Latency of each link [ns], 0 or more; counted twice through a switch.
     """
 
     kind: BlockKind
@@ -47,34 +48,34 @@ class Dimension:
 
     @cached_property
     def bytes_per_ns(self) -> float:
-        """Bandwidth of a link, each direction [bytes per ns]."""
+        """Bandwidth of a link in each direction [bytes per ns]."""
         return self.bandwidth * (1 << 30) / 1_000_000_000
 
     @cached_property
     def block(self) -> Block:
-        """The same as a block of ``perfmodel.topology.blocks``."""
+        """The dimension as a block of ``perfmodel.topology.blocks``."""
         return Block(self.kind, self.npus, self.bandwidth * (1 << 30), self.latency_ns * 1e-9)
 
     def hops(self, source: int, target: int) -> int:
-        """Return the links between two places of a line."""
+        """Return the number of links between two positions of a line."""
         if self.kind == "ring":
             up = (target - source) % self.npus
             return min(up, self.npus - up)
         return 2 if self.kind == "switch" else 1
 
     def wire(self, hops: int = 1) -> Wire:
-        """Return some links one behind the other, which a message crosses without waiting."""
+        """Return successive links as one wire, which a message crosses without waiting."""
         return Wire(hops * self.latency_ns, self.bytes_per_ns)
 
     def way(self, source: int, target: int) -> list[int]:
-        """Return the places between two of a line, both included; -1 is the switch."""
+        """Return the positions on the route between two positions, inclusive; -1 is the switch."""
         if self.kind == "switch":
             return [source, -1, target]
         return self.block.way(source, target)
 
 
 class Shape:
-    """How many NPUs there are along each dimension, the innermost first.
+    """Number of NPUs along each dimension, the innermost first.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class Shape:
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     fabrics: "Sequence[Topology]" = ()
@@ -103,11 +104,11 @@ class Shape:
         return self.fabrics[0] if self.fabrics and len(self.sizes) == 1 else None
 
     def joins(self, dimension: int) -> Dimension | None:
-        """Return what joins the NPUs of a line along a dimension; None if it is a fabric."""
+        """Return the links along a dimension; None if the dimension is a fabric."""
         return None
 
     def place(self, npu: int, dimension: int) -> int:
-        """Return the place of an NPU along a dimension."""
+        """Return the position of an NPU along a dimension."""
         return npu // self.strides[dimension] % self.sizes[dimension]
 
     def crossings(self, source: int, target: int) -> Iterator[tuple[int, int, tuple[int, int]]]:
@@ -124,12 +125,12 @@ class Shape:
                 here = first + places[1] * stride
 
     def address(self, npu: int) -> tuple[int, ...]:
-        """Return the places of an NPU, the innermost dimension first."""
+        """Return the positions of an NPU, the innermost dimension first."""
         return tuple(self.place(npu, one) for one in range(len(self.sizes)))
 
 
 class Network(Shape):
-    """NPUs in one dimension or more, joined as in ASTRA-sim.
+    """NPUs in one or more dimensions, connected as in ASTRA-sim.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ class Network(Shape):
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
@@ -150,21 +151,21 @@ class Network(Shape):
         return self.dimensions[dimension]
 
     def crossing(self, source: int, target: int) -> tuple[Dimension, int]:
-        """Return the first dimension in which two NPUs differ, and the links between them there.
+        """Return the first dimension in which two NPUs differ, and the number of links there.
 
         ASTRA-sim's model without congestion sends over that one alone.
 
         Raises
         ------
         ValueError
-            They are the same.
+            Both are the same NPU.
         """
         for number, _, places in self.crossings(source, target):
             return self.dimensions[number], self.dimensions[number].hops(*places)
         raise ValueError(f"source and target must be two NPUs, not {source} both")
 
     def delay_ns(self, source: int, target: int, message_bytes: int) -> int:
-        """Return how long a message takes between two NPUs, whatever else there is [ns]."""
+        """Return the delay of a message between two NPUs on an idle network [ns]."""
         dimension, hops = self.crossing(source, target)
         return dimension.wire(hops).arrival_ns(message_bytes)
 

@@ -51,7 +51,7 @@ def trace_timeline(
     """
     events: list[dict[str, object]] = []
     threads: dict[tuple[int, int], None] = {}
-    free_ns: dict[tuple[int, int], int] = {}  # end of the last node on a thread of a rank
+    free_ns: dict[tuple[int, int], int] = {}  # end of the last node on each thread of a rank
     for rank, one, begin_ns, end_ns in sorted(spans, key=lambda span: span[2:]):
         if one.at_once:
             continue
@@ -88,7 +88,7 @@ def trace_timeline(
 
 
 def _thread(one: Operation) -> int:
-    """Return the thread of an operation: a place in ``_THREADS``."""
+    """Return the thread of an operation: an index into ``_THREADS``."""
     if one.what.type in MEMORY_NODES:
         return 4
     if one.what.type == NodeType.COMM_RECV_NODE:

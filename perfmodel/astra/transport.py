@@ -1,4 +1,4 @@
-"""Messages between NPUs in the two network models of ASTRA-sim."""
+"""Messages between NPUs in the network models of ASTRA-sim."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -22,19 +22,19 @@ __all__ = [
 ]
 
 Key = tuple[object, int, int, int]
-"""What a message and who waits for it have in common: tag, source, target, bytes."""
+"""Key that matches messages with receives: tag, source, target, bytes."""
 
 
 class Carrier(Protocol):
-    """Carries messages."""
+    """Interface of message transports."""
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
+        """Send a number of bytes now; call a function when they have arrived."""
         ...
 
 
 class Transport(Carrier, Protocol):
-    """Carries messages over a network.
+    """Base class of message transports over a network.
 
     Parameters
     ----------
@@ -48,19 +48,19 @@ class Transport(Carrier, Protocol):
 
 
 class Unaware:
-    """ASTRA-sim's model without congestion: each message as if it were alone."""
+    """ASTRA-sim's congestion-unaware model: messages do not delay each other."""
 
     def __init__(self, network: Network, clock: Clock[int]) -> None:
         self._network, self._clock = network, clock
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
+        """Send a number of bytes now; call a function when they have arrived."""
         delay = self._network.delay_ns(source, target, count)
         self._clock.at(self._clock.now + delay, arrived)
 
 
 class Aware(FifoLinks[Hop]):
-    """ASTRA-sim's model with congestion: links serve one message after the other.
+    """ASTRA-sim's congestion-aware model: each link serves one message after the other.
 
     Messages are stored and forwarded, through all dimensions in which two NPUs differ; ASTRA-sim
     itself has this model for one dimension only.
@@ -72,7 +72,7 @@ class Aware(FifoLinks[Hop]):
         super().__init__(lambda hop: wires[hop[0]], clock)
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
+        """Send a number of bytes now; call a function when they have arrived."""
         self.forward(tuple(self._network.route(source, target)), count, arrived)
 
 
@@ -80,18 +80,18 @@ MODELS: Mapping[str, type[Transport]] = {"unaware": Unaware, "aware": Aware}
 """Network models of ASTRA-sim by name: congestion-unaware and congestion-aware."""
 
 NETWORK_MODELS = ("fluid", *MODELS)
-"""Network models of traces by name: ours, and those of ASTRA-sim."""
+"""Network models of traces by name: the built-in ones, and those of ASTRA-sim."""
 
 
 class Exchange:
-    """Matching of messages and waiting receives, each in order.
+    """Matching of messages with receives, both in order.
 
     Parameters
     ----------
     transport : Carrier
         Carries the messages.
     clock : Clock
-        Where those are called who ask for what has arrived already.
+        Clock for the callbacks of receives whose message has already arrived.
     """
 
     def __init__(self, transport: Carrier, clock: Clock[int]) -> None:
@@ -105,7 +105,7 @@ class Exchange:
         self._transport.carry(source, target, count, partial(self.arrive, key, sent))
 
     def receive(self, key: Key, received: Callable[[], object]) -> None:
-        """Have a function called when a message has arrived that nobody else waits for."""
+        """Call a function when the next matching message has arrived."""
         if self._arrived[key]:
             self._arrived[key] -= 1
             self._clock.at(self._clock.now, received)
@@ -122,6 +122,6 @@ class Exchange:
             self._arrived[key] += 1
 
     def left(self) -> tuple[dict[Key, int], dict[Key, list[Callable[[], object]]]]:
-        """Return how many messages nobody has asked for yet, and who waits for messages."""
+        """Return the number of unclaimed messages and the waiting receives."""
         arrived = {key: count for key, count in self._arrived.items() if count}
         return arrived, {key: list(one) for key, one in self._waiting.items() if one}

@@ -1,1 +1,1 @@
-"""Chakra execution traces (arXiv 2305.14516): files, conversion and feeding of nodes."""
+"""Chakra execution traces (arXiv 2305.14516): files, conversion and ordered delivery of nodes."""

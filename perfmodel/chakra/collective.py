@@ -1,4 +1,4 @@
-"""Schedules of collectives as sends and receives of each NPU."""
+"""Schedules of collectives as send and receive operations of each NPU."""
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import Schedule
@@ -9,7 +9,7 @@ __all__ = ["to_goal"]
 
 
 def to_goal(schedule: Schedule, npus: int) -> Goal:
-    """Return the sends and receives of each NPU; reductions take no time.
+    """Return the send and receive operations of each NPU; reductions take no time.
 
     A send waits for the messages that bring its data. Each message has its own tag.
 
@@ -26,7 +26,7 @@ def to_goal(schedule: Schedule, npus: int) -> Goal:
         Messages join or fork in the network.
     """
     ranks: list[list[Operation]] = [[] for _ in range(npus)]
-    received: dict[tuple[int, int], int] = {}  # by NPU and message: its place in the rank
+    received: dict[tuple[int, int], int] = {}  # index in the rank, by NPU and message
     for number, one in enumerate(schedule.transfers):
         if one.joins:
             message = "must be one with messages between two NPUs each, to export its schedule"

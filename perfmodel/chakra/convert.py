@@ -22,7 +22,7 @@ ENDINGS = {
     ".txt": "a text workload of ASTRA-sim 1.0",
     ".goal": "a schedule in GOAL",
 }
-"""What can be converted, by the ending of its name."""
+"""File kinds that can be converted, by file name ending."""
 
 
 def convert(
@@ -34,7 +34,7 @@ def convert(
     passes: int | None = None,
     check: Callable[[Iterable[Path]], None] = lambda paths: None,
 ) -> Mapping[Path, Iterator[bytes]]:
-    """Return the files that a file becomes, and the pieces of each.
+    """Return the output files of a conversion, and the pieces of each.
 
     A trace, also one of PyTorch, becomes JSON if ``target`` ends so, and a trace otherwise. All
     else becomes a set of traces, and where it has groups a groups file: ``target`` is their
@@ -45,16 +45,16 @@ def convert(
     source, target : Path
         From and to.
     kineto : Path or None
-        Kineto trace that goes with an execution trace of PyTorch, which needs it.
+        Kineto trace of the run, which an execution trace of PyTorch requires.
     npus, passes : int or None
-        Of a text workload, which needs them: traces, and iterations in each; 1 if None.
+        Number of traces, and of iterations in each, required for a text workload; 1 if None.
     check : callable
-        Is told the files, before they are made, and may refuse them.
+        Called with the files before they are made; may raise to refuse them.
 
     Raises
     ------
     InputError
-        ``source`` is none of ``ENDINGS`` or bad; also as the pieces are taken.
+        ``source`` is invalid or of an unknown kind; also raised while the pieces are read.
     """
     name = source.name.lower().removesuffix(".gz")
     ending = Path(name).suffix
@@ -64,7 +64,7 @@ def convert(
     if ending != ".txt":
         for option, value in (("npus", npus), ("passes", passes)):
             if value is not None:
-                raise InputError("", option, "must be given for a text workload alone")
+                raise InputError("", option, "must be given only for a text workload")
     if ending == ".json" and kind_of_file(source) == "pytorch":
         if kineto is None:
             message = "must be given for a PyTorch execution trace: the Kineto trace of the run"
@@ -73,7 +73,7 @@ def convert(
         nodes, metadata = from_pytorch(source, kineto)
         return {target: encode_for(target, nodes, metadata)}
     if kineto is not None:
-        raise InputError("", "kineto", "must be given for a PyTorch execution trace alone")
+        raise InputError("", "kineto", "must be given only for a PyTorch execution trace")
     if ending in (".et", ".json"):
         check((target,))
         reader = read(source)
@@ -94,7 +94,7 @@ def _from_text(
     passes: int | None,
     check: Callable[[Iterable[Path]], None],
 ) -> Mapping[Path, Iterator[bytes]]:
-    """Return the traces of a text workload, and their groups if there are any."""
+    """Return the traces of a text workload, and the communicator groups if there are any."""
     count = 1 if npus is None else npus
     check_npus(count)
     paths, metadata = [trace_path(prefix, rank) for rank in range(count)], Metadata(VERSION)
@@ -106,6 +106,6 @@ def _from_text(
         said = f"{json.dumps(text.groups, indent=1)}\n".encode()
         traces = (encode(text.rank(rank), metadata) for rank in range(count))
         return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
-    # All ranks are alike, so the nodes are encoded once.
+    # All ranks have the same nodes, so these are encoded once.
     data = b"".join(encode(text.nodes, metadata))
     return {path: iter((data,)) for path in paths}

@@ -19,13 +19,13 @@ __all__ = [
 ]
 
 MAX_ATTRS = 65_536
-"""Attributes of a message at most; traces of PyTorch have some twenty."""
+"""Largest number of attributes of a message; traces of PyTorch have about twenty."""
 
 MAX_DEPS = 65_536
-"""Dependencies of a node at most, of each kind."""
+"""Largest number of dependencies of a node, of each kind."""
 
 _KNOWN, _KNOWN_BYTES = 4096, 256
-"""Attributes that are kept since they may come again, and bytes of such a one at most."""
+"""Number of decoded attributes in the cache, and largest size of a cached attribute [B]."""
 
 _KIND_OF = {field: kind for kind, field in KINDS.items()}
 
@@ -57,7 +57,7 @@ def node_from_bytes(data: bytes) -> Node:
 
 
 def task_from_bytes(data: bytes) -> Task:
-    """Return of the node that a message encodes what decides how it runs.
+    """Return the fields of an encoded node that determine how the node runs.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def task_from_bytes(data: bytes) -> Task:
 
 
 def _packed(data: bytes) -> Any:
-    """Return the node that a message encodes, with its attributes as bytes."""
+    """Return the node that a message encodes, with attributes still encoded as bytes."""
     message = from_bytes("PackedNode", data)
     _bound("attributes", len(message.attr), MAX_ATTRS)
     _bound("control dependencies", len(message.ctrl_deps), MAX_DEPS)
@@ -91,7 +91,7 @@ def _bound(what: str, count: int, most: int) -> None:
 
 
 def _known(data: bytes) -> Attr:
-    """Return the attribute that some bytes encode."""
+    """Return the attribute that some bytes encode, from a cache."""
     return _kept(data) if len(data) <= _KNOWN_BYTES else _attr(attribute(data))
 
 
@@ -130,7 +130,7 @@ def metadata_from_message(message: Any) -> Metadata:
     Raises
     ------
     BadMessageError
-        It has more than ``MAX_ATTRS`` attributes.
+        The message has more than ``MAX_ATTRS`` attributes.
     """
     return Metadata(message.version, _attrs(message), _left(message))
 
@@ -185,7 +185,7 @@ def _in_out(message: Any) -> InOut:
 
 
 def _left(message: Any, *inner: str) -> bytes:
-    """Return what of a message, and of single messages in it, the schema does not have.
+    """Return the fields of a message and its submessages that the schema does not contain.
 
     Merged into a message that has the rest, it makes the whole again.
     """

@@ -1,10 +1,11 @@
-"""Reconstruction of an iteration's tasks from its exported traces.
+"""Reconstruction of the tasks of a training iteration from exported traces.
 
-An iteration knows what its traces have no other room for: that a stage sends one message to many,
-who goes first on a link, and the order in which I/O controllers serve. Its nodes have marks of it
-(``marks``), so traces in which they are whole end where the iteration does. Sizes, durations,
-dependencies and who takes part are those of the nodes; where the marks do not say the same, for
-instance as somebody has changed a node since, the traces are like any others.
+An iteration has information for which its traces have no other place: that a stage sends one
+message to many, the order of messages on a link, and the order in which I/O controllers serve. Its
+nodes carry this information as marks (``marks``), so traces with complete marks end when the
+iteration does. Sizes, durations, dependencies and participants are those of the nodes; if the marks
+disagree with them, for example because a node was changed afterwards, the traces are treated like
+any others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,23 +41,24 @@ _COMPUTES, _COLLECTIVE = NodeType.COMP_NODE, NodeType.COMM_COLL_NODE
 _STREAMS: dict[int, str] = {kind: pattern for pattern, kind in STREAMS.items()}
 _MOST = 1 << 62
 _ROUNDING_NS = 1.5
-"""A duration is at most so far from what it was rounded from, so that sums stay within one."""
+"""Largest rounding error of a duration [ns]: durations are rounded so that their sums stay within
+one."""
 _OF_MESSAGES = {"comm_src", "comm_dst", "comm_tag", "comm_size"}
 _OTHERS = {"is_cpu_op", DURATION_NS, "comm_type", "pg_name", "tensor_size", "num_ops"}
 _WRITTEN = {*_OF_MESSAGES, *_OTHERS, TASK, ROLE, EXACT, EFFORT, AFTER, ACKS}
-"""Attributes of nodes as they were written; others mean something more."""
+"""Attributes that the exporter writes; a node with any other attribute was changed."""
 
 
 Node = WholeNode | TaskNode
 
 
 class _OtherError(Exception):
-    """Traces are not those of an iteration, or not any more."""
+    """Traces are not those of an exported iteration, or were changed afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """What all nodes of a task say alike.
+    """Properties of a task that all of its nodes share.
 
     Parameters
     ----------
@@ -87,9 +89,10 @@ class _Marks:
 
 @dataclass(slots=True)
 class _Seen:
-    """A task as far as its nodes have been read.
+    """The part of a task found in the nodes read so far.
 
-    ``after`` is what nodes of it wait for, ``parts`` who takes part, and with whom.
+    ``after`` holds the dependencies of its nodes, and ``parts`` the participants and their
+    partners.
     """
 
     marks: _Marks
@@ -99,14 +102,15 @@ class _Seen:
 
 @dataclass(frozen=True)
 class Exported:
-    """Traces of an iteration.
+    """Exported traces of an iteration.
 
     Parameters
     ----------
     placement : Placement
-        Strategy, and who runs where.
+        Strategy, and placement of the workers.
     tasks : mapping of int to pair
-        What nodes say of each task, in order of its number, and the tasks that it waits for.
+        Content of each task's nodes, in the order of task numbers, and the tasks on which it
+        depends.
     ranks : tuple of dict
         Tasks of each NPU, and the type of its nodes.
     """
@@ -118,14 +122,14 @@ class Exported:
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A run of an iteration from its traces.
+    """Result of running an iteration from its traces.
 
     Parameters
     ----------
     spans : tuple
         For each NPU when it computes, when it communicates, and when it loads or stores [s].
     assumptions : tuple of str
-        What its communication takes for granted.
+        Assumptions of its communication.
     """
 
     spans: tuple[tuple[list[tuple[float, float]], ...], ...]
@@ -133,7 +137,7 @@ class ExportedRun:
 
 
 def load_exported(prefix: str | Path, groups: Mapping[str, Sequence[int]]) -> Exported | None:
-    """Return the iteration that some traces are of; None if they are of none, or cannot be read.
+    """Return the iteration that traces were exported from; None if none, or if unreadable.
 
     Parameters
     ----------
@@ -157,7 +161,7 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Metadata, Iterable[Node]]]:
 def exported_of(
     traces: Iterable[tuple[Metadata, Iterable[Node]]], groups: Mapping[str, Sequence[int]]
 ) -> Exported | None:
-    """Return the iteration that traces are of; None if they are of none.
+    """Return the iteration that traces were exported from; None if there is none.
 
     Parameters
     ----------
@@ -183,7 +187,7 @@ def run_exported(
     memory: MemoryFile | None = None,
     roofline_ns: Callable[[int, int], int] | None = None,
 ) -> ExportedRun | None:
-    """Run an iteration from its traces; None if it does not run on the fabric.
+    """Run an iteration from its traces; return None if the fabric cannot run it.
 
     Parameters
     ----------
@@ -224,7 +228,7 @@ def run_exported(
 
 
 def _compute(marks: _Marks, roofline_ns: Callable[[int, int], int] | None) -> Profile | None:
-    """Return compute of a task; None if a roofline needs what its nodes do not say."""
+    """Return the compute of a task; None if a roofline lacks operations or bytes."""
     if roofline_ns is None:
         return Profile(marks.exact)
     return None if marks.needs is None else Profile(1e-9 * roofline_ns(*marks.needs))
@@ -239,7 +243,7 @@ def _task(
 def _spans(
     rank: Mapping[int, int], places: Mapping[int, int], run: Run
 ) -> tuple[list[tuple[float, float]], ...]:
-    """Return when an NPU computes, communicates, and loads or stores."""
+    """Return the spans in which an NPU computes, communicates, and accesses storage."""
     found: tuple[list[tuple[float, float]], ...] = ([], [], [])
     for number, kind in rank.items():
         which = 0 if kind == _COMPUTES else 2 if kind in _STREAMS else 1
@@ -249,12 +253,12 @@ def _spans(
 
 
 class _Reader:
-    """Reads the traces of an iteration, as long as they are those of one.
+    """Reader of the traces of an iteration; fails when they are not consistent with one.
 
     Parameters
     ----------
     metadata : Metadata
-        Of the first of them, and so of all.
+        Metadata of the first trace, which is that of all.
     groups : mapping of str to sequence of int
         NPUs of each communicator.
     """
@@ -266,12 +270,12 @@ class _Reader:
         self._ranks: list[dict[int, int]] = []
 
     def take(self, metadata: Metadata, nodes: Iterable[Node]) -> None:
-        """Take the trace of the next NPU; they come in order."""
+        """Read the trace of the next NPU; NPUs come in order."""
         _check(metadata.attrs == self._metadata.attrs)
         self._ranks.append(self._rank(len(self._ranks), nodes))
 
     def exported(self) -> Exported:
-        """Return what all of them are of."""
+        """Return the iteration that all traces read belong to."""
         tasks: dict[int, tuple[_Marks, tuple[int, ...]]] = {}
         for number, seen in sorted(self._seen.items()):
             after = {*(seen.after or ()), *seen.marks.after}
@@ -283,7 +287,7 @@ class _Reader:
         return Exported(self._placement, tasks, tuple(self._ranks))
 
     def _rank(self, rank: int, nodes: Iterable[Node]) -> dict[int, int]:
-        """Take the nodes of an NPU; return its tasks and the type of their nodes."""
+        """Read the nodes of an NPU; return its tasks and the type of their nodes."""
         tasks: dict[int, int] = {}
         begun: list[tuple[int, tuple[int, ...]]] = []
         numbers: dict[int, int] = {}
@@ -308,7 +312,7 @@ class _Reader:
     def _part(
         self, rank: int, number: int, kind: int, marks: _Marks, attrs: Mapping[str, Any]
     ) -> tuple[int, ...]:
-        """Return the type of a node of a task, whose it is, and who else takes part."""
+        """Return the node type of a task's node, its NPU and the other participants."""
         _check(attrs.get("is_cpu_op") is False and attrs.keys() <= _WRITTEN)
         if kind == _COMPUTES:
             (duration_ns,) = _numbers((attrs.get(DURATION_NS),))
@@ -337,7 +341,7 @@ def _check(so: bool) -> None:
 
 
 def _placement(metadata: Metadata) -> Placement:
-    """Return who runs where, by the metadata of a file."""
+    """Return the placement that the metadata of a file describes."""
     attrs: dict[str, object] = {one.name: one.value for one in metadata.attrs}
     npus = _numbers(attrs.get(NPUS))
     try:
@@ -349,7 +353,7 @@ def _placement(metadata: Metadata) -> Placement:
 
 
 def _numbers(value: object) -> tuple[int, ...]:
-    """Return the numbers from 0 on of a list of them."""
+    """Return the integers of a metadata list, each 0 or more."""
     _check(isinstance(value, tuple))
     found = cast("tuple[object, ...]", value)
     _check(all(type(one) is int and 0 <= one < _MOST for one in found))
@@ -362,7 +366,7 @@ def _positive(value: object) -> float:
 
 
 def _marks(node: Node) -> tuple[int, _Marks, dict[str, Any]]:
-    """Return the number of the task of a node, what the node says of it, and its attributes."""
+    """Return a node's task number, the properties of the task, and the node's attributes."""
     attrs: dict[str, Any] = {one.name: one.value for one in node.attrs}
     role: object = attrs.get(ROLE, "")
     kind, pattern = node.type, ""
@@ -395,14 +399,14 @@ def _marks(node: Node) -> tuple[int, _Marks, dict[str, Any]]:
 
 
 def _needs(kind: int, attrs: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """Return operations and bytes of compute, or None if a node does not have both."""
+    """Return the operations and bytes of compute; None if a node does not state both."""
     if kind != _COMPUTES or not {"num_ops", "tensor_size"} <= attrs.keys():
         return None
     return _numbers((attrs["num_ops"], attrs["tensor_size"]))
 
 
 def _parts(placement: Placement, marks: _Marks) -> Iterable[tuple[int, ...]]:
-    """Return the type of each node that a task has, whose it is, and who else takes part."""
+    """Return the type of each node of a task, its NPU and the other participants."""
     stages = range(placement.strategy.pp)
     _check(marks.stage in stages and marks.to_stage in stages)
     if not marks.role:

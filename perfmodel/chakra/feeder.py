@@ -1,4 +1,4 @@
-"""Feeder: hands out the nodes of a trace as their dependencies end."""
+"""Delivery of the nodes of a trace in dependency order."""
 
 import heapq
 from bisect import bisect_right
@@ -10,30 +10,30 @@ from fred_hw.errors import InputError
 __all__ = ["MAX_WINDOW", "WINDOW", "Feeder", "Waiting", "find_cycle", "named"]
 
 WINDOW = 1 << 16
-"""Nodes that are held at once, as long as those they depend on are among them."""
+"""Number of nodes held at once, as long as the nodes they depend on are among them."""
 
 MAX_WINDOW = 1 << 20
-"""Nodes held at most while one they depend on is looked for: those of Chakra's own feeder."""
+"""Largest number of nodes held while a missing dependency is searched, as in Chakra's feeder."""
 
 _NAMED = 6
-"""Nodes that an error line names."""
+"""Largest number of nodes named in an error message."""
 
 
 _RECENT = 256
-"""Ids of nodes that have ended that are kept one by one, at least."""
+"""Least number of completed ids that are stored individually rather than as ranges."""
 
 
 class Waiting(Protocol):
-    """A node, or what stands for one."""
+    """A node, or a stand-in for one."""
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """Number of the node."""
         ...
 
     @property
     def data_deps(self) -> tuple[int, ...]:
-        """Numbers of the nodes that end before it begins."""
+        """Numbers of the nodes that must end before this node starts."""
         ...
 
 
@@ -41,17 +41,17 @@ N = TypeVar("N", bound=Waiting)
 
 
 class Feeder(Generic[N]):
-    """Hand out each node once, after those it depends on, the lowest id first.
+    """Deliver each node once, after its dependencies, the lowest id first.
 
-    Nodes are taken from the iterable as room is made for them: memory follows the window of nodes
-    that have not ended, and the ids of those that have are kept as ranges.
+    Nodes are taken from the iterable as space becomes free: memory use follows the window of
+    unfinished nodes, and the ids of finished ones are kept as ranges.
 
     Parameters
     ----------
     nodes : iterable of Waiting
         In any order; a node may depend on a later one.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     window : int
         Nodes held at once, 1 or more. More are taken, up to ``MAX_WINDOW``, while one in the
         window depends on a node that has not come yet.
@@ -74,18 +74,18 @@ class Feeder(Generic[N]):
         self._source, self._window, self._control = source, window, control
         self._more: Iterator[N] | None = iter(nodes)
         self._held: dict[int, N] = {}
-        self._waits: dict[int, int] = {}  # for how many, if for any
-        self._children: dict[int, list[int]] = {}  # by an id that has not ended, who waits for it
-        self._wanted: dict[int, None] = {}  # of these ids, those that have not come
+        self._waits: dict[int, int] = {}  # number of unfinished parents, where there are any
+        self._children: dict[int, list[int]] = {}  # nodes that wait for an unfinished parent, by id
+        self._wanted: dict[int, None] = {}  # ids of parents that have not been read
         self._ready: list[int] = []
         self._issued: set[int] = set()
         self._ended = _Ids()
         self._fill()
 
     def ready(self) -> N | None:
-        """Take the node of the lowest id among those whose dependencies have ended.
+        """Return the ready node with the lowest id, and mark it as running.
 
-        None if there is none now: all that can run do, or all have ended.
+        None if there is none now: all possible nodes are running, or all have ended.
         """
         if self._ready:
             number = heapq.heappop(self._ready)
@@ -101,23 +101,23 @@ class Feeder(Generic[N]):
         return None
 
     def put_back(self, number: int) -> None:
-        """Have a node that ``ready`` gave be handed out again.
+        """Make a node that ``ready`` returned ready again.
 
         Raises
         ------
         ValueError
-            It is not under way.
+            The node is not being executed.
         """
         self._take(number)
         heapq.heappush(self._ready, number)
 
     def finish(self, number: int) -> None:
-        """End a node that ``ready`` gave; what depends on it no longer waits for it.
+        """End a node that ``ready`` returned, and release the nodes that depend on it.
 
         Raises
         ------
         ValueError
-            It is not under way.
+            The node is not being executed.
         """
         self._take(number)
         self._ended.add(number)
@@ -136,12 +136,12 @@ class Feeder(Generic[N]):
             self._fill()
 
     def node(self, number: int) -> N:
-        """Return a node that is held.
+        """Return a node that is in memory.
 
         Raises
         ------
         KeyError
-            It has not come or has ended.
+            The node has not been read or has ended.
         """
         return self._held[number]
 
@@ -152,7 +152,7 @@ class Feeder(Generic[N]):
 
     @property
     def held(self) -> int:
-        """Nodes in memory."""
+        """Number of nodes in memory."""
         return len(self._held)
 
     def _take(self, number: int) -> None:
@@ -202,7 +202,7 @@ class Feeder(Generic[N]):
             heapq.heappush(self._ready, number)
 
     def _parents(self, node: N) -> Iterable[int]:
-        """Return what a node depends on, each once."""
+        """Return the dependencies of a node without duplicates."""
         parents = node.data_deps
         if self._control:
             parents = *parents, *self._controls(node)
@@ -213,7 +213,7 @@ class Feeder(Generic[N]):
 
 
 class _Ids:
-    """A set of numbers that is small where they follow each other."""
+    """A set of numbers, stored compactly where they are consecutive."""
 
     def __init__(self) -> None:
         self._recent: set[int] = set()
@@ -228,13 +228,13 @@ class _Ids:
         return place >= 0 and number < self._ends[place]
 
     def add(self, number: int) -> None:
-        """Add a number that is not in it."""
+        """Add a number that the set does not contain."""
         self._recent.add(number)
         if len(self._recent) >= self._most:
             self._fold()
 
     def _fold(self) -> None:
-        """Make ranges of the recent numbers, which are a quarter of all ranges or more."""
+        """Convert the recent numbers to ranges."""
         found = [(one, one + 1) for one in self._recent]
         found += zip(self._starts, self._ends, strict=True)
         found.sort()
@@ -249,7 +249,7 @@ class _Ids:
 
 
 def find_cycle(parents: dict[int, list[int]]) -> list[int]:
-    """Return nodes each of which depends on the one behind it, the last being the first again.
+    """Return a dependency cycle: each node depends on the next, and the last equals the first.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def find_cycle(parents: dict[int, list[int]]) -> list[int]:
 
 
 def named(numbers: Iterable[int]) -> str:
-    """Return the first of some nodes in words."""
+    """Return the first few of some node numbers as text."""
     few = sorted(numbers)
     more = f" and {len(few) - _NAMED} more" if len(few) > _NAMED else ""
     return ", ".join(map(str, few[:_NAMED])) + more

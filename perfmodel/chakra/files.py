@@ -1,4 +1,4 @@
-"""Trace files: streams of messages, read and written one by one.
+"""Trace files: streams of messages, read and written one at a time.
 
 ``.et``: each message of the schema behind its length, a varint; the first is the metadata, all
 others are nodes. ``.json``: the same messages as JSON objects, one behind the other, in protobuf's
@@ -45,7 +45,7 @@ __all__ = ["VERSION", "Reader", "encode", "encode_for", "read", "read_tasks", "w
 T = TypeVar("T")
 
 VERSION = "0.0.4"
-"""Of the schema, as files say it."""
+"""Version of the schema that files state."""
 
 _ERRORS = (BadStreamError, BadMessageError, OSError, EOFError, zlib.error)
 _NOT_TRACES: Mapping[JsonKind, str] = {
@@ -56,11 +56,11 @@ _NOT_TRACES: Mapping[JsonKind, str] = {
     "other": "another JSON object: its first object must be the metadata, with version or attr",
 }
 _COUNTED = 1024
-"""Whoever listens is told how far it is every so many nodes."""
+"""Number of nodes between two progress reports."""
 
 
 class Reader(Iterator[T], Generic[T]):
-    """The nodes of a file, read as they are asked for.
+    """The nodes of a file, read on demand.
 
     Parameters
     ----------
@@ -108,15 +108,15 @@ class Reader(Iterator[T], Generic[T]):
         self.close()
 
     def close(self) -> None:
-        """Close the file; there are no more nodes."""
+        """Close the file; no more nodes follow."""
         self._items = cast("Iterator[T]", iter(()))
         self._file.close()
 
     def _kind(self) -> JsonKind:
-        """Return what the file is, if that is something that can be read as a trace."""
+        """Return the kind of the file; fail if it cannot be read as a trace."""
         try:
             head = self._stream.read(HEAD_BYTES)
-        except _ERRORS:  # whoever reads message by message says up to which byte it is whole
+        except _ERRORS:  # a reader of single messages reports the byte of the error
             head = b""
         self._stream.seek(0)
         if not self._json:
@@ -140,7 +140,7 @@ class Reader(Iterator[T], Generic[T]):
                 raise InputError(self._source, field, said) from None
 
     def _first(self) -> Metadata:
-        """Return the metadata."""
+        """Return the metadata at the start of the file."""
         name, offset = "GlobalMetadata", 0
         try:
             for begun, data in self._messages:
@@ -152,7 +152,7 @@ class Reader(Iterator[T], Generic[T]):
         raise InputError(self._source, "", "must be a trace, not an empty file")
 
     def _each(self) -> Iterator[T]:
-        """Yield the nodes."""
+        """Yield the nodes of the file."""
         offset, decode = 0, self._decode
         try:
             for number, (begun, data) in enumerate(self._messages, 1):
@@ -170,7 +170,7 @@ class Reader(Iterator[T], Generic[T]):
             self._file.close()
 
     def _bad(self, error: Exception, offset: int, what: str) -> InputError:
-        """Return what an error says of the file."""
+        """Return the error for an unreadable part of the file."""
         if isinstance(error, BadStreamError):
             return InputError(self._source, f"byte {error.offset}", str(error))
         if isinstance(error, BadMessageError):
@@ -183,7 +183,7 @@ class Reader(Iterator[T], Generic[T]):
 
 
 def read(path: str | Path) -> Reader[Node]:
-    """Return an iterator over the nodes of a trace; ``metadata`` is what the file begins with.
+    """Return an iterator over the nodes of a trace, with the ``metadata`` at its start.
 
     At any time one message is in memory.
 
@@ -201,12 +201,12 @@ def read(path: str | Path) -> Reader[Node]:
 
 
 def read_tasks(path: str | Path) -> Reader[Task]:
-    """Return an iterator over what decides how the nodes of a trace run; else as ``read``."""
+    """Return an iterator over the tasks (reduced nodes) of a trace; otherwise as ``read``."""
     return Reader(Path(path), task_from_bytes)
 
 
 def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) -> Iterator[bytes]:
-    """Yield the pieces of a trace, one message in each: of an ``.et`` file, or lines of JSON.
+    """Yield the pieces of a trace, one message each: binary (``.et``) or lines of JSON.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) 
 
 
 def encode_for(path: Path, nodes: Iterable[Node], metadata: Metadata) -> Iterator[bytes]:
-    """Yield the pieces of a trace as the name of its file says: JSON if it ends in ``.json``."""
+    """Yield the pieces of a trace in the format of its file name: JSON for ``.json``."""
     return encode(nodes, metadata, as_json=path.suffix.lower() == ".json")
 
 
@@ -231,18 +231,18 @@ def write(
     version: str = VERSION,
     metadata: Metadata | None = None,
 ) -> None:
-    """Write a trace, all of it or nothing; JSON if the name ends in ``.json``.
+    """Write a complete trace atomically; JSON if the name ends in ``.json``.
 
     Parameters
     ----------
     path : str or Path
-        Where.
+        Path of the file.
     nodes : iterable of Node
-        In this order.
+        Nodes, in the order of the file.
     version : str
-        What the metadata says.
+        Version in the metadata.
     metadata : Metadata or None
-        Instead of metadata with the version alone.
+        Complete metadata, instead of metadata with only the version.
 
     Raises
     ------

@@ -27,16 +27,16 @@ from .node import DURATION_NS, Attr, Node, integers
 __all__ = ["MAX_BYTES", "MAX_RANKS", "Goal", "Operation", "goal_text", "read_goal", "to_traces"]
 
 MAX_BYTES = 1 << 28
-"""A text at most."""
+"""Largest size of a text [B]."""
 
 MAX_RANKS = 65_536
-"""Ranks of a schedule at most."""
+"""Largest number of ranks of a schedule."""
 
 MAX_BEGINS = 1 << 22
-"""What the operations of a rank may wait for in a trace because another waits for it to begin."""
+"""Largest number of dependencies of a rank that result from ``irequires`` in a trace."""
 
 _COUNTED = 1024
-"""Whoever listens is told how far it is every so many lines."""
+"""Number of lines between two progress reports."""
 
 _MOST = (1 << 53) - 1
 _LABEL = r"[A-Za-z_]\w*"
@@ -70,9 +70,10 @@ class Operation:
     peer : int
         Rank at the other end of a message.
     tag, cpu, nic : int
-        What a receive matches beside the rank, the processor and the network interface.
+        Matching key of a receive besides the rank, the processor and the network interface.
     requires, irequires : tuple of int
-        Places in the rank of what ends, and of what begins, before this one begins.
+        Indices in the rank of operations that must have ended, and must have started, before this
+        one starts.
     """
 
     label: str
@@ -112,12 +113,14 @@ def read_goal(path: str | Path) -> Goal:
         ranks[number] = _rank(lines, count)
     if len(ranks) < count:
         missing = next(one for one in range(count) if one not in ranks)
-        raise InputError(str(path), f"rank {missing}", "must be there, as num_ranks says")
+        raise InputError(
+            str(path), f"rank {missing}", "must be in the file, as num_ranks counts it"
+        )
     return tuple(ranks[number] for number in range(count))
 
 
 class _Lines:
-    """The lines of a text that hold anything, one after the other."""
+    """The non-empty lines of a text, one at a time."""
 
     def __init__(self, text: str, source: str) -> None:
         lines = text.split("\n")
@@ -126,7 +129,7 @@ class _Lines:
         self.place, self.text = 0, ""
 
     def next(self) -> bool:
-        """Go to the next line; tell whether there is one."""
+        """Go to the next line; return whether there is one."""
         for place, line in self._lines:
             self.place = place
             if not place % _COUNTED:
@@ -138,24 +141,24 @@ class _Lines:
         return False
 
     def number(self, pattern: re.Pattern[str], what: str) -> int:
-        """Return the number in the next line."""
+        """Return the number in the next line, which must match a pattern."""
         self.next()
         return self.match(pattern, what)
 
     def match(self, pattern: re.Pattern[str], what: str) -> int:
-        """Return the number in this line."""
+        """Return the number in the current line, which must match a pattern."""
         found = pattern.fullmatch(self.text)
         if not found:
             raise self.bad(f"must be {what}, not {self.text!r:.60}")
         return int(found[1])
 
     def bad(self, message: str) -> InputError:
-        """Return what is wrong with this line."""
+        """Return an error for the current line."""
         return InputError(self._source, f"line {self.place}", message)
 
 
 def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
-    """Return the operations of a rank, up to its bracket."""
+    """Return the operations of a rank, up to its closing brace."""
     operations: list[Operation] = []
     places: dict[str, int] = {}
     waits: dict[tuple[int, str], dict[int, None]] = {}
@@ -184,11 +187,11 @@ def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
         if one.label:
             places[one.label] = len(operations)
         operations.append(one)
-    raise lines.bad("rank must end in }, not with the text")
+    raise lines.bad("rank must end in } before the end of the file")
 
 
 def _free(label: str, places: dict[str, int]) -> str:
-    """Return a label for an operation without one that no other has, and take it."""
+    """Return an unused label for an operation without one, and reserve the label."""
     while label in places:
         label += "_"
     places[label] = -1
@@ -210,7 +213,7 @@ def _operation(lines: _Lines, ranks: int) -> Operation:
     if kind in _WAYS:
         peer = int(found["peer"])
         if found["way"] != _WAYS[kind]:
-            raise lines.bad(f"{kind} must say {_WAYS[kind]}, not {found['way']}")
+            raise lines.bad(f"{kind} must be followed by {_WAYS[kind]}, not {found['way']}")
         if peer >= ranks:
             raise lines.bad(f"rank at the other end must be from 0 to {ranks - 1:,}, not {peer:,}")
         if size < 1:
@@ -220,7 +223,7 @@ def _operation(lines: _Lines, ranks: int) -> Operation:
 
 
 def goal_text(goal: Goal) -> str:
-    """Return the text of a schedule; ``read_goal`` returns the same one."""
+    """Return a schedule as GOAL text, which ``read_goal`` reads back unchanged."""
     lines = [f"num_ranks {len(goal)}"]
     for number, operations in enumerate(goal):
         lines.append(f"rank {number} {{")
@@ -242,15 +245,15 @@ def to_traces(goal: Goal, source: str = "") -> list[list[Node]]:
     """Return a trace for each rank of a schedule: sends, receives and compute.
 
     A trace counts microseconds: ``duration_us`` of a ``calc`` is rounded to the nearest one, and
-    the attribute ``duration_ns`` has the time itself, which our engine takes. Where an operation
-    waits for another to begin, it waits for all that the other one waits for.
+    the attribute ``duration_ns`` has the exact time, which our engine uses. Where an operation
+    waits for another to start, it waits for all dependencies of the other one.
 
     Parameters
     ----------
     goal : Goal
         The schedule.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
 
     Raises
     ------
@@ -286,7 +289,7 @@ def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node
 def _resolved(
     rank: int, operations: Sequence[Operation], source: str
 ) -> dict[int, tuple[int, ...]]:
-    """Return what ends before each operation begins."""
+    """Return the operations that must end before each operation starts."""
     found: dict[int, tuple[int, ...]] = {}
     begins = 0
     for first in range(len(operations)):

@@ -1,9 +1,9 @@
 """Export of simulated training iterations as traces, one per NPU.
 
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
-pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a
-receive on each NPU that it goes to, as a trace knows no multicast. What a trace has no room for is
-in attributes (``marks``), by which the tasks can be made of the traces again.
+pipeline stage becomes a node on each NPU of the stage; a message to the next stage becomes a send
+and a receive on each destination NPU, as a trace has no multicast. Other information is in
+attributes (``marks``), from which the tasks can be reconstructed.
 """
 
 from collections.abc import Sequence
@@ -27,23 +27,23 @@ from .node import DURATION_NS, Attr, Metadata, Node, integers
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 
 MAX_NODES = 1 << 22
-"""Nodes of all traces at most."""
+"""Largest number of nodes of all traces."""
 
 _NO_CPU = Attr("is_cpu_op", "bool", False)
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Traces of an iteration.
+    """Traces of an iteration, and their communicator groups.
 
     Parameters
     ----------
     ranks : list of list of Node
-        By NPU of the topology; nothing for an NPU that does not take part.
+        Nodes by NPU of the topology; empty for an NPU that does not take part.
     groups : dict of str to list of int
-        NPUs of each communicator, by the name that ``pg_name`` of a collective has.
+        NPUs of each communicator, by its ``pg_name`` in collectives.
     metadata : Metadata
-        Of each file: who runs where.
+        Metadata of each file, with the placement.
     """
 
     ranks: list[list[Node]]
@@ -53,7 +53,7 @@ class Traces:
 
 @dataclass(frozen=True, slots=True)
 class _Message(Profile):
-    """A communication that is told apart, and takes no time."""
+    """A communication that is recorded instead of simulated; it takes no time."""
 
     pattern: str = ""
     groups: Groups = ()
@@ -67,11 +67,11 @@ class _Message(Profile):
 
 
 _SOME_S = 1.0
-"""Time of acks, which says that a stage waits for them, and is not looked at."""
+"""Placeholder time of acks [s]: marks that a stage waits for acks; the value is not used."""
 
 
 class _Recorder(Operations):
-    """Says what each communication is, instead of simulating it."""
+    """Operations that record each communication instead of simulating it."""
 
     def _simulated(
         self, role: str, pattern: str, stage: int, to_stage: int, numbers: float
@@ -91,7 +91,7 @@ class _Recorder(Operations):
 
 
 def iteration_traces(simulated: Simulated) -> Traces:
-    """Return the traces of one iteration: of its request, with the placement that was found.
+    """Return the traces of one iteration, with the placement that the simulation found.
 
     Raises
     ------
@@ -108,14 +108,14 @@ def iteration_traces(simulated: Simulated) -> Traces:
 
 @dataclass(frozen=True, slots=True)
 class _Doing:
-    """A communication that nodes are made of.
+    """A communication while its nodes are written.
 
     Parameters
     ----------
     number, task, message : int, Task, _Message
         The task.
     marks : tuple of Attr
-        Of all its nodes.
+        Marks of all its nodes.
     """
 
     number: int
@@ -126,7 +126,7 @@ class _Doing:
 
 @dataclass
 class _Rank:
-    """The nodes of an NPU so far.
+    """The nodes of an NPU written so far.
 
     ``done`` has by task what stands for its end, ``streams`` the last node of each way to storage:
     storage serves in one order, which runs over all stages. ``work_s`` is all compute so far.
@@ -138,30 +138,30 @@ class _Rank:
     work_s: float = 0.0
 
     def worked(self, time_s: float) -> tuple[int, int]:
-        """Return whole micro- and nanoseconds of compute, sums of which stay within one of it."""
+        """Return compute in whole us and ns; sums of the returned values are off by at most one."""
         before = round(self.work_s * 1e6), round(self.work_s * 1e9)
         self.work_s += time_s
         return round(self.work_s * 1e6) - before[0], round(self.work_s * 1e9) - before[1]
 
 
 class _Writer:
-    """Makes nodes of tasks."""
+    """Converter of tasks to nodes."""
 
     def __init__(self, tasks: Sequence[Task], placement: Placement, npus: int) -> None:
         self._tasks, self._placement = tasks, placement
         self._ranks = [_Rank() for _ in range(npus)]
         self._groups: dict[tuple[int, ...], str] = {}
-        self._acks: dict[int, int] = {}  # by what waits for acks, the task whose they are
+        self._acks: dict[int, int] = {}  # acknowledged task, by the task that waits for acks
         self._left = MAX_NODES
 
     def traces(self) -> Traces:
-        """Return all of them."""
+        """Return the traces of all tasks."""
         for number, task in enumerate(self._tasks):
             if isinstance(task.profile, _Message):
                 self._communicate(number, task, task.profile)
             elif isinstance(task.profile, Work):
                 self._compute(number, task, task.profile)
-            else:  # acks of another message, which a trace does not have
+            else:  # acks of another message, which a trace does not represent
                 (self._acks[number],) = task.after
         groups = {name: list(group) for group, name in self._groups.items()}
         placement = self._placement
@@ -174,7 +174,7 @@ class _Writer:
     def _compute(self, number: int, task: Task, work: Work) -> None:
         npus = list(chain.from_iterable(self._placement.mp_groups(task.place)))
         exact, effort = work.time_s, task.effort
-        # A simulator with a roofline takes the time from these two; one without, the duration. At
+        # A simulator with a roofline computes the time from these two; others use the duration. At
         # least one operation: a roofline gives nodes without any no time, even if they move bytes.
         needs = integers(
             num_ops=max(1, round(work.operations)), tensor_size=max(1, round(work.moved_bytes))
@@ -190,7 +190,7 @@ class _Writer:
     def _marks(
         self, number: int, task: Task, npus: Sequence[int], exact: float, *stages: int
     ) -> tuple[Attr, ...]:
-        """Return attributes of all nodes of a task, of which some NPUs wait for what is before."""
+        """Return the attributes of a task's nodes, including predecessors on other NPUs."""
         found = [
             Attr(TASK, "int64_list", (number, task.place, *stages)),
             Attr(EXACT, "double", float(exact)),
@@ -208,7 +208,7 @@ class _Writer:
         return tuple(found)
 
     def _after(self, npu: int, task: Task) -> list[int]:
-        """Return what of an NPU ends before a task begins there."""
+        """Return the nodes of an NPU that end before a task starts there."""
         done = self._ranks[npu].done
         return [node for number in task.after for node in done.get(number, ())]
 
@@ -247,7 +247,7 @@ class _Writer:
 
     def _collective(self, one: _Doing, group: tuple[int, ...]) -> None:
         size = one.message.size_bytes
-        if one.message.pattern == "all_gather":  # of which a trace says what an NPU contributes
+        if one.message.pattern == "all_gather":  # a trace gives the contribution of one NPU
             size = -(-size // len(group))
         attrs = (
             *integers(comm_type=COLLECTIVES[one.message.pattern], comm_size=size),
@@ -261,7 +261,7 @@ class _Writer:
             )
 
     def _group(self, members: tuple[int, ...]) -> str:
-        """Return the name of a communicator."""
+        """Return the name of a communicator, which is new if the group is."""
         return self._groups.setdefault(tuple(sorted(members)), str(len(self._groups) + 1))
 
     def _multicast(self, one: _Doing, group: tuple[int, ...]) -> None:
@@ -279,7 +279,7 @@ class _Writer:
         kind = STREAMS[one.message.pattern]
         way = f"{one.task.kind} {one.message.pattern}"
         attrs = [Attr("tensor_size", "uint64", one.message.size_bytes)]
-        if len(group) > 1:  # who loads the same, or stores what is added up
+        if len(group) > 1:  # NPUs that load the same data, or store a reduced result
             attrs.append(Attr("pg_name", "string", self._group(group)))
         attrs += one.marks
         for npu in group:

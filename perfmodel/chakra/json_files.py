@@ -1,7 +1,7 @@
-"""JSON files with a single object: their kinds, and reading them.
+"""JSON files that hold a single object: detecting their kind, and reading them.
 
 Chakra's own JSON is a stream of messages. A workload graph of Chakra's feeder, an execution trace
-of PyTorch and a trace of Kineto are one object each, told apart by their keys.
+of PyTorch and a trace of Kineto are single objects, distinguished by their keys.
 """
 
 import gzip
@@ -32,13 +32,13 @@ __all__ = [
 JsonKind = Literal["chakra", "workload_graph", "pytorch", "kineto", "other"]
 
 HEAD_BYTES = 1 << 16
-"""Bytes of a file that tell its kind."""
+"""Number of leading bytes from which the kind of a file is detected."""
 
 MAX_BYTES = 1 << 28
-"""An object at most, unpacked [B]."""
+"""Largest size of an object after decompression [B]."""
 
 WHOLE = "must be whole, as gzip compressed it"
-"""What an error line says of a compressed file that cannot be unpacked."""
+"""Text of the error for a compressed file that cannot be decompressed."""
 
 _MAGIC = b"\x1f\x8b"
 _BEGIN = re.compile(rb'\s*\{\s*"((?:[^"\\]|\\.)*)"')
@@ -51,27 +51,27 @@ _METADATA = (b"version", b"attr", b"unknownFields")
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:
-    """Return an object of JSON; an empty one if a value is none."""
+    """Return a value if it is a JSON object, otherwise an empty object."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def list_of(value: Any) -> list[Any]:
-    """Return a list of JSON; an empty one if a value is none."""
+    """Return a value if it is a JSON list, otherwise an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def is_json_name(path: Path) -> bool:
-    """Return whether a file with this name is JSON, maybe compressed."""
+    """Return whether a file name stands for JSON, possibly compressed."""
     return path.name.lower().removesuffix(".gz").endswith(".json")
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Return whether a file that begins like this is an object in JSON."""
+    """Return whether the first bytes of a file look like a JSON object."""
     return _BEGIN.match(head) is not None
 
 
 def json_kind(head: bytes) -> JsonKind:
-    """Return the kind of a JSON file by its first bytes."""
+    """Return the kind of a JSON file, given its first bytes."""
     begin = _BEGIN.match(head)
     if begin is None or begin[1] in _METADATA:
         return "chakra"
@@ -82,7 +82,7 @@ def json_kind(head: bytes) -> JsonKind:
 
 
 def kind_of_file(path: Path) -> JsonKind:
-    """Return what a JSON file is, maybe compressed.
+    """Return the kind of a JSON file, which may be compressed.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def kind_of_file(path: Path) -> JsonKind:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file holds, maybe compressed.
+    """Return the object in a JSON file, which may be compressed.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def unpacked(file: BinaryIO) -> BinaryIO:
-    """Return a file, or what gzip has compressed in it."""
+    """Return a file as a stream, decompressed if it is a gzip file."""
     magic = file.read(len(_MAGIC))
     file.seek(0)
     if magic != _MAGIC:

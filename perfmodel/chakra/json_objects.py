@@ -1,4 +1,4 @@
-"""Streams of JSON objects, parsed and written one by one."""
+"""Streams of JSON objects, parsed and written one at a time."""
 
 import base64
 import json
@@ -17,21 +17,21 @@ from .wire import BadStreamError
 __all__ = ["MAX_OBJECT_BYTES", "json_line", "parse_object", "split_objects"]
 
 MAX_OBJECT_BYTES = 1 << 24
-"""A message as JSON at most [B]."""
+"""Largest size of a message as JSON [B]."""
 
 _CHUNK = 1 << 16
 _UNKNOWN = "unknownFields"
-"""Key of our own for what JSON has no name for, in base64; there only if there is something."""
+"""Private key for fields without a JSON name, in base64; present only if there are any."""
 
 _LARGEST, _ABOVE = float.fromhex("0x1.fffffep127"), float.fromhex("0x1.ffffffp127")
-"""The largest float of 32 bits, and what is as far above it as its last bit is worth by half."""
+"""The largest 32-bit float, and that float plus half a unit in the last place."""
 
 _BETWEEN, _IN_OBJECT = re.compile(rb"\S"), re.compile(rb'["{}]')
 _IN_TEXT = re.compile(rb'\\.|"', re.DOTALL)
 
 
 def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the texts of JSON objects that stand one behind the other, and where each begins.
+    """Yield each JSON object in a stream of successive objects, with its position.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
                     yield base + begun, kept[begun:place]
             elif not depth:
                 raise BadStreamError(base + found.start(), "must be a JSON object, not other text")
-        # What a backslash at the end escapes is in the next piece.
+        # A backslash at the end escapes the first character of the next piece.
         place = len(kept) - (in_text and kept.endswith(b"\\", place))
         gone = begun if depth else place
         kept, base, place, begun = kept[gone:], base + gone, place - gone, 0
@@ -67,11 +67,11 @@ def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             said = f"must be a JSON object of at most {MAX_OBJECT_BYTES:,} bytes, not a longer"
             raise BadStreamError(base, f"{said} one")
     if depth:
-        raise BadStreamError(base, "must be a whole JSON object, not half of one")
+        raise BadStreamError(base, "must be a whole JSON object, not cut off")
 
 
 def parse_object(name: str, data: bytes) -> Any:
-    """Return the message that the text of a JSON object holds: ``GlobalMetadata`` or ``Node``.
+    """Return the ``GlobalMetadata`` or ``Node`` message in the text of a JSON object.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def parse_object(name: str, data: bytes) -> Any:
         It holds none, has a key twice, or values deeper in each other than any file may.
     """
     try:
-        # Each value takes a byte, so that the bytes of an object bound its values.
+        # Each value takes at least a byte, so the size of an object bounds its number of values.
         said = parse_json(data.decode("utf-8"), MAX_OBJECT_BYTES)
     except UnicodeDecodeError as error:
         raise BadMessageError(f"an error: {error}") from None
@@ -99,7 +99,7 @@ def parse_object(name: str, data: bytes) -> Any:
 
 
 def _round_floats(said: Any) -> None:
-    """Round what stands for the largest float of 32 bits to it.
+    """Round decimals that stand for the largest 32-bit float to exactly that float.
 
     Its shortest decimal, which writers of JSON take, is above it, and protobuf then refuses it.
     """
@@ -122,16 +122,16 @@ def _rounded(value: Any) -> Any:
 
 
 def _take_unknown(said: Any) -> bytes:
-    """Remove what a JSON object holds in base64, and return it."""
+    """Remove the unknown fields from a JSON object, and return them decoded."""
     text = cast("dict[str, Any]", said).pop(_UNKNOWN, "") if isinstance(said, dict) else ""
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError):
-        raise BadMessageError(f"{_UNKNOWN} that are no base64") from None
+        raise BadMessageError(f"{_UNKNOWN} that are not base64") from None
 
 
 def json_line(message: Any, whole: Node | Metadata) -> bytes:
-    """Return a message as a line of JSON; ``whole`` has what JSON has no name for."""
+    """Return a message as a line of JSON; ``whole`` holds the fields without a JSON name."""
     said = to_json(message)
     attrs = zip(said.get("attr", ()), whole.attrs, strict=True)
     for place, one in ((said, whole), *attrs):

@@ -28,7 +28,7 @@ SCALARS = {
     "string": 29,
     "bytes": 31,
 }
-"""Kinds of single values and their fields in an attribute; the list of a kind has the next one."""
+"""Kinds of single values and their attribute fields; the kind's list has the next field number."""
 
 KINDS: dict[str, str] = {
     **{name: f"{name}_val" for name in SCALARS},
@@ -38,7 +38,7 @@ KINDS: dict[str, str] = {
 
 
 class NodeType(IntEnum):
-    """Types of nodes; files may have other numbers."""
+    """Types of nodes; files may contain other numbers."""
 
     INVALID_NODE = 0
     METADATA_NODE = 1
@@ -52,11 +52,11 @@ class NodeType(IntEnum):
 
 MEMORY_NODES = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
 MESSAGE_NODES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
-"""Loads and stores; both ends of a message."""
+"""Node types of loads and stores, and of both ends of a message."""
 
 
 class CollectiveType(IntEnum):
-    """What a collective does: values of the attribute ``comm_type``."""
+    """Kinds of collectives: values of the attribute ``comm_type``."""
 
     ALL_REDUCE = 0
     REDUCE = 1

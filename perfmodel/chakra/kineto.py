@@ -1,4 +1,4 @@
-"""Kineto traces of PyTorch: times of operators on the host and of work on the device."""
+"""Kineto traces of PyTorch: times of host operators and of device work."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -17,27 +17,27 @@ _ON_HOST, _ON_DEVICE = ("cpu_op", "user_annotation"), ("kernel", "gpu_memcpy", "
 _CALLS = ("cuda_runtime", "cuda_driver")
 _NCCL = re.compile(r"nccl(Dev)?Kernel")
 _MOST_US = 1 << 52
-"""A time at most: that of a clock since 1970, and more."""
+"""Largest time [us]; exceeds any clock that counts from 1970."""
 
 
 @dataclass(eq=False)
 class Event:
-    """An operator of the host, a call of the runtime, or an operation on the device.
+    """A host operator, a runtime call, or a device operation.
 
     Parameters
     ----------
     name : str
-        As Kineto has it.
+        Name in Kineto.
     begin, duration : float
-        When it began and how long it took [us].
+        Start and duration [us].
     thread : int or str
-        On the host.
+        Thread on the host.
     args : mapping
-        What else Kineto says.
+        Other data from Kineto.
     exclusive : float
-        How long it took without what it called [us].
+        Duration without the events that it called [us].
     caller : Event or None
-        The operator that was under way in the same thread.
+        The operator that was running in the same thread.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Event:
 
     @property
     def end(self) -> float:
-        """When it ended [us]."""
+        """End of the event [us]."""
         return self.begin + self.duration
 
     def integer(self, key: str) -> int | None:
-        """Return an argument that is an integer, or None."""
+        """Return an argument if it is an integer, otherwise None."""
         value = self.args.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A stream that is made to wait for another.
+    """A wait of one stream for another.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Wait:
 
 
 def is_nccl(event: Event) -> bool:
-    """Return whether an operation on the device communicates."""
+    """Return whether a device operation is a communication kernel of NCCL."""
     return _NCCL.match(event.name) is not None
 
 
@@ -102,13 +102,13 @@ class Kineto:
     Raises
     ------
     InputError
-        It is no Kineto trace, or an event has no time.
+        The file is not a Kineto trace, or an event has no time.
     """
 
     def __init__(self, said: Mapping[str, Any], source: str) -> None:
         events = said.get("traceEvents")
         if not isinstance(events, list):
-            message = "must be a Kineto trace, with a list traceEvents, and is none"
+            message = "must be a Kineto trace, with a list traceEvents"
             raise InputError(source, "", message)
         self._source = source
         self.operators: dict[int, Event] = {}
@@ -156,11 +156,11 @@ class Kineto:
 
     @property
     def operations(self) -> int:
-        """How many operations ran on the device."""
+        """Number of operations on the device."""
         return len(self._device)
 
     def launches(self, known: Collection[Event]) -> Iterator[tuple[float, Event, Event]]:
-        """Yield what ran on the device: when it was launched, by which operator, and the operation.
+        """Yield each device operation with its launch time and the operator that launched it.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Kineto:
                 yield call.begin, operator, event
 
     def _launcher(self, event: Event, call: Event, known: Collection[Event]) -> Event | None:
-        """Return the innermost operator that was under way at a call, or the last before it."""
+        """Return the innermost operator running at a call, or else the last one before it."""
         events = self._threads.get(call.thread, [])
         place = bisect_right(self._begins.get(call.thread, []), call.begin)
 
@@ -189,7 +189,7 @@ class Kineto:
         return operator or next(filter(may_be, before), None)
 
     def waits(self) -> list[Wait]:
-        """Return which streams are made to wait for which, in the order of the calls."""
+        """Return the waits between streams, in the order of the calls."""
         found: list[Wait] = []
         for one in self._waits:
             call = self._call(one, "correlation")
@@ -200,12 +200,12 @@ class Kineto:
         return sorted(found, key=lambda wait: wait.begin)
 
     def _call(self, event: Event, key: str) -> Event | None:
-        """Return the call of the runtime that an event names."""
+        """Return the runtime call that an event refers to."""
         number = event.integer(key)
         return None if number is None else self._calls.get(number)
 
     def last_elsewhere(self, thread: int | str, begin: float) -> Event | None:
-        """Return the last operator that other threads had begun before a time."""
+        """Return the last operator that another thread started before a time."""
         last = None
         for other, begins in self._begins.items():
             place = bisect_left(begins, begin) if other != thread else 0
@@ -215,7 +215,7 @@ class Kineto:
 
 
 def _nest(events: list[Event]) -> None:
-    """Sort the operators of a thread, and find what each called and how long it took without."""
+    """Sort a thread's operators, and determine their callers and exclusive times."""
     events.sort(key=lambda event: (event.begin, -event.duration))
     under_way: list[Event] = []
     for event in events:

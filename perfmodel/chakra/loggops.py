@@ -1,7 +1,7 @@
-"""Time of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
+"""Duration of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
 
-All messages are eager: nobody waits for a receive to be posted, as if the threshold S of the model
-were above every message.
+All messages are eager: senders never wait for a receive to be posted, as if the threshold S of the
+model were above every message.
 """
 
 import heapq
@@ -18,22 +18,23 @@ from .goal import Goal, Operation
 __all__ = ["PARAMETERS", "LogGops", "simulate"]
 
 PARAMETERS = {"L": "L_ns", "o": "o_ns", "g": "g_ns", "G": "G_ns_per_byte", "O": "O_ns_per_byte"}
-"""Fields of :class:`LogGops` by the letters of the model."""
+"""Fields of :class:`LogGops`, keyed by the letters of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogGops:
-    """Parameters of the model.
+    """Parameters of the LogGOPS model.
 
     Parameters
     ----------
     L_ns : float
         Latency from one interface to another [ns].
     o_ns, O_ns_per_byte : float
-        What a message takes of the processor at either end [ns], and each byte of it behind the
-        first [ns].
+        Time that a message takes on the processor at either end [ns], and time for each further
+        byte [ns].
     g_ns, G_ns_per_byte : float
-        What it takes of the interface at either end [ns], and each byte behind the first [ns].
+        Time that a message takes on the interface at either end [ns], and for each further byte
+        [ns].
     """
 
     L_ns: float
@@ -50,14 +51,14 @@ class LogGops:
 
 
 def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
-    """Return when each rank of a schedule has ended all it does [ns].
+    """Return when each rank of a schedule has completed all operations [ns].
 
-    A message of s bytes takes the processor of its sender o + floor((s - 1) O) and its interface
-    g + floor((s - 1) G). Its first byte comes L after the processor is done, its last one
-    floor((s - 1) G) later; it takes the interface of that number at the receiver as long as that
-    of the sender, and then, when the receive is there, the processor of the receive. Messages of
-    a rank and a tag match receives in the order in which both come. What can begin at one time
-    begins by rank and by place in it.
+    A message of s bytes occupies the processor of its sender for o + floor((s - 1) O) and its
+    interface for g + floor((s - 1) G). Its first byte arrives L after the processor is done, its
+    last one floor((s - 1) G) later; it occupies the interface of the same number at the receiver
+    for as long as that of the sender, and then, when the receive has been posted, the processor of
+    the receive. Messages of a rank and a tag match receives in order. Operations that can start at
+    the same time start in the order of ranks, and of their position in the rank.
 
     Parameters
     ----------
@@ -66,21 +67,21 @@ def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
     model : LogGops
         Parameters.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
 
     Raises
     ------
     InputError
-        Operations never begin or end: they wait for each other, or for messages nobody sends.
+        Operations never start or end: they deadlock, or wait for messages that are never sent.
     """
     return _Run(goal, model, source).run()
 
 
 _END, _ARRIVE, _RECEIVE, _BEGIN = range(4)
-"""What happens, in the order of what happens at one time."""
+"""Kinds of events, in the order in which simultaneous events are processed."""
 
 _NAMED = 4
-"""Operations at most that an error names."""
+"""Largest number of operations named in an error message."""
 
 _Key = tuple[int, int]
 """Sender and tag of a message."""
@@ -88,7 +89,7 @@ _Key = tuple[int, int]
 
 @dataclass(slots=True)
 class _Rank:
-    """What operations wait for, which have ended, and what processors and interfaces are at."""
+    """State of a rank: dependencies, completed operations, and busy processors and interfaces."""
 
     waits: list[int]
     after: list[list[tuple[int, bool]]]
@@ -106,12 +107,12 @@ class _Rank:
 
 
 class _Run:
-    """One simulation."""
+    """One simulation of a schedule."""
 
     def __init__(self, goal: Goal, model: LogGops, source: str) -> None:
         self._goal, self._model, self._source = goal, model, source
         self._ranks = [_prepare(operations) for operations in goal]
-        # Time, what happens, rank, and place in it or number of the message.
+        # Time, event, rank, and index in the rank or number of the message.
         self._events: list[tuple[int, int, int, int]] = []
         self._messages: list[tuple[int, Operation]] = []
 
@@ -140,7 +141,7 @@ class _Run:
         return [rank.end_ns for rank in self._ranks]
 
     def _waiting(self, left: int) -> str:
-        """Return the operations that have not ended, in words; of many the first."""
+        """Return the operations that have not ended as text, at most the first few."""
         names = (
             f"{one.label:.40} of rank {number}"
             for number, (rank, operations) in enumerate(zip(self._ranks, self._goal, strict=True))
@@ -151,7 +152,7 @@ class _Run:
         return f"{said} and {left - _NAMED:,} more do" if left > _NAMED else f"{said} do"
 
     def _release(self, number: int, place: int, now: int, *, begun: bool) -> None:
-        """Begin what has waited for an operation to begin or to end, and for nothing else."""
+        """Start the operations whose last dependency was the start or the end of this one."""
         rank = self._ranks[number]
         for child, at_begin in rank.after[place]:
             if at_begin == begun:
@@ -160,7 +161,7 @@ class _Run:
                     heapq.heappush(self._events, (now, _BEGIN, number, child))
 
     def _begin(self, number: int, place: int, now: int) -> None:
-        """Begin an operation, or come back to it when what it needs is free."""
+        """Start an operation, or retry when the resources that it needs are free."""
         one, rank = self._goal[number][place], self._ranks[number]
         if one.kind == "recv":
             self._release(number, place, now, begun=True)
@@ -182,7 +183,7 @@ class _Run:
         self._work(number, place, now)
 
     def _arrive(self, number: int, message: int, now: int) -> None:
-        """Take in a message whose first byte is there, or come back when there is room for it."""
+        """Accept a message whose first byte has arrived, or retry when the interface is free."""
         rank, (sender, one) = self._ranks[number], self._messages[message]
         free = rank.in_free.get(one.nic, 0)
         if free > now:
@@ -193,14 +194,14 @@ class _Run:
         self._match(number, (sender, one.tag))
 
     def _match(self, number: int, key: _Key) -> None:
-        """Receive what is there or on its way and wanted."""
+        """Match posted receives with messages that have arrived or are arriving."""
         posted, arrived = self._ranks[number].posted[key], self._ranks[number].arrived[key]
         while posted and arrived:
             since, place = posted.popleft()
             heapq.heappush(self._events, (max(since, arrived.popleft()), _RECEIVE, number, place))
 
     def _work(self, number: int, place: int, now: int) -> None:
-        """Take the processor for an operation, or come back when it is free."""
+        """Run an operation on its processor, or retry when the processor is free."""
         one, rank = self._goal[number][place], self._ranks[number]
         free = rank.cpu_free.get(one.cpu, 0)
         if free > now:

@@ -1,7 +1,8 @@
-"""Attributes of exported iterations: node types, and the task of each node.
+"""Attributes of exported iterations: node types, and the task that each node belongs to.
 
-A trace has no room for all that an iteration knows, such as who of a stage does the same at a time,
-or in which order I/O controllers serve. Other simulators pass the attributes by.
+A trace has no place for some information about an iteration, such as the NPUs of a stage that do
+the same at a time, or the order in which I/O controllers serve. Other simulators ignore the
+attributes.
 """
 
 from .kinds import CollectiveType, NodeType
@@ -25,31 +26,31 @@ COLLECTIVES = {
     "reduce_scatter": CollectiveType.REDUCE_SCATTER,
     "all_to_all": CollectiveType.ALL_TO_ALL,
 }
-"""Patterns of an iteration that are a collective, and its ``comm_type``."""
+"""Patterns of an iteration that are collectives, and the ``comm_type`` of each."""
 
 STREAMS = {"stream_in": NodeType.MEM_LOAD_NODE, "stream_out": NodeType.MEM_STORE_NODE}
-"""Patterns between NPUs and storage, and the type of their nodes."""
+"""Patterns of transfers between NPUs and storage, and their node types."""
 
 STRATEGY = "fred_strategy"
-"""Of the metadata, a string: the strategy, such as ``MP2-DP5-PP2``."""
+"""Metadata attribute, ``string``: the strategy, such as ``MP2-DP5-PP2``."""
 
 NPUS = "fred_npus"
-"""Of the metadata, an ``int64_list``: the NPU of each worker, as ``Placement.npus`` has them."""
+"""Metadata attribute, ``int64_list``: the NPU of each worker, as in ``Placement.npus``."""
 
 TASK = "fred_task"
-"""``int64_list``: number of the task, its pipeline stage, and of a message the stage it goes to."""
+"""Attribute, ``int64_list``: task number, pipeline stage, and a message's destination stage."""
 
 ROLE = "fred_role"
-"""String: a name of ``training.operations.ROLES``; compute has none."""
+"""Attribute, ``string``: a name of ``training.operations.ROLES``; compute has none."""
 
 EXACT = "fred_exact"
-"""``double``: seconds of compute, or numbers of two bytes that are communicated in a group."""
+"""Attribute, ``double``: seconds of compute, or two-byte numbers communicated in a group."""
 
 EFFORT = "fred_effort"
-"""``double``: operations of compute, by which the order of service goes."""
+"""Attribute, ``double``: operations of compute, which determine the order of service."""
 
 AFTER = "fred_after"
-"""``int64_list``: tasks that it waits for and that none of its NPUs takes part in."""
+"""Attribute, ``int64_list``: preceding tasks in which none of the task's NPUs takes part."""
 
 ACKS = "fred_acks"
-"""``int64``: the message whose acks it waits for, as its stage sent to another one before."""
+"""Attribute, ``int64``: the earlier message of the same stage whose acks the task waits for."""

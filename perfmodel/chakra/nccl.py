@@ -19,7 +19,7 @@ _COLLECTIVES: Mapping[str, CollectiveType] = {
     "barrier": CollectiveType.BARRIER,
     "reduce": CollectiveType.REDUCE,
 }
-"""By what the name of a collective or of its kernel has in it; the first that fits counts."""
+"""Collectives by a substring of the operation or kernel name; the first match counts."""
 
 _SIZES = {
     **dict.fromkeys(("double", "long", "int64", "uint64", "float64"), 8),
@@ -28,7 +28,7 @@ _SIZES = {
     **dict.fromkeys(("byte", "char", "bool", "int8", "uint8"), 1),
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"), 1),
 }
-"""Bytes of an element, by the name of its type in small letters."""
+"""Bytes of an element, by type name in lower case."""
 
 _MESSAGES = {"send": NodeType.COMM_SEND_NODE, "recv": NodeType.COMM_RECV_NODE}
 
@@ -36,24 +36,24 @@ _MESSAGES = {"send": NodeType.COMM_SEND_NODE, "recv": NodeType.COMM_RECV_NODE}
 def communication(
     event: Event, said: Mapping[str, Any], attrs: Mapping[str, Any], *names: str
 ) -> tuple[NodeType, tuple[Attr, ...]] | None:
-    """Return the type and the attributes of the node of a kernel of NCCL.
+    """Return the node type and attributes of an NCCL kernel.
 
-    None if nothing says what it does.
+    None if its kind is unknown.
 
     Parameters
     ----------
     event : Event
         The kernel.
     said, attrs : mapping
-        The operator that launched it, and the attributes of it.
+        The operator that launched it, and that operator's attributes.
     names : str
-        Names of that operator and of what called it.
+        Names of that operator and of its callers.
     """
     what = _what(
         str(event.args.get("Collective name", "")),
         str(attrs.get("collective_name", "")),
         *names,
-        event.name.replace("SendRecv", "AllToAll"),  # of which NCCL makes an all-to-all
+        event.name.replace("SendRecv", "AllToAll"),  # NCCL builds an all-to-all from these
     )
     if what is None:
         return None
@@ -71,7 +71,7 @@ def communication(
 
 
 def _what(*names: str) -> CollectiveType | NodeType | None:
-    """Return what the first name says that says anything."""
+    """Return the collective of the first name that identifies one."""
     for name in names:
         plain = name.replace("_", "").replace("-", "").lower()
         for known in (_COLLECTIVES, _MESSAGES):
@@ -82,7 +82,7 @@ def _what(*names: str) -> CollectiveType | NodeType | None:
 
 
 def _size(event: Event, said: Mapping[str, Any], attrs: Mapping[str, Any]) -> int:
-    """Return the bytes that an operation takes in, of its tensors if nothing else says so."""
+    """Return the input size of an operation [B], from its tensors if nothing else states it."""
     for place, key in ((event.args, "In msg nelems"), (attrs, "in_msg_nelems")):
         numbers, size = place.get(key), _SIZES.get(str(place.get("dtype")).lower())
         if isinstance(numbers, int) and numbers > 0 and size:
@@ -93,7 +93,7 @@ def _size(event: Event, said: Mapping[str, Any], attrs: Mapping[str, Any]) -> in
 
 
 def _tensor_size(value: Any) -> int:
-    """Return the bytes of a tensor, or of a list of them: elements and bytes of each at the end."""
+    """Return the size of a tensor or a list of tensors [B]."""
     parts = list_of(value)
     if len(parts) >= 5 and all(isinstance(one, int) for one in parts[:5]):
         return max(0, parts[3] * parts[4])
@@ -101,7 +101,7 @@ def _tensor_size(value: Any) -> int:
 
 
 def _group(event: Event, said: Mapping[str, Any], attrs: Mapping[str, Any]) -> str:
-    """Return the name of the process group, which a tuple of texts has where nothing else does."""
+    """Return the name of the process group, from a tuple of strings if nothing else states it."""
     for place, key in ((event.args, "Process Group Name"), (attrs, "pg_name"), (said, "pg_name")):
         if isinstance(place.get(key), str):
             return str(place[key])

@@ -1,4 +1,4 @@
-"""Nodes of a trace, as plain values."""
+"""Nodes of a trace as plain values."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from .process_groups import lists_groups
 __all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Task", "Value"]
 
 DURATION_NS = "duration_ns"
-"""Attribute with the nanoseconds of a node, where `duration_us` is too coarse."""
+"""Attribute for the duration of a node in ns, where `duration_us` is too coarse."""
 
 Value = int | float | bool | str | bytes
 """A single value of an attribute."""
@@ -18,21 +18,21 @@ Value = int | float | bool | str | bytes
 
 @dataclass(frozen=True, slots=True)
 class Attr:
-    """An attribute, with the kind of its value, which a file keeps.
+    """An attribute, with the kind of its value, which is kept when a file is written.
 
     Parameters
     ----------
     name : str
-        Such as ``comm_size``.
+        Name, such as ``comm_size``.
     kind : str
         A name of ``KINDS``: a scalar of protobuf such as ``int64``, or ``int64_list``; empty if
         there is no value.
     value : Value, tuple of Value or None
-        Of that kind; None without one.
+        Value of that kind; None without one.
     doc : str
-        For people.
+        Documentation for readers.
     unknown : bytes
-        Fields that the schema does not have, as they came.
+        Fields that the schema does not have, as encoded.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Attr:
 
 
 def integers(**values: int) -> tuple[Attr, ...]:
-    """Return attributes that are integers of 64 bits, by their names."""
+    """Return 64-bit integer attributes, given their names and values."""
     return tuple(Attr(name, "int64", int(value)) for name, value in values.items())
 
 
 @dataclass(frozen=True, slots=True)
 class InOut:
-    """Tensors that go into a node or come from it, in the words of whoever wrote the trace."""
+    """Input or output tensors of a node, described as the writer of the trace did."""
 
     values: str = ""
     shapes: str = ""
@@ -67,11 +67,11 @@ class Metadata:
     Parameters
     ----------
     version : str
-        Of the schema; some writers leave it out.
+        Version of the schema; some writers leave it out.
     attrs : tuple of Attr
-        Whatever the writer says.
+        Attributes from the writer.
     unknown : bytes
-        Fields that the schema does not have, as they came.
+        Fields that the schema does not have, as encoded.
     """
 
     version: str = ""
@@ -80,7 +80,7 @@ class Metadata:
 
 
 class _Attributed:
-    """What has a number, dependencies and attributes."""
+    """Base of the classes with an id, dependencies and attributes."""
 
     __slots__ = ()
 
@@ -90,7 +90,7 @@ class _Attributed:
     attrs: tuple[Attr, ...]
 
     def parents(self, *, control: bool = True) -> tuple[int, ...]:
-        """Return the nodes that end before this one begins, each once.
+        """Return the nodes that must end before this one starts, without duplicates.
 
         Parameters
         ----------
@@ -103,14 +103,14 @@ class _Attributed:
         return tuple(dict.fromkeys((*self.data_deps, *self.ctrl_deps)))
 
     def attr(self, name: str) -> Attr | None:
-        """Return the attribute of a name, the last one if there are several, or None."""
+        """Return the attribute with a name, the last of several, or None."""
         for one in reversed(self.attrs):
             if one.name == name:
                 return one
         return None
 
     def integer(self, name: str, default: int = 0, most: int | None = None) -> int:
-        """Return the value of an integer attribute, whatever kind of integer its writer took.
+        """Return the value of an integer attribute of any integer kind.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class _Attributed:
         return found.value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether an attribute that says yes or no does, as a boolean or as 0 and 1.
+        """Return the value of a flag attribute, stored as a boolean or as 0 or 1.
 
         Raises
         ------
@@ -182,13 +182,13 @@ class Node(_Attributed):
 
     @property
     def groups(self) -> str:
-        """Process groups that it lists, as the values of its inputs; empty if it lists none."""
+        """Process groups that the node lists in its inputs; empty if it lists none."""
         return self.inputs.values if self.inputs and lists_groups(self) else ""
 
 
-@dataclass(slots=True)  # not frozen: there are as many as nodes, and one takes half the time so
+@dataclass(slots=True)  # not frozen, which halves the time of creating one for each node
 class Task(_Attributed):
-    """The fields that determine how a node runs.
+    """The fields of a node that determine how the node runs.
 
     Parameters
     ----------

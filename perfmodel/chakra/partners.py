@@ -1,4 +1,4 @@
-"""Check of a set of traces: each message and collective has all of its participants.
+"""Check that each message and collective of a set of traces has all of its participants.
 
 The nodes are counted, not run. A set that passes may still wait for ever, when ranks wait for each
 other in a circle.
@@ -16,7 +16,7 @@ __all__ = ["Partners"]
 
 @dataclass(slots=True)
 class _Ends:
-    """Sends and receives of equal messages: how many, and the last node of each kind."""
+    """Matching sends and receives: number and last node of each."""
 
     sent: int = 0
     received: int = 0
@@ -26,7 +26,7 @@ class _Ends:
 
 @dataclass(slots=True)
 class _Part:
-    """Equal collectives of a rank: how many, and the last of their nodes."""
+    """Identical collectives of a rank: their number and their last node."""
 
     count: int = 0
     node: int = 0
@@ -36,11 +36,11 @@ _Message = tuple[int, int, int, int]
 """Sender, receiver, tag and bytes."""
 
 _Collective = tuple[str, str, int | None]
-"""Group, empty for all ranks, what is done, and bytes unless ranks may differ in them."""
+"""Group (empty for all ranks), kind, and bytes unless ranks may differ in bytes."""
 
 
 class Partners:
-    """Counts the messages and the collectives of all ranks."""
+    """Counters of the messages and collectives of all ranks."""
 
     def __init__(self) -> None:
         self._messages: dict[_Message, _Ends] = {}
@@ -48,7 +48,7 @@ class Partners:
 
     @property
     def sent(self) -> int:
-        """Messages that are sent."""
+        """Number of messages sent."""
         return sum(one.sent for one in self._messages.values())
 
     def add_message(self, rank: int, node: int, ends: tuple[int, int], tag: int, size: int) -> None:
@@ -61,7 +61,7 @@ class Partners:
         ends : tuple of int
             Sender and receiver, one of which is the rank.
         tag, size : int
-            Of the message.
+            Tag and size of the message.
         """
         found = self._messages.setdefault((*ends, tag, size), _Ends())
         if rank == ends[0]:
@@ -70,7 +70,7 @@ class Partners:
             found.received, found.receive = found.received + 1, node
 
     def add_collective(self, rank: int, node: int, group: str, kind: str, size: int | None) -> None:
-        """Count a collective of a rank.
+        """Count a rank's participation in a collective.
 
         Parameters
         ----------
@@ -79,15 +79,15 @@ class Partners:
         group : str
             Name of the communicator group; empty for all ranks.
         kind : str
-            What it does.
+            Kind of the collective.
         size : int or None
-            Bytes; None if ranks may differ in them.
+            Bytes; None if ranks may have different sizes.
         """
         part = self._collectives.setdefault((group, kind, size), {}).setdefault(rank, _Part())
         part.count, part.node = part.count + 1, node
 
     def check(self, files: Sequence[object], groups: Mapping[str, Sequence[int]]) -> None:
-        """Refuse messages without a partner, and collectives without one of their ranks.
+        """Fail if a message has no partner or a collective lacks one of its ranks.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Partners:
         Raises
         ------
         InputError
-            One is incomplete; names the file of the rank that lacks it or has another one.
+            A message or collective is incomplete; names the file of the rank at fault.
         """
         self._check_messages(files)
         for (group, kind, size), parts in self._collectives.items():
@@ -142,7 +142,7 @@ class Partners:
 def _others(
     key: _Message, one: _Ends, lost: Sequence[tuple[_Message, _Ends]]
 ) -> Iterator[tuple[_Message, _Ends]]:
-    """Yield what may be the other end: lost in the other direction, with the same tag first."""
+    """Yield candidates for the missing end of a message, those with the same tag first."""
     found = [
         (other, its)
         for other, its in lost
@@ -158,7 +158,7 @@ def _said(key: _Message) -> str:
 def _check_parts(
     what: str, parts: Mapping[int, _Part], members: Sequence[int], files: Sequence[object]
 ) -> None:
-    """Refuse equal collectives that some of their ranks have fewer of."""
+    """Fail if some ranks take part in a collective less often than others."""
     most = max(part.count for part in parts.values())
     absent = [one for one in members if parts.get(one, _Part()).count < most]
     if not absent:

@@ -1,4 +1,4 @@
-"""Traces of an iteration as tasks of one wafer plane in hardware.
+"""Traces of an iteration as tasks for one hardware plane of a wafer.
 
 A plane has one port of each NPU, so of all bytes it has a share, in whole flits. Loads and stores
 beyond the NPUs are left out where a plane has no endpoints at I/O controllers.
@@ -17,10 +17,10 @@ from .plane_storage import with_controllers
 __all__ = ["plane_tasks"]
 
 Ends = Mapping[tuple[str, tuple[int, ...]], int]
-"""Controllers by what a group of NPUs has there: ``load``, ``store`` or ``input``."""
+"""Address of the controller for each role (``load``, ``store``, ``input``) and group of NPUs."""
 
 _ENDS = {"weights": "load", "gradients": "store", "input": "input"}
-"""What each role of loads and stores is to a plane."""
+"""Role of a storage controller for each role of loads and stores."""
 
 
 def plane_tasks(
@@ -34,24 +34,24 @@ def plane_tasks(
     storage: Ends | None = None,
     endpoints: int = 0,
 ) -> list[list[Task]]:
-    """Return the tasks of each NPU in one of the planes, in the order of its trace.
+    """Return the tasks of each NPU in one plane, in the order of the NPU's trace.
 
     Messages of one NPU with the same tag to several others are one multicast. With controllers
-    their tasks stand behind, and loads and stores as ``plane_storage.with_controllers`` says.
+    their tasks follow, and loads and stores are those of ``plane_storage.with_controllers``.
 
     Parameters
     ----------
     ranks : sequence of sequence of Node
-        Traces, a node behind all that it waits for.
+        Traces, with each node after its dependencies.
     groups : mapping of str to sequence of int
         Ranks of each communicator.
     clock_hz : float
-        Of the plane [Hz]: so many cycles take compute as long as its traces say.
+        Clock of the plane [Hz], which converts the duration of compute to cycles.
     planes : int
-        That share the bytes.
+        Number of planes that share the bytes.
     flit_bytes, full_flit_bytes : int
-        Bytes of a flit of the plane that does the tasks, and of the one that they are for: cycles
-        do not depend on lanes, so fewer will do.
+        Bytes of a flit of the simulated plane, and of the represented one: cycles do not depend on
+        the number of lanes, so fewer lanes suffice.
     storage : mapping of (str, tuple of int) to int, optional
         Address of the controller of each group of NPUs; without it loads and stores are left out.
     endpoints : int
@@ -60,8 +60,8 @@ def plane_tasks(
     Raises
     ------
     InputError
-        A node is none that a plane does: compute, all-reduces, messages, and loads and stores of
-        groups that have a controller; or nodes of NPUs do not go together.
+        A node cannot run on a plane, which supports compute, all-reduces, messages, and loads and
+        stores of groups with a controller; or nodes of NPUs do not match.
     """
     sent: dict[tuple[int, int], list[int]] = {}
     for nodes in ranks:
@@ -86,19 +86,19 @@ def plane_tasks(
 
 
 class _Writer:
-    """Makes tasks of the nodes of a rank.
+    """Converter of a rank's nodes to tasks.
 
     Parameters
     ----------
     rank, groups, sent, storage : int, mapping, mapping, mapping or None
-        Whose nodes, the ranks of each communicator, those that each message goes to, and
+        Rank of the nodes, ranks of each communicator, destinations of each message, and
         controllers.
     clock_hz : float
-        Of the plane [Hz].
+        Clock of the plane [Hz].
     share : int
         Bytes that are one flit in each plane.
     flit_bytes : int
-        What stands for them.
+        Bytes of the simulated flit that represents them.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class _Writer:
         self.tasks: list[Task] = []
         self._rank, self._groups, self._sent, self._storage = rank, groups, sent, storage
         self._clock_hz, self._share, self._flit_bytes = clock_hz, share, flit_bytes
-        self._places: dict[int, tuple[int, ...]] = {}  # by node, the tasks that it ends with
+        self._places: dict[int, tuple[int, ...]] = {}  # last tasks of each node
         self._messages: dict[object, int] = {}
         self._spent_ns = 0
 
     def add(self, node: Node) -> None:
-        """Add what a node is, if it is a task of its own."""
+        """Append the task of a node, if the node becomes a task."""
         before = {place for one in node.data_deps for place in self._places.get(one, ())}
         after = tuple(sorted(before))
         left_out = self._storage is None and node.type in MEMORY_NODES
@@ -143,7 +143,7 @@ class _Writer:
         self.tasks.append(task)
 
     def _flow(self, node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return who takes part in a communication: inputs and outputs."""
+        """Return the inputs and outputs of a communication."""
         if self._storage is None or node.type not in MEMORY_NODES:
             return _flow(node, self._rank, self._groups, self._sent)
         role, group = node.attr(ROLE), node.attr("pg_name")
@@ -159,7 +159,7 @@ class _Writer:
         return (members, controller) if kind == "store" else (controller, members)
 
     def _cycles(self, node: Node) -> int:
-        """Return the cycles of compute, sums of which stay within one of the trace's."""
+        """Return the cycles of compute; sums are within one cycle of the trace's time."""
         begin_ns = self._spent_ns
         self._spent_ns += node.integer(DURATION_NS) or 1000 * node.duration_us
         begin, end = (round(ns * self._clock_hz / 1e9) for ns in (begin_ns, self._spent_ns))
@@ -172,13 +172,13 @@ def _flow(
     groups: Mapping[str, Sequence[int]],
     sent: Mapping[tuple[int, int], Sequence[int]],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return who takes part in a communication: inputs and outputs."""
+    """Return the inputs and outputs of a message or an all-reduce between NPUs."""
     if node.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
         source = node.integer("comm_src")
         return (source,), tuple(sorted(sent[source, node.integer("comm_tag")]))
     kind = node.integer("comm_type", -1)
     if node.type != NodeType.COMM_COLL_NODE or kind != CollectiveType.ALL_REDUCE:
-        message = "must be compute, an all-reduce, a message or memory, which a plane can do"
+        message = "must be compute, an all-reduce, a message or memory on a plane"
         raise InputError("", f"node {node.id} of rank {rank}", f"{message}, not {node.name!r:.60}")
     attr = node.attr("pg_name")
     members = tuple(sorted(groups[str(attr.value)])) if attr else ()

@@ -1,4 +1,4 @@
-"""Loads and stores of an iteration on a plane: requests of NPUs and work of controllers."""
+"""Loads and stores of an iteration on a plane: requests by NPUs and tasks of controllers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ __all__ = ["with_controllers"]
 def with_controllers(
     npus: Sequence[Sequence[Task]], endpoints: int, flit_bytes: int
 ) -> list[list[Task]]:
-    """Return the tasks of all endpoints: first those of NPUs, then those of controllers.
+    """Return the tasks of all endpoints, those of NPUs first, then those of controllers.
 
     An NPU has one thread. So that weights arrive while it computes, it queues a load before the
     first compute that follows all predecessors of the load. Stores are queued in the same way,
@@ -20,7 +20,7 @@ def with_controllers(
 
     A controller cannot see when NPUs have free memory. Data that it sends too early would be lost
     and sent again after a timeout. NPUs therefore request a load that follows another task: before
-    the load, each of them stores one flit. Switches add the stored flits, so the request arrives
+    the load, each of them stores one flit. Switches reduce the stored flits, so the request arrives
     when the last NPU has free memory. The request uses the same buffers as other stores, so a later
     store finds the same contents there.
 
@@ -47,7 +47,7 @@ def _is_storage(task: Task, npus: int) -> bool:
 
 
 def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
-    """Return the tasks of an NPU with loads and stores as early as they may be."""
+    """Return the tasks of an NPU with loads and stores moved as early as dependencies allow."""
     storage = [place for place, task in enumerate(tasks) if _is_storage(task, npus)]
     beside = {*storage}
     ready: dict[int, int] = {}
@@ -56,7 +56,7 @@ def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
         load = _is_load(tasks[place], npus)
         latest[load] = max(latest[load], *(n for n in tasks[place].after if n not in beside), -1)
         ready[place] = latest[load]
-    # Stores first: what a store is after is computed, and a load may have to wait for room.
+    # Stores first: their data is computed already, while a load may have to wait for space.
     waiting = sorted(storage, key=lambda n: (ready[n], _is_load(tasks[n], npus), n))
     order: list[int] = []
     for place, task in enumerate(tasks):
@@ -75,7 +75,7 @@ def _early(tasks: Sequence[Task], npus: int) -> list[Task]:
 
 
 def _with_requests(tasks: Sequence[Task], npus: int, flit_bytes: int) -> list[Task]:
-    """Return the tasks of an NPU with a request ahead of each load that has to wait for room."""
+    """Return the tasks of an NPU with a request before each load that waits for free memory."""
     found: list[Task] = []
     places: list[int] = []
     for task in tasks:
@@ -89,7 +89,7 @@ def _with_requests(tasks: Sequence[Task], npus: int, flit_bytes: int) -> list[Ta
 
 
 def _own(npus: Sequence[Sequence[Task]], controller: int) -> Iterator[Task]:
-    """Yield the tasks of a controller, as the first NPU of each of its groups has them."""
+    """Yield the tasks of a controller, copied from the first NPU of each of its groups."""
     own: list[tuple[int, int, Task, bool]] = []
     for npu, tasks in enumerate(npus):
         for place, task in enumerate(tasks):
@@ -97,7 +97,7 @@ def _own(npus: Sequence[Sequence[Task]], controller: int) -> Iterator[Task]:
             if controller in members and min(members) == npu:
                 asked = controller in task.inputs and bool(task.after)
                 own.append((place, npu, task, asked))
-    # An NPU asks for input first of all. Weights that a controller has are of one group.
+    # An NPU requests input before anything else. Weights at a controller belong to one group.
     own.sort(key=lambda one: one[:2])
     for place, (_, _, task, asked) in enumerate(own):
         yield replace(task, after=(place - 1,) if asked else ())

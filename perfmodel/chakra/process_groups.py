@@ -1,4 +1,4 @@
-"""Process groups of PyTorch, which a metadata node named ``process_group:init`` lists.
+"""Process groups of PyTorch, listed by a metadata node named ``process_group:init``.
 
 The inputs of such a node are a list with one text, and the text is a list in JSON with an object
 for each group: ``pg_name``, ``ranks`` and ``group_size``. No ranks stand for all.
@@ -15,21 +15,21 @@ from .kinds import NodeType
 __all__ = ["EVERYONE", "NAME", "ProcessGroups", "lists_groups"]
 
 EVERYONE = ("", "0")
-"""Names of the group of all ranks."""
+"""Names of the group that contains all ranks."""
 
 NAME = "process_group:init"
-"""What the name of a node that lists process groups has in it."""
+"""Substring of the name of every node that lists process groups."""
 
 _METADATA = int(NodeType.METADATA_NODE)
 
 
 def lists_groups(node: Any) -> bool:
-    """Return whether a node, or the message that holds one, lists process groups."""
+    """Return whether a node or a node message lists process groups."""
     return node.type == _METADATA and NAME in node.name
 
 
 class ProcessGroups:
-    """The process groups of a set of traces, each of which lists those that its rank knows.
+    """Process groups of a set of traces; each trace lists the groups that its rank knows.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class ProcessGroups:
         every = self._ranks if self._ranks is not None or not _is_count(size) else cast("int", size)
         if not members:
             if every is None:
-                message = "must be given with one trace of a set, as no ranks stand for all"
+                message = "must be listed in one trace of a set, as the number of ranks is unknown"
                 raise InputError(source, f"{field}: ranks", message)
             members = tuple(range(every))
         if self._ranks is not None and max(members) >= self._ranks:
@@ -107,7 +107,7 @@ class ProcessGroups:
 
 
 def _inner(values: str) -> str:
-    """Return the text in a list of one text, as JSON and as Python write such a list."""
+    """Return the string inside a one-element list of strings in JSON or Python syntax."""
     text = values.strip()
     if text.startswith('["'):
         said = parse_json(text, len(text) + 1)
@@ -118,7 +118,7 @@ def _inner(values: str) -> str:
 
 
 def _members(value: Any, source: str, field: str) -> tuple[int, ...]:
-    """Return the ranks of a group in its order; those of a mapping are its keys."""
+    """Return the ranks of a group in order; for a mapping, its keys."""
     ranks = value
     if isinstance(value, Mapping):
         places = cast("Mapping[str, Any]", value)
@@ -136,7 +136,7 @@ def _members(value: Any, source: str, field: str) -> tuple[int, ...]:
 
 
 def _place(places: Mapping[str, Any]) -> Any:
-    """Return what orders ranks: their places in the group, where these are numbers."""
+    """Return the sort key of a rank: its position in the group, where positions are numbers."""
     numbers = all(_is_count(one) for one in places.values())
     return places.__getitem__ if numbers else None
 

@@ -1,10 +1,10 @@
-"""Execution traces of PyTorch, with the Kineto trace of the same run, as traces of Chakra.
+"""Conversion of PyTorch execution traces and Kineto traces of the same run to Chakra traces.
 
-The execution trace has the operators of the host: who called whom, and their tensors. The Kineto
-trace has times, and what ran on the device. An operator is the same in both if its ``rf_id`` is the
-``Record function id`` there. An operation on the device belongs to the innermost operator that
-was under way, in the same thread, when the call with its ``correlation`` launched it, or to the
-last one before.
+The execution trace has the operators of the host with their callers and tensors. The Kineto trace
+has times, and the operations on the device. An operator is the same in both if its ``rf_id`` is the
+``Record function id`` there. An operation on the device belongs to the innermost operator that was
+running, in the same thread, when the call with its ``correlation`` launched it, or to the last
+operator before that.
 
 Dependencies are those that Chakra's own converter makes (github mlcommons/chakra, ``trace_link``
 and ``pytorch_converter.py``): operators of a thread follow each other in the order of their calls,
@@ -38,7 +38,8 @@ _THREADS = (
     "[pytorch|profiler|execution_graph|thread]",
 )
 _PAUSE_US = 1000
-"""After a longer pause an operator waits for other threads, as in Chakra's trace_link."""
+"""Pause after which an operator is taken to wait for other threads, as in Chakra's trace_link
+[us]."""
 
 _METADATA = {"schema": "string", "pid": "uint64", "time": "string"}
 _NUMBERS = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid")
@@ -47,7 +48,7 @@ _MOST = (1 << 63) - 1
 
 @dataclass
 class _Operator:
-    """An operator of the host, and what it launched."""
+    """A host operator and the operations that it launched."""
 
     id: int
     name: str
@@ -112,10 +113,10 @@ def _metadata(said: Mapping[str, Any]) -> Iterator[Attr]:
 
 
 def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
-    """Return the operators of an execution trace by their ids, with their children."""
+    """Return the operators of an execution trace with their children, keyed by id."""
     nodes = said.get("nodes")
     if "schema" not in said or not isinstance(nodes, list):
-        message = "must be a PyTorch execution trace, with schema and nodes, and is none"
+        message = "must be a PyTorch execution trace, with schema and nodes"
         raise InputError(source, "", message)
     if "chakra" not in str(said["schema"]):
         message = f"must be one for Chakra, such as 1.1.1-chakra.0.0.4, not {said['schema']!r:.60}"
@@ -142,7 +143,7 @@ def _operators(said: Mapping[str, Any], source: str) -> dict[int, _Operator]:
     for one in found.values():
         one.children.sort(key=lambda child: child.id)
     if not any(one.name in _THREADS for one in found.values()):
-        message = f"must have a node named {_THREADS[0]}, and has none"
+        message = f"must have a node named {_THREADS[0]}"
         raise InputError(source, "nodes", message)
     return found
 
@@ -156,7 +157,7 @@ def _id(node: Mapping[str, Any], key: str, source: str, where: str) -> int:
 
 
 def _attrs(node: Mapping[str, Any], source: str, where: str) -> dict[str, Any]:
-    """Return the attributes of a node by their names."""
+    """Return the attributes of a node, keyed by name."""
     attrs = node.get("attrs", [])
     found: dict[str, Any] = {}
     for one in cast("list[Any]", attrs) if isinstance(attrs, list) else [attrs]:
@@ -169,7 +170,7 @@ def _attrs(node: Mapping[str, Any], source: str, where: str) -> dict[str, Any]:
 
 
 class _Nodes:
-    """Makes nodes of operators, in the order of their threads and calls."""
+    """Converter of operators to nodes, in the order of threads and calls."""
 
     def __init__(self, operators: Mapping[int, _Operator], trace: Kineto) -> None:
         self._operators, self._trace = operators, trace
@@ -181,7 +182,7 @@ class _Nodes:
     def made(self, source: str) -> list[Node]:
         """Return the nodes."""
         reached = list(self._reached())
-        # Numbers follow the calls, so that what is ready is handed out in their order.
+        # Numbers follow the calls, so that ready nodes are issued in call order.
         for one in sorted(reached, key=lambda one: one.id):
             self._numbers[one.id] = len(self._numbers) + len(self._device)
             if one.event:
@@ -200,7 +201,7 @@ class _Nodes:
         return sorted(self._nodes, key=lambda node: node.id)
 
     def _reached(self) -> Iterator[_Operator]:
-        """Yield the operators of each thread, callers before what they call."""
+        """Yield the operators of each thread, callers before callees."""
         roots = [one for one in self._operators.values() if one.name in _THREADS]
         for root in sorted(roots, key=lambda one: one.id):
             waiting = [root]
@@ -210,7 +211,7 @@ class _Nodes:
                 waiting += [child for child in reversed(one.children) if child.name not in _THREADS]
 
     def _add_host(self, one: _Operator, last: int | None, before: Event | None) -> None:
-        """Add the node of an operator, which follows the one before in its thread."""
+        """Add the node of a host operator, which follows the previous one of its thread."""
         deps = [] if last is None else [last]
         event = one.event
         if event and (before is None or event.begin - before.end > _PAUSE_US):
@@ -236,10 +237,10 @@ class _Nodes:
         )
 
     def _add_device(self, source: str) -> None:
-        """Add the nodes of what ran on the device, in the order of their launches."""
+        """Add the nodes of device operations, in the order of their launches."""
         waits = deque(self._trace.waits())
         streams: dict[int | None, list[tuple[float, int]]] = {}
-        held: dict[int | None, list[int]] = {}  # what the next operation of a stream waits for
+        held: dict[int | None, list[int]] = {}  # dependencies of the next operation of a stream
         groups: dict[str, int] = {}
         for begin, event, one, number in sorted(self._device, key=lambda launch: launch[0]):
             while waits and waits[0].begin <= begin:
@@ -281,7 +282,7 @@ class _Nodes:
     def _communication(
         self, event: Event, one: _Operator, source: str
     ) -> tuple[NodeType, tuple[Attr, ...]]:
-        """Return the type and the attributes of a node for a kernel of NCCL."""
+        """Return the node type and attributes of an NCCL kernel."""
         caller = self._operators.get(one.parent) if one.name == "record_param_comms" else None
         names = (one.name, caller.name) if caller else (one.name,)
         found = communication(event, one.said, one.attrs, *names)
@@ -292,7 +293,7 @@ class _Nodes:
 
 
 def _duration(us: float) -> tuple[int, tuple[Attr, ...]]:
-    """Return whole microseconds, and nanoseconds as an attribute where these are not whole."""
+    """Return whole us, and an attribute with ns if the duration is not a whole number of us."""
     exact_ns = round(1000 * us)
     if not exact_ns % 1000:
         return exact_ns // 1000, ()
@@ -300,7 +301,7 @@ def _duration(us: float) -> tuple[int, tuple[Attr, ...]]:
 
 
 def _tensors(said: Any) -> InOut | None:
-    """Return tensors as Chakra's converter writes them."""
+    """Return tensors in the form that Chakra's converter writes."""
     tensors = mapping_of(said)
     if not tensors:
         return None

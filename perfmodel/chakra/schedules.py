@@ -1,4 +1,4 @@
-"""Schedules of sends, receives and compute, from GOAL texts and from traces."""
+"""Schedules of sends, receives and compute, read from GOAL texts or traces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ from .traces import find_traces
 __all__ = ["from_nodes", "read_schedule"]
 
 _MOST = (1 << 53) - 1
-"""Bytes, nanoseconds and tags at most."""
+"""Largest number of bytes or ns, and largest tag."""
 
 _KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
     NodeType.COMP_NODE: "calc",
@@ -25,7 +25,7 @@ _KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
 
 
 def read_schedule(workload: str, *, control: bool = True) -> Goal:
-    """Return the schedule of a GOAL text, whose name ends in ``.goal``, or of a set of traces.
+    """Return the schedule of a GOAL text (``.goal``) or of a set of traces.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def read_schedule(workload: str, *, control: bool = True) -> Goal:
     Raises
     ------
     InputError
-        A file is bad, or holds what is no send, receive or compute.
+        A file is invalid, or contains something other than sends, receives and computation.
     """
     if workload.lower().endswith(".goal"):
         return read_goal(workload)
@@ -53,24 +53,24 @@ def read_schedule(workload: str, *, control: bool = True) -> Goal:
 def from_nodes(
     nodes: Sequence[Node], rank: int, ranks: int, source: str, *, control: bool = True
 ) -> tuple[Operation, ...]:
-    """Return the operations of a rank.
+    """Return the operations of a rank, given the nodes of its trace.
 
     Parameters
     ----------
     nodes : sequence of Node
-        Those of its trace. Compute takes ``duration_ns`` or else ``duration_us``; ``cpu`` and
+        Nodes of its trace. Compute takes ``duration_ns`` or else ``duration_us``; ``cpu`` and
         ``nic`` are attributes of traces that were schedules.
     rank, ranks : int
-        Its number, and how many there are.
+        Number of the rank, and of all ranks.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count.
 
     Raises
     ------
     InputError
-        A node is of another kind, or says what is not so; or a dependency is not there.
+        A node is of another kind or has a wrong value, or a dependency is missing.
     """
     places: dict[int, int] = {}
     for place, node in enumerate(nodes):

@@ -49,16 +49,16 @@ MESSAGES = {
     ),
     **{f"{name}List": (f"repeated {name} values = 1",) for name in SCALARS},
 }
-# A node whose attributes are left as they came: the same ones come in node after node.
+# A node with its attributes unparsed, as the same attributes repeat from node to node.
 MESSAGES["PackedNode"] = (*MESSAGES["Node"][:-1], "repeated bytes attr = 10")
-"""Fields of each message, in the words of a schema; values of an attribute exclude each other."""
+"""Fields of each message in schema notation; the values of an attribute exclude each other."""
 
 _PACKAGE = "ChakraProtoMsg"
 _ONE_OF = frozenset(KINDS.values())
 
 
 class BadMessageError(Exception):
-    """Bytes that are no valid message, with the reason."""
+    """Bytes that are not a valid message; the text is the reason."""
 
 
 def _describe() -> descriptor_pb2.FileDescriptorProto:
@@ -90,7 +90,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, *words: str) -> None:
         field.oneof_index = 0
 
 
-_POOL = DescriptorPool()  # our own, so that a program may import Chakra's package too
+_POOL = DescriptorPool()  # a separate pool, so that a program may import Chakra's package too
 _POOL.Add(_describe())
 _CLASSES = {
     name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
@@ -104,52 +104,52 @@ def new(name: str) -> Any:
 
 
 def from_bytes(name: str, data: bytes) -> Any:
-    """Return the message that ``data`` encodes; a ``PackedNode`` is a node.
+    """Return the message encoded in ``data``; a ``PackedNode`` is a node with raw attributes.
 
     Raises
     ------
     BadMessageError
-        It encodes none of that name.
+        ``data`` does not encode a message of that name.
     """
     try:
         return _CLASSES[name].FromString(data)
     except DecodeError:
-        raise BadMessageError("broken or no protobuf") from None
+        raise BadMessageError("not valid protobuf") from None
 
 
 def attribute(data: bytes) -> Any:
-    """Return the attribute that ``data`` encodes.
+    """Return the attribute encoded in ``data``.
 
     Raises
     ------
     BadMessageError
-        It encodes none.
+        ``data`` does not encode an attribute.
     """
     return from_bytes("AttributeProto", data)
 
 
 def merge(message: Any, data: bytes) -> None:
-    """Add the fields that ``data`` encodes to a message.
+    """Add the fields encoded in ``data`` to a message.
 
     Raises
     ------
     BadMessageError
-        It encodes none.
+        ``data`` does not encode fields of the message.
     """
     if data:
         try:
             message.MergeFromString(data)
         except DecodeError:
-            raise BadMessageError("unknown fields that are no protobuf") from None
+            raise BadMessageError("unknown fields that are not valid protobuf") from None
 
 
 def from_json(name: str, data: dict[str, Any]) -> Any:
-    """Return the message of a JSON object in protobuf's mapping.
+    """Return the message of a JSON object, in the JSON mapping of protobuf.
 
     Raises
     ------
     BadMessageError
-        It is none.
+        ``data`` is not such a message.
     """
     try:
         return json_format.ParseDict(data, _CLASSES[name]())
@@ -159,14 +159,14 @@ def from_json(name: str, data: dict[str, Any]) -> Any:
             f"the unknown key {unknown[1]!r}" if unknown else str(error)
         ) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadMessageError(f"a value is none of its field: {error}") from None
+        raise BadMessageError(f"a value does not fit its field: {error}") from None
 
 
 def to_json(message: Any) -> dict[str, Any]:
-    """Return a message in protobuf's JSON mapping, fields of default values left out."""
+    """Return a message in the JSON mapping of protobuf, without fields of default value."""
     return json_format.MessageToDict(message)
 
 
 def has_unknown(message: Any) -> bool:
-    """Whether a message holds fields, outside of messages in it, that the schema does not have."""
+    """Return whether a message itself has fields that the schema does not contain."""
     return len(unknown_fields.UnknownFieldSet(message)) > 0

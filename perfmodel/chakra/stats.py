@@ -19,22 +19,22 @@ _TYPES, _COLLECTIVES = frozenset(NodeType), frozenset(CollectiveType)
 
 @dataclass
 class Stats:
-    """What is in a trace.
+    """Statistics of a trace.
 
     Parameters
     ----------
     nodes, dependencies : int
-        How many; a dependency that is there twice counts twice.
+        Number of nodes and dependencies; a duplicate dependency counts twice.
     types : dict of str to int
         Nodes of each type.
     compute_us, path_us : int
         Durations of compute nodes [us], and of all nodes on the path with the longest ones [us].
     levels : int
-        Nodes on the path with the most of them.
+        Largest number of nodes on a path.
     operations : int
         Sum of ``num_ops``.
     collectives : dict of str to (int, int)
-        By kind: how many, and their bytes [B].
+        Number of collectives by kind, and their bytes [B].
     sent, received : tuple of (int, int)
         Messages, and their bytes [B].
     """
@@ -52,21 +52,21 @@ class Stats:
 
 
 def measure(nodes: Iterable[Node], source: str = "", *, control: bool = True) -> Stats:
-    """Return what is in a trace, whose nodes are taken in the order in which they can run.
+    """Return the statistics of a trace whose nodes come in executable order.
 
     Parameters
     ----------
     nodes : iterable of Node
         The trace.
     source : str
-        What errors name: the file.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count too.
 
     Raises
     ------
     InputError
-        As for ``Feeder``, or a number in it is none.
+        As for ``Feeder``, or a number in the trace is invalid.
     """
     stats, feeder = Stats(), Feeder(nodes, source, control=control)
     ends: dict[int, tuple[int, int]] = {}
@@ -109,12 +109,12 @@ def _name(node: Node) -> str:
 
 
 def check_node(node: Node, source: str = "") -> None:
-    """Refuse a node that no simulator knows what to do with.
+    """Fail if no simulator supports a node.
 
     Raises
     ------
     InputError
-        Its type is none, or it communicates without saying what, how much or with whom.
+        The type is unknown, or a communication lacks its kind, size or partners.
     """
 
     def refuse(name: str, message: str) -> InputError:
@@ -142,7 +142,7 @@ def check_node(node: Node, source: str = "") -> None:
 
 
 def add_partners(partners: Partners, node: Node, rank: int) -> None:
-    """Count a node that sends, receives or takes part in a collective; others are left alone.
+    """Count a node that sends, receives or takes part in a collective; ignore others.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Text workloads of ASTRA-sim 1.0 as traces.
+"""Conversion of ASTRA-sim 1.0 text workloads to traces.
 
 The rules are those of Chakra's own converter (github mlcommons/chakra, ``text_converter.py``) but
 for two: a collective of no bytes is left out, and what would wait for it waits for what it would
@@ -30,22 +30,22 @@ __all__ = [
 ]
 
 MAX_NPUS = 65_536
-"""Traces of a set at most."""
+"""Largest number of traces of a set."""
 
 MAX_NODES = 1 << 20
-"""Nodes of a trace at most."""
+"""Largest number of nodes of a trace."""
 
 MAX_ALL_NODES = 1 << 24
-"""Nodes of all traces of a set at most: a gigabyte of files."""
+"""Largest number of nodes of all traces of a set, about a gigabyte of files."""
 
 _MAX_BYTES = 1 << 24
 _FIELDS = 12
 _NODES, _RECOMPUTED = 6, 2
-"""Nodes of a layer in a pass at most, and more where its forward pass is recomputed."""
+"""Most nodes of a layer per pass, and additional nodes if its forward pass is recomputed."""
 
 _MODEL, _DATA = "model", "data"
-"""What stands for the group of a collective until a rank is known: who shares a model, and who has
-the same part of other models."""
+"""Placeholders for the group of a collective until the rank is known: the NPUs that share a model
+replica, or those that hold the same part of different replicas."""
 
 _COLLECTIVES: Mapping[str, CollectiveType | None] = {
     "NONE": None,
@@ -58,7 +58,7 @@ _COLLECTIVES: Mapping[str, CollectiveType | None] = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of the three parts of a layer: compute, and a collective of what it has computed."""
+    """One of the three parts of a layer: compute, followed by a collective on the result."""
 
     duration_us: int
     collective: CollectiveType | None
@@ -75,7 +75,7 @@ class _Layer:
 
 @dataclass
 class _Trace:
-    """Nodes so far, and by layer what its next forward pass waits for."""
+    """Nodes written so far, and the node that each layer's next forward pass waits for."""
 
     layers: tuple[_Layer, ...]
     head: TextHead
@@ -89,7 +89,7 @@ class _Trace:
     def collective(
         self, layer: _Layer, way: str, part: _Part, after: int | None, group: str = _MODEL
     ) -> int | None:
-        """Add a collective; return the node that it is, or without bytes the one before it."""
+        """Add a collective and return its node; with no bytes, return the preceding node."""
         if part.collective is None or part.size_bytes == 0:
             return after
         attrs = (
@@ -117,7 +117,7 @@ class _Trace:
 
 
 def check_npus(npus: int) -> None:
-    """Refuse a number of traces that is out of range."""
+    """Fail if the number of traces is out of range."""
     if not 1 <= npus <= MAX_NPUS:
         raise InputError("", "npus", f"must be an integer from 1 to {MAX_NPUS}, not {npus!r}")
 
@@ -129,9 +129,9 @@ class TextWorkload:
     Parameters
     ----------
     nodes : list of Node
-        Of each NPU, but for the names of groups.
+        Nodes of each NPU, without the names of groups.
     npus, model_npus : int
-        In all, and those that share a model; 0 if all collectives are among all NPUs.
+        Number of NPUs, and of those that share a model; 0 if all collectives include all NPUs.
     """
 
     nodes: list[Node]
@@ -140,7 +140,7 @@ class TextWorkload:
 
     @property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """NPUs of each communicator group by its number: first of each model, then of each part."""
+        """NPUs of each communicator group by number: model replicas first, then equal parts."""
         size = self.model_npus
         if not size:
             return {}
@@ -149,7 +149,7 @@ class TextWorkload:
         return {str(number): group for number, group in enumerate((*models, *parts), 1)}
 
     def rank(self, rank: int) -> Iterator[Node]:
-        """Yield the nodes of an NPU."""
+        """Yield the nodes of one NPU."""
         if not self.model_npus:
             yield from self.nodes
             return
@@ -167,7 +167,7 @@ class TextWorkload:
 def from_text(
     path: str | Path, kind: str | None = None, npus: int = 1, passes: int = 1
 ) -> list[list[Node]]:
-    """Return the nodes of each NPU of a text workload; parameters are those of ``load_text``."""
+    """Return the nodes of each NPU of a text workload; parameters as for ``load_text``."""
     found = load_text(path, kind, npus, passes)
     if not found.model_npus:
         return [found.nodes] * npus
@@ -177,7 +177,7 @@ def from_text(
 def load_text(
     path: str | Path, kind: str | None = None, npus: int = 1, passes: int = 1
 ) -> TextWorkload:
-    """Return the traces of a text workload, one for each NPU.
+    """Return the traces of a text workload, one per NPU.
 
     Parameters
     ----------
@@ -217,13 +217,13 @@ def load_text(
 
 
 def _micro(trace: _Trace) -> None:
-    """Add the weight-gradient collectives alone, none of which waits for another."""
+    """Add only the weight-gradient collectives, which do not wait for each other."""
     for layer in trace.layers:
         trace.collective(layer, "weight-grad", layer.weight_grad, None)
 
 
 def _data(trace: _Trace) -> None:
-    """Add a pass of data parallelism: gradients of weights are reduced, and gate the next one."""
+    """Add a data-parallel pass: reduced weight gradients gate the layer's next forward pass."""
     last: int | None = None
     for place, layer in enumerate(trace.layers):
         last = trace.compute(layer, "forward", layer.forward, last, trace.gates.get(place))
@@ -236,7 +236,7 @@ def _data(trace: _Trace) -> None:
 
 
 def _model(trace: _Trace, *, hybrid: bool = False) -> None:
-    """Add a pass of model parallelism: activations and their gradients are exchanged.
+    """Add a model-parallel pass, which exchanges activations and their gradients.
 
     With data parallelism too, gradients of weights are reduced. Before the gradients of a layer
     that initiates it, forward passes from a checkpoint on are computed again.
@@ -264,10 +264,10 @@ def _model(trace: _Trace, *, hybrid: bool = False) -> None:
 
 
 def _dlrm(trace: _Trace) -> None:
-    """Add a pass of a recommendation model, whose first layer looks up in distributed tables.
+    """Add a pass of a recommendation model with distributed embedding tables in the first layer.
 
-    What it finds is exchanged while the bottom layers are computed, and the gradients of it after
-    the top layers.
+    The looked-up values are exchanged while the bottom layers are computed, and their gradients
+    after the top layers.
     """
     layers, bottom = trace.layers, trace.head.last_bottom_layer
     last: int | None = None
@@ -301,11 +301,11 @@ PARALLELISMS: Mapping[str, Callable[[_Trace], None]] = {
     "HYBRID_TRANSFORMER": partial(_model, hybrid=True),
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD": partial(_model, hybrid=True),
 }
-"""What the first line of a text may say. Transformers alone say which NPUs share a model."""
+"""Parallelisms of the first line. Only transformers state which NPUs share a model replica."""
 
 
 def _parse(text: str, kind: str | None, source: str) -> tuple[TextHead, tuple[_Layer, ...]]:
-    """Return the first line and the layers of a text."""
+    """Return the parsed first line and layers of a text."""
     lines = [(place, line.split()) for place, line in enumerate(text.split("\n"), 1)]
     lines = [(place, words) for place, words in lines if words]
     if len(lines) < 2:

@@ -19,11 +19,11 @@ class TextHead:
     Parameters
     ----------
     parallelism : str
-        Its first word.
+        Parallelism, the first word of the line.
     last_bottom_layer : int
-        Of a recommendation model.
+        Number of the last bottom layer of a recommendation model.
     model_npus : int
-        NPUs that follow each other and share a model; 0 if that is not said.
+        Successive NPUs that share a model; 0 if not given.
     recomputed : mapping of int to int
         By layers whose backward pass recomputes forward passes, the first layer of these. The
         layer itself is not recomputed.
@@ -43,20 +43,20 @@ def parse_head(
     Parameters
     ----------
     words : sequence of str
-        The line.
+        Words of the line.
     name : str
-        The parallelism that it is read for, one of ``known``.
+        Parallelism to use, one of ``known``.
     known : collection of str
-        Parallelisms that there are rules for.
+        Supported parallelisms.
     layers : int
-        Of the workload.
+        Number of layers of the workload.
     source, line : str, int
-        For errors.
+        Position for errors.
 
     Raises
     ------
     InputError
-        The line is not that of such a parallelism.
+        The line does not describe that parallelism.
     """
     where = f"line {line}"
     if name not in known:
@@ -111,12 +111,12 @@ def _transformer(words: Sequence[str], name: str, layers: int, source: str, line
 
 
 def number(text: str, what: str, source: str, line: int) -> int:
-    """Return the number that a word is.
+    """Return the integer that a word stands for.
 
     Raises
     ------
     InputError
-        It is none from 0 to the largest of 64 bits.
+        The word is not an integer from 0 to the largest one of 64 bits.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _MOST):
         message = f"{what} must be an integer from 0 to {_MOST}, not {text!r:.60}"

@@ -8,26 +8,26 @@ from fred_hw.errors import InputError
 __all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "groups_path", "trace_path"]
 
 MAX_RANKS = 1 << 20
-"""Files of a set at most."""
+"""Largest number of files of a set."""
 
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
-"""Of files with a trace."""
+"""File name endings of traces."""
 
 
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
-    """Return where the trace of an NPU is: ``PREFIX.RANK.et``."""
+    """Return the path of an NPU's trace: ``PREFIX.RANK.et``."""
     return Path(f"{prefix}.{rank}{ending}")
 
 
 def groups_path(prefix: str | Path) -> Path:
-    """Return where the communicator groups of a set are: ``PREFIX.groups.json``."""
+    """Return the path of a set's communicator groups: ``PREFIX.groups.json``."""
     return Path(f"{prefix}.groups.json")
 
 
 def find_traces(prefix: str | Path) -> list[Path]:
-    """Return the files of a set, by rank from 0 on.
+    """Return the files of a set, ordered by rank from 0.
 
-    Files end in ``.et``, or if there is none in ``.et.gz``, ``.json`` or ``.json.gz``.
+    Files end in ``.et``, or else in ``.et.gz``, ``.json`` or ``.json.gz``.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def find_traces(prefix: str | Path) -> list[Path]:
     Raises
     ------
     InputError
-        There is no file of that name, or one of a rank is missing below the highest one.
+        No file has that name, or the file of a rank below the highest is missing.
     """
     folder, name = Path(prefix).parent, Path(prefix).name
     try:
         there = [path.name for path in folder.iterdir()]
-    except (OSError, ValueError):  # the latter of a null character
+    except (OSError, ValueError):  # ValueError: a null character
         there = []
     for ending in ENDINGS:
         pattern = re.compile(rf"{re.escape(name)}\.(0|[1-9][0-9]{{0,6}}){re.escape(ending)}")
@@ -53,7 +53,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
         missing = next((rank for rank in range(highest) if rank not in ranks), None)
         if missing is not None:
             file = trace_path(prefix, missing, ending)
-            said = f"must be there, as the trace of rank {highest} is, and not missing"
+            said = f"must exist, as the trace of rank {highest} exists"
             raise InputError(str(file), "", said)
         if highest >= MAX_RANKS:
             said = f"must have at most {MAX_RANKS:,} ranks, not {highest + 1:,}"

@@ -6,11 +6,11 @@ from typing import Any, BinaryIO
 __all__ = ["MAX_MESSAGE_BYTES", "BadStreamError", "behind_length", "split_messages"]
 
 MAX_MESSAGE_BYTES = 1 << 23
-"""A message at most [B]: what a length that a file states may have the reader allocate."""
+"""Largest size of a message [B]; limits what a stated length can make the reader allocate."""
 
 
 class BadStreamError(Exception):
-    """What is wrong with a stream of messages, and where."""
+    """Description and position of an error in a stream of messages."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -18,7 +18,7 @@ class BadStreamError(Exception):
 
 
 def split_messages(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the messages behind their lengths, and where each length stands.
+    """Yield each length-prefixed message with the position of its length.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def split_messages(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             if not byte:
                 if offset == begun:
                     return
-                raise BadStreamError(begun, "must be the length of a message, not half of it")
+                raise BadStreamError(begun, "must be the length of a message, not cut off")
             offset += 1
             size |= (byte[0] & 0x7F) << shift
             shift += 7
@@ -54,7 +54,7 @@ def split_messages(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def behind_length(message: Any) -> bytes:
-    """Return the bytes of a message behind their length."""
+    """Return a message prefixed with its length."""
     data = message.SerializeToString(deterministic=True)
     size, length = len(data), bytearray()
     while size > 0x7F:

@@ -18,7 +18,7 @@ from .node import DURATION_NS, Attr, Metadata, Node
 __all__ = ["METADATA", "read_graph"]
 
 METADATA = Metadata()
-"""What a workload graph says of itself: nothing."""
+"""Metadata of a workload graph, which is empty."""
 
 _MOST, _MOST_NS = (1 << 64) - 1, 1 << 62
 _FIELDS = ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrl_deps")
@@ -80,7 +80,7 @@ def _deps(said: Mapping[str, Any], key: str) -> tuple[int, ...]:
 
 
 def _runtime(value: Any) -> tuple[int, tuple[Attr, ...]]:
-    """Return whole microseconds, and nanoseconds as an attribute where these are not whole."""
+    """Return whole us, and an attribute with ns if the duration is not a whole number of us."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= _MOST_NS // 1000:
         raise InputError("", "runtime", f"must be a number of microseconds, not {value!r:.60}")
@@ -90,7 +90,7 @@ def _runtime(value: Any) -> tuple[int, tuple[Attr, ...]]:
 
 
 def _attr(name: str, value: Any) -> Attr:
-    """Return an attribute of the kind that its value in JSON is like."""
+    """Return an attribute of the kind that matches its JSON value."""
     if isinstance(value, list):
         values = cast("list[Any]", value)
         kinds = {_kind(name, one) for one in values}

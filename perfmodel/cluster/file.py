@@ -1,4 +1,4 @@
-"""Cluster files: NPUs, memories, networks, training, and quantities to vary."""
+"""Cluster files: NPUs, memories, networks, training, and parameters to vary."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +21,10 @@ from .tiers import ACCESS, MemoryTier
 __all__ = ["MAX_NPUS", "ClusterFile", "load_cluster", "resources"]
 
 MAX_NPUS = 1 << 20
-"""NPUs of a cluster; the work goes with the number of their factorings."""
+"""Largest number of NPUs of a cluster; the work grows with the number of factorizations."""
 
 MAX_VARIANTS = 1000
-"""Combinations of what is varied."""
+"""Largest number of combinations of varied parameters."""
 
 _GRADIENTS = {"fp16": 2, "fp32": 4}
 
@@ -41,11 +41,11 @@ class ClusterNpu(FileModel):
     peak_flops : float
         Operations per second at full rate [FLOP/s].
     matmul_efficiency : float
-        Share of it that matrix products reach.
+        Share of that rate that matrix products reach.
     memory_efficiency : float
-        Share of the memory's bandwidth that is reached.
+        Share of the memory bandwidth that is reached.
     buffer_bytes : float
-        Memory on the chip that matrix products work in [B].
+        On-chip memory used by matrix products [B].
     """
 
     peak_flops: Annotated[float, number_range(1e9, 1e21)]
@@ -91,7 +91,7 @@ class ClusterLevel(FileModel):
 
 
 class ClusterTraining(FileModel):
-    """How a cluster trains.
+    """Training settings of a cluster.
 
     Parameters
     ----------
@@ -144,12 +144,12 @@ class ClusterTraining(FileModel):
 
     @property
     def groups(self) -> list[int]:
-        """Expert groups to try."""
+        """Sizes of expert groups to try."""
         return self.ep or [1]
 
     @property
     def plan(self) -> Training:
-        """The same for :mod:`perfmodel.cluster.sweep`."""
+        """The training settings in the form that :mod:`perfmodel.cluster.sweep` takes."""
         return Training(
             batch=self.batch,
             microbatch=self.microbatch,
@@ -163,7 +163,7 @@ class ClusterTraining(FileModel):
 
 
 class ClusterVary(FileModel):
-    """What is varied: every entry of each list meets every entry of the others.
+    """Parameters to vary: the Cartesian product of all lists is evaluated.
 
     Parameters
     ----------
@@ -194,16 +194,16 @@ class ClusterVary(FileModel):
 
 
 class ClusterFile(FileModel):
-    """A cluster of equal NPUs, and how it trains.
+    """A cluster of identical NPUs, and its training settings.
 
     Parameters
     ----------
     npu : mapping
-        Each of the NPUs.
+        Properties of each NPU.
     local : mapping
-        Memory of its own.
+        Local memory of an NPU.
     expanded : mapping
-        Memory that it reaches beside, such as one behind CXL; none without it.
+        Additional memory of an NPU, such as memory behind CXL; none by default.
     access : str
         Whether both are read one after the other (`serial`) or at once (`striped`).
     networks : list of mapping
@@ -211,7 +211,7 @@ class ClusterFile(FileModel):
     training : mapping
         Batch, ZeRO stage and so on.
     vary : mapping
-        What is to be varied beside the strategy; nothing without it.
+        Parameters to vary in addition to the strategy; none by default.
     """
 
     file_kind = CLUSTER
@@ -226,7 +226,7 @@ class ClusterFile(FileModel):
 
     @property
     def cluster(self) -> Cluster:
-        """The hardware as it stands, nothing varied."""
+        """The hardware of the file without variations."""
         levels = tuple(
             Level(one.fan_in, one.bytes_per_s * one.efficiency, one.latency_s)
             for one in self.networks
@@ -237,7 +237,7 @@ class ClusterFile(FileModel):
         )
 
     def check(self, source: str) -> None:
-        """Fail unless keys go together.
+        """Fail unless the keys are consistent.
 
         Raises
         ------
@@ -267,7 +267,7 @@ def _tier(memory: ClusterMemory) -> MemoryTier:
 
 
 def resources(file: ClusterFile) -> Iterator[tuple[dict[str, float], Cluster]]:
-    """Yield every combination of what is varied: the values, and the cluster with them."""
+    """Yield every combination of varied parameters: the values and the resulting cluster."""
     base, vary = file.cluster, file.vary
     if vary is None:
         return
@@ -278,7 +278,7 @@ def resources(file: ClusterFile) -> Iterator[tuple[dict[str, float], Cluster]]:
 
 
 def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
-    """Return a cluster with other resources."""
+    """Return a cluster with changed resources."""
 
     def tier(name: str, had: MemoryTier) -> MemoryTier:
         return MemoryTier(
@@ -295,7 +295,7 @@ def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
 
 
 def load_cluster(path: Path) -> ClusterFile:
-    """Return the cluster of a file.
+    """Return the contents of a cluster file.
 
     Raises
     ------

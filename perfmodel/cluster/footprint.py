@@ -1,4 +1,4 @@
-"""Memory of an NPU of a cluster: model states by ZeRO stage, and activations."""
+"""Memory footprint of a cluster's NPU: model states by ZeRO stage, and activations."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -24,17 +24,17 @@ __all__ = [
 Recompute = Literal["none", "selective", "full"]
 
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
-"""What is computed again in the backward pass: nothing, scores of attention, or whole layers
-(Korthikanti et al., arXiv 2205.05198)."""
+"""What the backward pass recomputes: nothing, attention scores, or whole layers (Korthikanti et
+al., arXiv 2205.05198)."""
 
 ZERO_STAGES = (0, 1, 2, 3)
-"""What data-parallel NPUs share out: nothing, the optimizer, gradients too, weights too (ZeRO,
+"""What data-parallel NPUs shard: nothing, the optimizer, also gradients, also weights (ZeRO,
 Rajbhandari et al., arXiv 1910.02054)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a cluster trains.
+    """Training settings of a cluster.
 
     Parameters
     ----------
@@ -66,18 +66,18 @@ class Training:
     overlap: bool = True
 
     def samples(self, dp: int) -> float:
-        """Return the samples of a microbatch in each of so many replicas."""
+        """Return the samples of a microbatch with a given number of replicas."""
         replica = self.batch / dp
         return replica if self.microbatch is None else min(self.microbatch, replica)
 
     def microbatches(self, dp: int) -> float:
-        """Return how many of them a replica has."""
+        """Return the number of microbatches of a replica."""
         return self.batch / dp / self.samples(dp)
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes on the NPU that needs most: one of the first stage of a pipeline.
+    """Bytes on the NPU with the largest footprint, which is in the first pipeline stage.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class Footprint:
 
     @property
     def total_bytes(self) -> float:
-        """All of it [B]."""
+        """Total footprint [B]."""
         return self.states_bytes + self.activations_bytes
 
 
 def state_bytes(parameters: float, dp: int, zero: int, gradient_bytes: int = NUMBER_BYTES) -> float:
-    """Return weights, gradients and optimizer of an NPU [B].
+    """Return the bytes of weights, gradients and optimizer states of an NPU [B].
 
     With FP16 gradients 16 p, 4 p + 12 p/DP, 2 p + 14 p/DP and 16 p/DP for stages 0 to 3 (ZeRO,
     arXiv 1910.02054, section 5); with gradients of four bytes, as Megatron-LM keeps them, 18 p
@@ -121,7 +121,7 @@ def state_bytes(parameters: float, dp: int, zero: int, gradient_bytes: int = NUM
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Parameters on an NPU that have equally many replicas.
+    """Parameters of an NPU that have the same number of replicas.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Share:
 
 
 def shares(model: Transformer, strategy: Strategy) -> list[Share]:
-    """Return what an NPU has of the parameters but experts, and of experts if there are some."""
+    """Return an NPU's share of the non-expert parameters, and of experts if there are any."""
     mp, dp, ep = strategy.mp, strategy.dp, strategy.ep
     all_experts = model.expert_parameters
     found = [Share((model.parameters - all_experts) / mp / strategy.pp, dp, mp)]
@@ -147,7 +147,7 @@ def shares(model: Transformer, strategy: Strategy) -> list[Share]:
 
 
 def footprint(model: Transformer, strategy: Strategy, training: Training) -> Footprint:
-    """Return what the NPU that needs most keeps in memory.
+    """Return the footprint of the NPU that needs the most memory.
 
     States are shared evenly. Activations of a layer and microbatch are s b h (10 + 24/MP +
     5 a s/(h MP)) bytes, without the last term where scores are computed again, with 10/MP for

@@ -31,20 +31,20 @@ class Npu:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Equal NPUs on a network of levels.
+    """Identical NPUs on a network of levels.
 
     Parameters
     ----------
     npu : Npu
-        Each of them.
+        Properties of each NPU.
     local : MemoryTier
         Its own memory.
     expanded : MemoryTier or None
-        What it reaches beside, such as a pool.
+        Additional memory, such as a pool.
     access : str
         One of ``tiers.ACCESS``.
     levels : tuple of Level
-        The innermost first.
+        Levels of the network, the innermost first.
     """
 
     npu: Npu
@@ -55,5 +55,5 @@ class Cluster:
 
     @property
     def npus(self) -> int:
-        """All of them."""
+        """Number of NPUs."""
         return prod(level.fan_in for level in self.levels)

@@ -16,20 +16,20 @@ from .traffic import gemm_bytes, tile
 __all__ = ["OPTIMIZER_MOVED_BYTES", "Times", "times"]
 
 OPTIMIZER_MOVED_BYTES = 26
-"""What Adam moves for a parameter beside its gradient [B]: FP32 weight, momentum and variance read
-and written, the FP16 weight written."""
+"""Bytes that Adam moves per parameter besides the gradient [B]: FP32 weight, momentum and variance
+read and written, and the FP16 weight written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Where the time of an iteration goes; the parts add up to it.
+    """Time of an iteration by activity; the parts add up to the whole.
 
     Parameters
     ----------
     forward_s, recompute_s, backward_s, optimizer_s : float
         Compute of the busiest stage [s].
     mp_s : float
-        All-reduces of activations, all of them exposed [s].
+        All-reduces of activations, which are all exposed [s].
     pp_s : float
         Messages between stages [s].
     dp_s : float
@@ -37,7 +37,7 @@ class Times:
     bubble_s : float
         Waiting for the pipeline to fill and drain [s].
     ep_s : float
-        All-to-alls between experts, all of them exposed [s].
+        All-to-alls between experts, which are all exposed [s].
     """
 
     forward_s: float
@@ -52,13 +52,13 @@ class Times:
 
     @property
     def total_s(self) -> float:
-        """The iteration [s]."""
+        """Total time of the iteration [s]."""
         return sum(getattr(self, one.name) for one in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
 class _Roofline:
-    """Times on an NPU with a memory of some bandwidth."""
+    """Roofline times on an NPU with a given memory bandwidth."""
 
     flops_per_s: float
     bytes_per_s: float
@@ -68,7 +68,7 @@ class _Roofline:
         return moved_bytes / self.bytes_per_s
 
     def product_s(self, one: Product) -> float:
-        """Return the longer of operations and traffic."""
+        """Return the time of a matrix product: the longer of compute and memory traffic."""
         flops = 2 * one.m * one.k * one.n * one.count
         return max(flops / self.flops_per_s, self.moved_s(gemm_bytes(one, self.side)))
 
@@ -76,7 +76,7 @@ class _Roofline:
         return sum(self.product_s(one) for one in products)
 
     def backward_s(self, products: Iterable[Product]) -> float:
-        """Return the time of the gradients of both operands, a product each."""
+        """Return the time of the gradients of both operands, one product each."""
         return sum(
             self.product_s(Product(one.m, one.n, one.k, one.count))
             + self.product_s(Product(one.k, one.m, one.n, one.count))
@@ -86,7 +86,7 @@ class _Roofline:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Compute of a layer for a microbatch; ``again_s`` is what is computed again [s]."""
+    """Compute of a layer for a microbatch; ``again_s`` is the recomputation [s]."""
 
     forward_s: float
     backward_s: float
@@ -105,7 +105,7 @@ def times(
     levels: tuple[Level, ...],
     bytes_per_s: float,
 ) -> Times:
-    """Return where the time of an iteration goes.
+    """Return the time of an iteration by activity.
 
     Each product takes the longer of its operations and its traffic, what lies between products
     its traffic, one after the other. A layer has two all-reduces of 2 s b h bytes along MP in each
@@ -160,7 +160,7 @@ def times(
 def _waits(
     model: Transformer, strategy: Strategy, training: Training, levels: tuple[Level, ...]
 ) -> tuple[float, float]:
-    """Return the times of all-reduces along MP and of all-to-alls in a layer, all passes [s]."""
+    """Return the times of MP all-reduces and of expert all-to-alls in a layer, all passes [s]."""
     mp, samples = strategy.mp, training.samples(strategy.dp)
     times_done = 6 if training.recompute == "full" else 4
     reduce_s = all_reduce_s(levels, mp, 1, model.input_bytes(samples))
@@ -171,7 +171,7 @@ def _waits(
 def _updates(
     model: Transformer, strategy: Strategy, training: Training, levels: tuple[Level, ...]
 ) -> tuple[float, float]:
-    """Return what the optimizer moves on an NPU [B], and the time to reduce gradients [s]."""
+    """Return the bytes that the optimizer moves on an NPU, and the gradient reduction time [s]."""
     parts = shares(model, strategy)
     updated = sum(one.parameters / (one.replicas if training.zero else 1) for one in parts)
     moved = updated * (OPTIMIZER_MOVED_BYTES + training.gradient_bytes)

@@ -1,4 +1,4 @@
-"""Transformers as matrix products and stored bytes of a cluster's NPU."""
+"""Transformers as matrix products and stored bytes of an NPU of a cluster."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ from perfmodel.workloads.workload import WORKLOADS, load_file
 __all__ = ["Product", "Transformer", "load_transformer", "transformer_names"]
 
 WHOLE_BYTES = 10
-"""Bytes per token and hidden number that a layer stores and tensor parallelism does not divide,
-but sequence parallelism does: inputs of norms and of products, and masks (Korthikanti et al.,
-arXiv 2205.05198, equations 2 and 4)."""
+"""Bytes per token and hidden unit that a layer stores and that only sequence parallelism divides:
+inputs of norms and of products, and masks (Korthikanti et al., arXiv 2205.05198, equations 2 and
+4)."""
 
 SCORE_BYTES = 5
-"""Bytes of a score: outputs of softmax and dropout, and a mask of a byte (ibid., section 4.1)."""
+"""Bytes per attention score: softmax and dropout outputs, and a one-byte mask (ibid., section
+4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """So many matrix products of M x K by K x N on each NPU."""
+    """A number of equal matrix products of M x K by K x N on each NPU."""
 
     m: float
     k: float
@@ -68,14 +69,14 @@ class Transformer:
 
     @property
     def inner(self) -> int:
-        """Columns of the first product of the feed-forward."""
+        """Columns of the first matrix product of the feed-forward block."""
         return 2 * self.feed_forward if self.gated else self.feed_forward
 
     def products(self, samples: float, mp: int, ep: int = 1) -> Iterator[Product]:
-        """Yield the products with weights of a layer's forward pass (Megatron-LM, 1909.08053).
+        """Yield the forward products of a layer that have weights (Megatron-LM, arXiv 1909.08053).
 
-        With experts tokens are spread evenly: of the ``ep`` NPUs that share E experts out each
-        computes E/EP of them, for as many tokens each as come from all of these NPUs.
+        With experts, tokens are spread evenly: of the ``ep`` NPUs that share E experts, each
+        computes E/EP of them, each for as many tokens as come from all of these NPUs.
         """
         tokens, h = samples * self.sequence, self.hidden
         yield Product(tokens, h, (h + 2 * self.keys) / mp)
@@ -89,52 +90,52 @@ class Transformer:
         yield Product(tokens, self.feed_forward / mp, h, own)
 
     def attention(self, samples: float, mp: int) -> Iterator[Product]:
-        """Yield the products of attention, a head each: scores, and values weighted by them."""
+        """Yield the attention products per head: scores, and values weighted by the scores."""
         s, width, heads = self.sequence, self.hidden / self.heads, samples * self.heads / mp
         yield Product(s, width, s, heads)
         yield Product(s, s, width, heads)
 
     def logits(self, samples: float, mp: int) -> Product:
-        """Return the product of the logits, split by words."""
+        """Return the matrix product of the logits, split by vocabulary."""
         return Product(samples * self.sequence, self.hidden, self.vocabulary / mp)
 
     def stored_bytes(self, samples: float, mp: int, *, scores: bool, sequence: bool) -> float:
-        """Return what a layer stores for its backward pass on each NPU [B].
+        """Return the bytes that a layer stores on each NPU for its backward pass [B].
 
         Parameters
         ----------
         samples : float
-            Of a microbatch.
+            Samples of a microbatch.
         mp : int
             NPUs that share the layer.
         scores : bool
-            Whether scores are stored, or computed again.
+            Whether scores are stored, or recomputed.
         sequence : bool
-            Whether MP divides also what is between the products (sequence parallelism).
+            Whether MP also divides the activations between the products (sequence parallelism).
         """
         h, k, f = self.hidden, self.keys, self.feed_forward
-        # Of the 24 bytes, 8 are of queries, keys, values and the output of attention, and 16 of
+        # Of the 24 bytes, 8 are for queries, keys, values and the output of attention, and 16 for
         # the feed-forward; see `perfmodel.workloads.transformer`.
         chosen = self.experts_per_token
         divided = 4 + 4 * k / h + chosen * (6 if self.gated else 4) * f / h
-        # Each further expert of a token keeps its input.
+        # Each further expert of a token stores its input.
         whole = (WHOLE_BYTES + NUMBER_BYTES * (chosen - 1)) / (mp if sequence else 1)
         shown = SCORE_BYTES * self.heads * self.sequence / h / mp if scores else 0.0
         return samples * self.sequence * h * (whole + divided / mp + shown)
 
     def input_bytes(self, samples: float) -> float:
-        """Return the input of a layer for so many samples [B]."""
+        """Return the size of a layer's input for a number of samples [B]."""
         return NUMBER_BYTES * samples * self.sequence * self.hidden
 
     def exchanged_bytes(self, samples: float, mp: int) -> float:
-        """Return what an NPU gives to an all-to-all between experts [B]; MP splits the tokens."""
+        """Return the bytes that an NPU sends in an expert all-to-all [B]; MP splits the tokens."""
         return self.experts_per_token * self.input_bytes(samples) / mp
 
     def moved_bytes(self, samples: float, mp: int, *, sequence: bool) -> float:
-        """Return what passes between products of a layer move forward, but for scores [B].
+        """Return the bytes moved between the products of a layer, forward, without scores [B].
 
-        Two norms read and write, two dropouts with residual sums read two, write one and a mask
-        of a byte, and the activation reads its input and writes its output.
+        Two norms read and write, two dropouts with residual sums read two numbers and write one and
+        a mask of a byte, and the activation reads its input and writes its output.
         """
         tokens, h = samples * self.sequence, self.hidden
         between = 2 * (2 * NUMBER_BYTES) + 2 * (3 * NUMBER_BYTES + 1)
@@ -142,7 +143,7 @@ class Transformer:
         return tokens * (between * h / (mp if sequence else 1) + activation)
 
     def score_bytes(self, samples: float, mp: int) -> float:
-        """Return what softmax and dropout of scores move in a forward pass [B].
+        """Return the bytes that softmax and dropout of scores move in a forward pass [B].
 
         Each reads and writes all scores, the dropout a mask of a byte, too.
         """
@@ -150,7 +151,7 @@ class Transformer:
 
 
 def transformer_names() -> list[str]:
-    """Return the names of the shipped workloads that :func:`load_transformer` takes."""
+    """Return the names of built-in workloads that :func:`load_transformer` accepts."""
     return [name for name in WORKLOADS if isinstance(load_file(name)[0], TransformerFile)]
 
 
@@ -160,7 +161,7 @@ def load_transformer(name_or_path: str) -> Transformer:
     Raises
     ------
     InputError
-        There is no such workload, it is of another kind, or a field of it is bad.
+        There is no such workload, or it is of another kind or invalid.
     """
     file, source = load_file(name_or_path)
     if not isinstance(file, TransformerFile):

@@ -9,16 +9,16 @@ __all__ = ["Level", "all_reduce_s", "all_to_all_s", "members", "send_s"]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level of the network, the innermost first.
+    """A level of the network; levels are listed from the innermost.
 
     Parameters
     ----------
     fan_in : int
-        NPUs, or blocks of the level below, that it joins.
+        Number of NPUs, or of blocks of the level below, that it connects.
     bytes_per_s : float
-        What an NPU sends there at once, and receives [B/s].
+        Rate at which an NPU sends there, and receives at the same time [B/s].
     latency_s : float
-        Of a message [s].
+        Latency of a message [s].
     """
 
     fan_in: int
@@ -27,7 +27,7 @@ class Level:
 
 
 def members(levels: Sequence[Level], size: int, stride: int) -> list[int]:
-    """Return how many of a group meet at each level.
+    """Return how many members of a group each level connects.
 
     Member i of the group is NPU i times ``stride``. Where a block of a level holds no whole
     number of strides, or no divisor of the group, none meet inside it: the group goes over the
@@ -44,20 +44,20 @@ def members(levels: Sequence[Level], size: int, stride: int) -> list[int]:
 
 
 def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
-    """Return the time of an all-reduce in rings, level by level [s].
+    """Return the time of an all-reduce by rings, level by level [s].
 
-    A reduce-scatter inside, the same of what is left over the next level, and all-gathers on the
-    way back: of n members each sends 2 (n - 1)/n of the bytes of its level (Thakur et al., IJHPCA
-    2005, section 4.5) in 2 (n - 1) messages.
+    It consists of a reduce-scatter at the inner level, the same for the rest at the next level, and
+    all-gathers on the way back: of n members each sends 2 (n - 1)/n of the bytes of its level
+    (Thakur et al., IJHPCA 2005, section 4.5) in 2 (n - 1) messages.
 
     Parameters
     ----------
     levels : sequence of Level
-        The innermost first; all groups of the kind work at once, each NPU with rates of its own.
+        Levels, the innermost first; all groups work at the same time, each NPU with its own rates.
     size, stride : int
         As for :func:`members`.
     data_bytes : float
-        Of each member [B].
+        Data of each member [B].
     """
     total = 0.0
     for level, count in zip(levels, members(levels, size, stride), strict=True):
@@ -68,10 +68,10 @@ def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
 
 
 def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
-    """Return the time of an all-to-all, one message per pair in rounds [s].
+    """Return the time of an all-to-all by rounds of one message per pair [s].
 
-    Of n members each sends 1/n of its bytes to each of the others, those that it meets at a level
-    over that level, one after the other (pairwise exchange of Thakur et al., IJHPCA 2005).
+    Of n members each sends 1/n of its bytes to each of the others, one after the other, over the
+    innermost level that contains both (pairwise exchange of Thakur et al., IJHPCA 2005).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
     size, stride : int
         As for :func:`members`.
     data_bytes : float
-        Of each member, its own part among them [B].
+        Data of each member, including its own part [B].
     """
     total, inside = 0.0, 1
     for level, count in zip(levels, members(levels, size, stride), strict=True):
@@ -91,7 +91,7 @@ def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
 
 
 def send_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
-    """Return the time of a message to the next member of a group, where that is farthest [s]."""
+    """Return the time of a message to the next group member, for the farthest pair [s]."""
     joined = [
         level
         for level, count in zip(levels, members(levels, size, stride), strict=True)

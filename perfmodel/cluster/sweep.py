@@ -1,4 +1,4 @@
-"""All strategies of a cluster: which fit its memory, and which is the fastest."""
+"""All strategies of a cluster: which ones fit in memory, and which one is fastest."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,22 +19,22 @@ __all__ = ["Best", "Point", "Variant", "best", "design_space", "strategies", "sw
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy on a cluster.
+    """A strategy evaluated on a cluster.
 
     Parameters
     ----------
     strategy : str
-        Such as ``MP64-DP16-PP1``.
+        Strategy, such as ``MP64-DP16-PP1``.
     footprint : Footprint
         Memory of an NPU.
     expanded_share : float
-        Share of it that the local memory has no room for.
+        Share of it that does not fit into the local memory.
     bytes_per_s : float or None
         Bandwidth of both memories together [B/s]; None if it does not fit.
     times : Times or None
-        Where an iteration's time goes; None if it does not fit.
+        Time of an iteration by activity; None if it does not fit.
     unconstrained : Times
-        The same with a local memory that is large enough.
+        The same with a sufficiently large local memory.
     """
 
     strategy: str
@@ -46,12 +46,12 @@ class Point:
 
     @property
     def fits(self) -> bool:
-        """Whether it fits the memories."""
+        """Whether the footprint fits in memory."""
         return self.times is not None
 
     @property
     def time_s(self) -> float | None:
-        """The iteration [s]; None if it does not fit."""
+        """Time of the iteration [s]; None if the footprint does not fit."""
         return self.times and self.times.total_s
 
 
@@ -73,16 +73,16 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The cluster with other resources.
+    """A cluster with varied resources.
 
     Parameters
     ----------
     values : dict
-        What was varied.
+        The varied values.
     best : Best
         The fastest strategies.
     speedup : float or None
-        Of the best feasible one over that of the cluster as it stands; None where there is none.
+        Speedup of the best feasible strategy over that of the unchanged cluster; None without one.
     """
 
     values: dict[str, float]
@@ -97,7 +97,7 @@ def strategies(
     pipeline: Iterable[int],
     groups: Sequence[int] = (1,),
 ) -> Iterator[Strategy]:
-    """Yield every strategy that takes all NPUs, with at least a sample for each replica.
+    """Yield every strategy that uses all NPUs and has at least one sample per replica.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ def sweep(
     Parameters
     ----------
     model : Transformer
-        What is trained.
+        Model to train.
     cluster : Cluster
-        On what.
+        Cluster for the training.
     training : Training
-        How.
+        Settings of the training.
     pipeline : iterable of int
         Numbers of stages to try.
     groups : sequence of int
@@ -150,7 +150,7 @@ def sweep(
     Raises
     ------
     ValueError
-        There is no strategy.
+        There is no possible strategy.
     """
     found = [
         _point(model, strategy, cluster, training)
@@ -160,9 +160,9 @@ def sweep(
     ]
     if not found:
         raise ValueError(
-            f"must leave a strategy on all {cluster.npus} NPUs, with a sample for each of its "
+            f"must allow a strategy on all {cluster.npus} NPUs, with a sample for each of its "
             f"replicas, a layer for each of its stages and equal shares of experts, "
-            f"not be {training.batch}"
+            f"not {training.batch}"
         )
     return tuple(found)
 
@@ -187,7 +187,7 @@ def _point(model: Transformer, strategy: Strategy, cluster: Cluster, training: T
 
 
 def best(points: Sequence[Point]) -> Best:
-    """Return the fastest strategies, the first of equals."""
+    """Return the fastest strategies; ties go to the first."""
     fitting = [(one.time_s, one) for one in points if one.time_s is not None]
     return Best(
         feasible=min(fitting, key=lambda pair: pair[0])[1] if fitting else None,
@@ -196,16 +196,16 @@ def best(points: Sequence[Point]) -> Best:
 
 
 def design_space(model: Transformer, file: ClusterFile, base: Best) -> tuple[Variant, ...]:
-    """Return the best strategies for each combination of what a file varies.
+    """Return the best strategies for each combination of varied parameters.
 
     Parameters
     ----------
     model : Transformer
-        What is trained.
+        Model to train.
     file : ClusterFile
-        The cluster, and what is varied.
+        Cluster, and the parameters to vary.
     base : Best
-        Of the cluster as it stands.
+        Best strategies of the unchanged cluster.
     """
     found: list[Variant] = []
     training, pipeline, groups = file.training.plan, file.training.stages, file.training.groups

@@ -1,4 +1,4 @@
-"""Local and expanded memory of an NPU, and the bandwidth of both together."""
+"""Local and expanded memory of an NPU, and their combined bandwidth."""
 
 from dataclasses import dataclass
 from math import inf
@@ -6,7 +6,7 @@ from math import inf
 __all__ = ["ACCESS", "MemoryTier", "effective_bandwidth", "expanded_share"]
 
 ACCESS = ("serial", "striped")
-"""Whether the two memories are read one after the other, or at once."""
+"""Whether the two memories are read one after the other or at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ def effective_bandwidth(
 ) -> float | None:
     """Return the bandwidth of memory traffic spread evenly over a footprint [B/s].
 
-    With a share x in the expanded memory, 1/((1 - x)/B_local + x/B_expanded) where one is read
-    after the other (``serial``), and min(B_local/(1 - x), B_expanded/x) where both are at once
-    (``striped``), which is more than that of the local memory while x is small. These are ours;
+    With a share x in the expanded memory, it is 1/((1 - x)/B_local + x/B_expanded) if one is read
+    after the other (``serial``), and min(B_local/(1 - x), B_expanded/x) if both are read at once
+    (``striped``), which exceeds the local bandwidth while x is small. These formulas are ours;
     COMET (arXiv 2211.16648) describes the idea.
 
     Parameters
     ----------
     footprint_bytes : float
-        What is kept [B].
+        Bytes kept in memory [B].
     local, expanded : MemoryTier
         Both memories; None if there is no second.
     access : str

@@ -1,4 +1,4 @@
-"""Memory traffic of a matrix product, given the buffer on the chip."""
+"""Memory traffic of a matrix product, given the size of the on-chip buffer."""
 
 from math import ceil, isqrt
 
@@ -10,7 +10,7 @@ __all__ = ["gemm_bytes", "tile"]
 
 
 def tile(buffer_bytes: float) -> int:
-    """Return the side T of the square of outputs that a buffer holds, at least 1.
+    """Return the side T of the square output tile that fits in a buffer, at least 1.
 
     Slices of the operands stream past it, so T is sqrt(S/e) for S bytes and numbers of e bytes,
     ``NUMBER_BYTES``.
@@ -19,7 +19,7 @@ def tile(buffer_bytes: float) -> int:
 
 
 def gemm_bytes(product: Product, side: int) -> float:
-    """Return what the products move between memory and a buffer [B].
+    """Return the bytes that products move between memory and the buffer [B].
 
     For each tile of T x T outputs a row of tiles of one operand and a column of the other come
     in: e (M K ceil(N/T) + K N ceil(M/T) + M N) bytes for each product.

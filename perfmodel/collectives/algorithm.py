@@ -12,10 +12,10 @@ from .schedule import PATTERNS, ScheduleBuilder
 __all__ = ["ALGORITHMS", "SCATTERED", "TABLES", "Algorithm"]
 
 SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
-"""Patterns of algorithms that scatter the data over the members and gather it again."""
+"""Patterns of algorithms that scatter the data over the members and then gather it."""
 
 TABLES = "each network interface sends by a table of the schedule, as soon as data and links allow"
-"""What schedules that are made for a network take for granted."""
+"""Assumption of schedules that are built for a specific network."""
 
 Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
 
@@ -27,31 +27,32 @@ class Algorithm:
     Parameters
     ----------
     words : str or callable
-        How it is done, in words; may depend on the topology and the pattern.
+        Description of the algorithm; may depend on the topology and the pattern.
     add : callable
         Adds the collective of one group to a ScheduleBuilder, given the members, the bytes of the
         whole vector [B] and the pattern. A broadcast or a reduce has its root first.
     patterns : tuple of str
-        Those of ``schedule.PATTERNS`` that it has.
+        Supported patterns of ``schedule.PATTERNS``.
     needs : str
-        What topology and group must have, for the refusal of others; empty if nothing.
+        Requirements on topology and group, for error messages; empty without any.
     fits : callable
-        Whether a topology and a group have that.
+        Whether a topology and a group meet the requirements.
     preference : mapping
         By pattern: of the algorithms that fit, ``published`` takes the one with the highest number.
         It never takes one without a number.
     published : callable
-        Whether it also was taken for a topology and a group by those who published the wafers.
+        Whether the publications about the wafers also used it for a topology and a group.
     least_s : callable
-        Time that it takes at least [s], of a topology, a pattern, groups and the bytes of the whole
-        vector of each [B]. ``auto`` does not build its messages where another takes no longer.
+        Lower bound of its time [s], for a topology, a pattern, groups and the bytes of the whole
+        vector of each [B]. ``auto`` does not build its messages if another algorithm is at least as
+        fast.
     assumptions : callable
-        What it takes for granted on a topology.
+        Its assumptions on a topology.
     automatic : bool
-        Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or
-        long to find one, run only where they are asked for.
+        Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or a
+        long search, run only on request.
     falls_back : bool
-        Whether the fastest of the others that fit runs instead where it takes less time.
+        Whether the fastest of the other suitable algorithms runs instead if it takes less time.
     """
 
     words: str | Callable[[Topology, str], str]
@@ -67,9 +68,10 @@ class Algorithm:
     falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:
-        """Return how a pattern is done on a topology, in words."""
+        """Return the algorithm of a pattern on a topology as text."""
         return self.words if isinstance(self.words, str) else self.words(topology, pattern)
 
 
 ALGORITHMS: Registry[Algorithm] = Registry("perfmodel.collectives.algorithms", "algorithm")
-"""Collective algorithms by name; each is a module of ``collectives/algorithms``."""
+"""Collective algorithms by name; each module of ``collectives/algorithms`` registers one or
+more."""

@@ -1,4 +1,4 @@
-"""Lower bounds of collective times, by which ``auto`` skips slow algorithms."""
+"""Lower bounds of collective times, with which ``auto`` skips slow algorithms."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ __all__ = [
 ]
 
 _FARTHEST = 4
-"""Members of a group whose routes from the first one are examined."""
+"""Largest number of members whose routes from the first member are examined."""
 
 
 def volume_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return the least time of a collective of which NPUs send every copy [s].
+    """Return the least time of a collective in which NPUs send every copy themselves [s].
 
     In a group of N members each of N - 1 contributions is sent at least once, and in an all-reduce
     the result to N - 1 members too. All members together have their links for this.
@@ -49,7 +49,7 @@ def volume_s(
 def scattered_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return the same where an all-reduce is a reduce-scatter and an all-gather [s].
+    """Return the least time if an all-reduce is a reduce-scatter and an all-gather [s].
 
     The data of each member then go to the member that is farthest away and come back.
 
@@ -67,16 +67,16 @@ def scattered_s(
 def waits_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], destinations: int
 ) -> float:
-    """Return the least time of NPUs that send to so many destinations one after the other [s].
+    """Return the least time of NPUs that send to several destinations in succession [s].
 
-    Where the link layer asks for it, a source waits for acks before it sends to the next.
+    If the link layer requires it, a source waits for acks before it sends to the next destination.
 
     Parameters
     ----------
     topology, pattern, groups
         As for :func:`volume_s`.
     destinations : int
-        Of a member.
+        Destinations of each member.
     """
     if not topology.waits_for_acks or topology.endpoint is not None:
         return 0.0
@@ -86,9 +86,9 @@ def waits_s(
 def any_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return the least time of a collective by any algorithm, also inside switches [s].
+    """Return the least time of a collective by any algorithm, including in-network ones [s].
 
-    What each member gives at least leaves it, and what it is to have at least comes to it.
+    The data that each member must send leaves it, and the data that it must get arrives.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def any_s(
 
 
 def shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return what leaves and what comes to the first and to each other member, of the vector.
+    """Return the shares of the vector sent and received, by the first and by each other member.
 
     ``one`` is the share of one member.
     """
@@ -122,7 +122,7 @@ def shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 def latency_s(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> float:
-    """Return the latency that any collective of a pattern has at least [s].
+    """Return the least latency of any collective of a pattern [s].
 
     Each member needs data of each other, or the others those of the first, or it theirs. Routes
     are those of least latency, whatever NPUs pass on.
@@ -143,12 +143,12 @@ def latency_s(topology: Topology, pattern: str, groups: Sequence[Sequence[int]])
 
 
 def free(_topology: Topology, _pattern: str, _groups: object, _size_bytes: float) -> float:
-    """Return no time: of collectives in which switches join or fork what NPUs send."""
+    """Return a bound of 0, for collectives in which switches join or copy messages [s]."""
     return 0.0
 
 
 def sent_s(topology: Topology, source: int, messages: Iterable[tuple[int, float]]) -> float:
-    """Return how long the busiest of the links is busy over which an NPU sends messages [s].
+    """Return the busy time of the busiest first link over which an NPU sends messages [s].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Performance guidelines of collectives: patterns that replace other patterns.
+"""Performance guidelines of collectives: which sequences of patterns replace a pattern.
 
 Traff, Gropp and Thakur, "Self-consistent MPI performance guidelines", IEEE Transactions on Parallel
 and Distributed Systems 21, 2010: a library is consistent if no collective takes longer than a
@@ -34,17 +34,17 @@ class Stage(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in those of composed algorithms."""
+        """Name of the stage within the names of composed algorithms."""
         return f"{_WHOLE if self.whole else ''}{self.pattern}"
 
     @property
     def words(self) -> str:
-        """The same for people."""
+        """Name of the stage for output to users."""
         words = self.pattern.replace("_", "-")
         return f"{words} of whole vectors" if self.whole else words
 
     def times(self, groups: Sequence[Sequence[int]]) -> int:
-        """Return how many times longer its vector is: by the largest group if there are several."""
+        """Return the length of the stage's vector relative to the whole, for the largest group."""
         return max(map(len, groups)) if self.whole else 1
 
 
@@ -60,7 +60,7 @@ GUIDELINES: tuple[tuple[str, tuple[Stage, ...]], ...] = (
     ("all_reduce", (Stage("all_gather", whole=True),)),
     ("all_to_all", (Stage("all_gather", whole=True),)),
 )
-"""Patterns, and stages that together do the same; members copy and add up between them.
+"""Patterns, and the stages that replace each; members copy and add locally between stages.
 
 Members contribute zeros where a pattern has no data of theirs, and leave what is not for them. In
 an all-to-all that gathers each sends its share to all, and in one that reduces each adds up what it
@@ -69,7 +69,7 @@ receives. A gather of whole vectors gives each all that there is."""
 
 @cache
 def sequences(pattern: str) -> tuple[tuple[Stage, ...], ...]:
-    """Return all sequences of other patterns that do a pattern, by one or several guidelines.
+    """Return all sequences of other patterns that implement a pattern by the guidelines.
 
     Those that hold another one, and so take longer, are left out.
     """
@@ -80,7 +80,7 @@ def sequences(pattern: str) -> tuple[tuple[Stage, ...], ...]:
 
 
 def _expanded(pattern: str, above: frozenset[str]) -> list[tuple[Stage, ...]]:
-    """Return a pattern and its sequences without those ``above``, which hold it themselves."""
+    """Return a pattern and its sequences, excluding patterns ``above`` it in the expansion."""
     found: dict[tuple[Stage, ...], None] = {(Stage(pattern),): None}
     for done, stages in GUIDELINES:
         within = above | {pattern}
@@ -98,7 +98,7 @@ def _expanded(pattern: str, above: frozenset[str]) -> list[tuple[Stage, ...]]:
 
 
 def _holds(longer: Sequence[Stage], shorter: Sequence[Stage]) -> bool:
-    """Return whether a sequence has all stages of another, or longer ones in their place."""
+    """Return whether a sequence contains all stages of another, or longer ones in their place."""
     return any(
         all(mine.pattern == its.pattern and mine.whole >= its.whole for mine, its in pairs)
         for some in permutations(longer, len(shorter))
@@ -107,7 +107,7 @@ def _holds(longer: Sequence[Stage], shorter: Sequence[Stage]) -> bool:
 
 
 def composed_name(stages: Sequence[Stage], algorithms: Sequence[str]) -> str:
-    """Return the name of a sequence of which each stage runs by an algorithm.
+    """Return the name of a sequence with an algorithm for each stage.
 
     For example ``reduce:direct+broadcast:multicast`` or ``whole_all_gather:ring``.
     """
@@ -116,13 +116,13 @@ def composed_name(stages: Sequence[Stage], algorithms: Sequence[str]) -> str:
 
 
 def composed_words(stages: Sequence[Stage], algorithms: Sequence[str]) -> str:
-    """Return the same for people, of algorithms in words."""
+    """Return the text for a sequence with an algorithm for each stage, given as texts."""
     pairs = zip(stages, algorithms, strict=True)
     return ", then ".join(f"{stage.words} by {algorithm}" for stage, algorithm in pairs)
 
 
 def stages_of(name: str, pattern: str) -> list[tuple[Stage, str]]:
-    """Return the stages of a composed algorithm and their algorithms; none of another name.
+    """Return the stages and algorithms that a composed name lists; empty for other names.
 
     Raises
     ------

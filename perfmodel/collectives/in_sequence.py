@@ -1,4 +1,4 @@
-"""Schedules one after the other as one."""
+"""Concatenation of several schedules into one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,14 +10,14 @@ __all__ = ["in_sequence"]
 
 
 def in_sequence(pattern: str, words: str, stages: Sequence[Schedule]) -> Schedule:
-    """Return a schedule in which a member begins a stage when all its data has arrived.
+    """Return a schedule in which a member starts a stage once all its data has arrived.
 
     Parameters
     ----------
     pattern, words : str
-        What the stages do together, and how.
+        Pattern of the whole sequence, and its description.
     stages : sequence of Schedule
-        Of the same groups, built without lockstep.
+        Schedules for the same groups, built without lockstep.
     """
     messages: list[Transfer] = []
     came: dict[int, tuple[int, ...]] = {}

@@ -10,8 +10,8 @@ from perfmodel.topology.graph import Dimension, Hops, Topology
 __all__ = ["Arc", "LinkGraph", "chain", "graph_of", "graph_of_neighbours"]
 
 _LONGER = 1.1
-"""How much longer than a chunk on the fastest link a time slot may be, so that links of almost the
-same bandwidth take the same number of slots."""
+"""Factor by which a time slot may exceed the time of a chunk on the fastest link, so that links of
+almost the same bandwidth take the same number of slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Arc:
 class LinkGraph:
     """The links over which the members of a group can reach each other.
 
-    Other NPUs and switches only pass messages on.
+    Other NPUs and switches only forward messages.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LinkGraph:
     outgoing : mapping of int to tuple of Arc
         Links that leave each node, in the order in which algorithms try them.
     rank : callable
-        What this order is sorted by; also that of the reversed graph.
+        Sort key of this order; also used for the reversed graph.
     """
 
     members: tuple[int, ...]
@@ -58,18 +58,18 @@ class LinkGraph:
     rank: Callable[[Arc], tuple[int, ...]]
 
     def reversed(self) -> "LinkGraph":
-        """Return the graph with all links turned round; they keep their indices."""
+        """Return the graph with every link reversed; links keep their indices."""
         turned = [Arc(arc.link, arc.target, arc.source, arc.slots) for arc in self.arcs]
         return _graph(self.members, self.outgoing, sorted(turned, key=self.rank), self.rank)
 
     @property
     def connected(self) -> bool:
-        """Whether each member reaches every other."""
+        """Whether each member can reach every other."""
         ways = (graph.distances(self.members[0]) for graph in (self, self.reversed()))
         return all(set(self.members) <= way.keys() for way in ways)
 
     def distances(self, source: int) -> dict[int, int]:
-        """Return the least number of links from a node to each that it reaches."""
+        """Return the least number of links from a node to each node that it can reach."""
         found = {source: 0}
         waiting = deque([source])
         while waiting:
@@ -116,7 +116,7 @@ def graph_of(topology: Topology, members: Sequence[int]) -> LinkGraph:
 
 
 def chain(links: Sequence[int]) -> Hops:
-    """Return the route over some links one after the other."""
+    """Return the route over successive links."""
     return tuple((link, (place - 1,) if place else ()) for place, link in enumerate(links))
 
 
@@ -139,7 +139,7 @@ def graph_of_neighbours(neighbours: Mapping[int, Sequence[int]]) -> LinkGraph:
 
 
 def _rank(topology: Topology) -> Callable[[Arc], tuple[int, ...]]:
-    """Return the place of a link among those that leave its source."""
+    """Return the position of a link among the links that leave its source."""
     dimensions = topology.dimensions
     if topology.grid is not None:
         columns, rows = topology.grid

@@ -1,4 +1,4 @@
-"""Memory traffic of collectives: what NPUs read and write to do a schedule.
+"""Memory traffic of collectives: bytes that NPUs read and write to execute a schedule.
 
 One rule serves all topologies and algorithms. A byte that an NPU sends is read from memory. If the
 NPU received the byte before, an engine at the network interface (ACE, arXiv 2007.00156) has it in
@@ -17,7 +17,7 @@ __all__ = ["Traffic", "TrafficOf", "ace_traffic", "core_traffic"]
 
 @dataclass(slots=True)
 class Traffic:
-    """Bytes of one NPU in a schedule.
+    """Bytes that one NPU moves in a schedule.
 
     Parameters
     ----------
@@ -34,11 +34,12 @@ class Traffic:
 
 
 TrafficOf = Callable[[Schedule, int], Mapping[int, Traffic]]
-"""Traffic of each NPU, given a schedule and the number of NPUs: a function of this module."""
+"""Function of this module that returns the traffic of each NPU, given a schedule and the number of
+NPUs."""
 
 
 def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
-    """Return the traffic of each NPU whose cores run the collective.
+    """Return the traffic of each NPU if its cores run the collective.
 
     Cores read a complete value to send it. To send a partial sum they read their own contribution
     and each contribution received since the last send. All that is received is written. The own
@@ -58,7 +59,7 @@ def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
         Traffic of each NPU that sends or receives.
     """
     found: defaultdict[int, Traffic] = defaultdict(Traffic)
-    terms: dict[tuple[int, int], int] = {}  # of a sum that an NPU has not formed yet
+    terms: dict[tuple[int, int], int] = {}  # terms of each unfinished sum at an NPU
     sizes: dict[int, float] = {}
     for step in _steps(schedule):
         for npu, shard, item, size in _moved(step, npus, lambda one: one.sources):
@@ -73,14 +74,14 @@ def core_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
             found[npu].written += size
             terms[key] = terms.get(key, 1) + 1 if item.action == "reduce" else 1
     for (npu, shard), count in terms.items():
-        if count > 1:  # a sum that stays: all of it is read, and the result is written
+        if count > 1:  # an unfinished sum at the end: all terms are read and the result is written
             found[npu].read += count * sizes[shard]
             found[npu].written += sizes[shard]
     return dict(found)
 
 
 def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
-    """Return the traffic of each NPU with an engine that keeps what it receives in its SRAM.
+    """Return the traffic of each NPU if an engine keeps received data in its SRAM.
 
     The parameters are those of :func:`core_traffic`.
     """
@@ -103,7 +104,7 @@ def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
             else:
                 unread.discard((npu, shard))
     for key, size in summed.items():
-        if key in unread:  # the own contribution to a sum that stays
+        if key in unread:  # the NPU's own contribution to a sum that it keeps
             found[key[0]].read += size
     for key, size in written.items():
         if key in results:
@@ -112,14 +113,14 @@ def ace_traffic(schedule: Schedule, npus: int) -> dict[int, Traffic]:
 
 
 def _unread(schedule: Schedule) -> set[tuple[int, int]]:
-    """Return the NPUs and shards of values that are in memory at the start."""
+    """Return the (NPU, shard) pairs whose values are in memory at the start."""
     if schedule.pattern in REDUCTIONS:
         return {(npu, s) for part in schedule.parts for npu in part.members for s in part.owners}
     return {(npu, shard) for part in schedule.parts for shard, npu in part.owners.items()}
 
 
 def _results(schedule: Schedule) -> set[tuple[int, int]]:
-    """Return the NPUs and shards of results that are not in memory at the start."""
+    """Return the (NPU, shard) pairs whose results are not in memory at the start."""
     if schedule.pattern == "all_to_all":
         return {(npu, shard) for part in schedule.parts for shard, npu in part.receivers.items()}
     if schedule.pattern in ("reduce_scatter", "reduce"):
@@ -129,7 +130,7 @@ def _results(schedule: Schedule) -> set[tuple[int, int]]:
 
 
 def _steps(schedule: Schedule) -> Iterator[list[Transfer]]:
-    """Yield the transfers that begin from what their sources held before any of them came."""
+    """Yield groups of transfers that all send what their sources held before the group."""
     step: list[Transfer] = []
     for item in schedule.transfers:
         if step and (item.step < 0 or item.step != step[0].step):
@@ -143,7 +144,7 @@ def _steps(schedule: Schedule) -> Iterator[list[Transfer]]:
 def _moved(
     step: list[Transfer], npus: int, ends: Callable[[Transfer], Sequence[int]]
 ) -> Iterator[tuple[int, int, Transfer, float]]:
-    """Yield what each NPU at one end of transfers sends or receives in a step, shard by shard."""
+    """Yield what each NPU at one end of a step's transfers sends or receives, by shard."""
     for item in step:
         if item.hops:
             size = item.payload_bytes / len(item.shards)

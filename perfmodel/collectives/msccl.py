@@ -26,12 +26,12 @@ _COLLECTIVES = {
 }
 
 _OUTPUT = ("all_gather", "broadcast")
-"""Patterns whose data are in the output buffer; others of one buffer have them in the input."""
+"""Patterns whose data is in the output buffer; other patterns use the input buffer."""
 
 
 @dataclass(slots=True)
 class _Step:
-    """A step of a thread block, and where the data are that it reads and writes."""
+    """A step of a thread block, and the positions of the data that it reads and writes."""
 
     kind: str
     source: tuple[str, int]
@@ -43,7 +43,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Block:
-    """A thread block: the GPUs that it sends to and receives from, or -1."""
+    """A thread block: the GPUs that it sends to and receives from, or -1 for none."""
 
     send: int
     receive: int
@@ -71,14 +71,14 @@ class _Gpu:
 
 
 def msccl_xml(schedule: Schedule) -> str:
-    """Return the algorithm of a schedule as XML.
+    """Return a schedule as an MSCCL algorithm in XML.
 
-    GPUs are numbered by their places in the group in rising order of NPUs.
+    GPUs are numbered by position in the group, in ascending order of NPUs.
 
     Parameters
     ----------
     schedule : Schedule
-        Of one group, built without lockstep; its shards are of equal size.
+        Schedule of one group, built without lockstep, with shards of equal size.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _send(
     gpus: list[_Gpu],
     buffers: Mapping[tuple[int, int], tuple[str, int]],
 ) -> None:
-    """Add the steps of a message, one for each of its shards."""
+    """Add the steps of a message, one per shard."""
     source, target = gpu_of[one.sources[0]], gpu_of[one.targets[0]]
     kind = "rrc" if one.action == "reduce" else "r"
     for shard in one.shards:
@@ -127,7 +127,7 @@ def _send(
         there = buffers[source, shard]
         gpus[source].step((target, -1), "s", (there,), *waits)
         here = buffers[target, shard]
-        # Two reductions of a shard must not overlap, so each waits for the one before.
+        # Two reductions of a shard must not overlap, so each waits for the previous one.
         before = gpus[target].written.get(shard)
         waits = [before] if before else []
         received = gpus[target].step((-1, source), kind, (here,), *waits)
@@ -137,7 +137,7 @@ def _send(
 def _buffers(
     schedule: Schedule, gpu_of: Mapping[int, int]
 ) -> dict[tuple[int, int], tuple[str, int]]:
-    """Return the buffer and the place in it of each shard at each GPU."""
+    """Return the buffer and the offset of each shard at each GPU."""
     part = schedule.parts[0]
     shards = sorted(part.owners, key=lambda one: (gpu_of[part.owners[one]], one))
     found: dict[tuple[int, int], tuple[str, int]] = {}

@@ -1,8 +1,8 @@
-"""MultiTree: a spanning tree for each member, with links assigned to its edges in time slots.
+"""MultiTree: a spanning tree per member, with links assigned to the edges by time slot.
 
 The trees grow together, one slot after the other, and no link is assigned twice in a slot. So all
-of them can send at once, in lockstep, without waiting for each other (Huang et al., ISCA 2021,
-DOI 10.1109/ISCA52012.2021.00023).
+trees can send at once, in lockstep, without waiting for each other (Huang et al., ISCA 2021, DOI
+10.1109/ISCA52012.2021.00023).
 
 A slot is the time of a chunk on the fastest link. A slower link takes several slots, and so does a
 path over it, which leaves the rest of its faster links to others.
@@ -19,12 +19,12 @@ from .link_graph import Arc, LinkGraph
 __all__ = ["Edge", "Forest", "grow"]
 
 _ROUNDING = 1e-9
-"""Share of a link that counts as none."""
+"""Share of a link that counts as zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link, or a path of links, of a tree.
+    """A tree edge: a link, or a path of links.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ class Forest:
 
     @property
     def steps(self) -> int:
-        """Time slots from the first to the last."""
+        """Number of time slots."""
         return max(edge.step + edge.slots for tree in self.trees.values() for edge in tree)
 
     @property
     def link_utilization(self) -> float:
-        """Share of the slots of all links in which they carry a chunk."""
+        """Share of all links' slots in which a link carries a chunk."""
         used = sum(edge.busy for tree in self.trees.values() for edge in tree)
         return used / (self.steps * self.links)
 
@@ -78,7 +78,7 @@ class Forest:
 def grow(
     graph: LinkGraph, roots: Sequence[int] | None = None, *, full_slots: bool = False
 ) -> Forest:
-    """Return the trees of all members.
+    """Grow the trees of all members, slot by slot.
 
     In each slot the trees take turns, round after round. In its turn a tree adds one member: of
     those that it had before the slot, in the order in which they were added, the first with free
@@ -122,24 +122,24 @@ def grow(
 
 
 class _Links:
-    """Shares of the links that edges of trees occupy in the current slot."""
+    """Shares of the links that tree edges occupy in the current slot."""
 
     def __init__(self, graph: LinkGraph) -> None:
         self.used = dict.fromkeys((arc.link for arc in graph.arcs), 0.0)
         self._ends: dict[int, list[tuple[int, float]]] = {}
 
     def begin(self, step: int) -> None:
-        """Release what edges no longer occupy."""
+        """Release the links of edges that have ended."""
         for link, share in self._ends.pop(step, ()):
             left = self.used[link] - share
             self.used[link] = left if left > _ROUNDING else 0.0
 
     def fit(self, arc: Arc, slots: int) -> bool:
-        """Return whether a link carries a chunk more, spread over some slots from now on."""
+        """Return whether a link can carry another chunk, spread over a number of slots from now."""
         return self.used[arc.link] + arc.slots / slots <= 1 + _ROUNDING
 
     def take(self, path: Sequence[Arc], step: int) -> int:
-        """Assign links to an edge, and return how many slots it takes."""
+        """Assign links to an edge; return the number of slots that it takes."""
         slots = max(arc.slots for arc in path)
         ends = self._ends.setdefault(step + slots, [])
         for arc in path:
@@ -150,27 +150,27 @@ class _Links:
 
 
 class _Tree:
-    """A tree while it grows."""
+    """A tree during construction."""
 
     def __init__(self, root: int, graph: LinkGraph) -> None:
         self._graph, self._members = graph, frozenset(graph.members)
         self.edges: list[Edge] = []
         self._missing = set(graph.members) - {root}
-        self._coming = [(0, root)]  # members, and when each becomes a parent
+        self._coming = [(0, root)]  # members, with the slot from which each can be a parent
         # Links of each parent that may lead to a missing member, in the order of the tree.
         self._parents: list[tuple[Arc, ...]] = []
-        self._passed: list[tuple[Arc, ...]] = []  # parents that find no free links in this slot
+        self._passed: list[tuple[Arc, ...]] = []  # parents without a free link in this slot
         self._place = 0
 
     def begin(self, step: int) -> None:
-        """Take the members that have received the chunk by now as parents."""
+        """Turn the members that have received the chunk by this slot into parents."""
         ready = [self._graph.outgoing[node] for slot, node in self._coming if slot <= step]
         self._coming = [one for one in self._coming if one[0] > step]
         self._parents = [*self._passed, *self._parents[self._place :], *ready]
         self._passed, self._place = [], 0
 
     def add(self, step: int, links: _Links) -> bool:
-        """Add a member if links are free; return whether one was."""
+        """Add one member if links are free; return whether a member was added."""
         missing, members = self._missing, self._members
         while missing and self._place < len(self._parents):
             arcs = self._parents[self._place]
@@ -182,7 +182,7 @@ class _Tree:
                 self.edges.append(Edge(child, path[0].source, step, slots, numbers, busy))
                 self._coming.append((step + slots, child))
                 return True
-            # Within a slot links are only taken: a parent that finds none now finds none later.
+            # Within a slot links are only taken: a parent without a free link gets none later.
             self._place += 1
             useful = [arc for arc in arcs if arc.target in missing or arc.target not in members]
             if useful:
@@ -190,7 +190,7 @@ class _Tree:
         return False
 
     def _path(self, arcs: Sequence[Arc], links: _Links) -> Sequence[Arc]:
-        """Return the shortest path of free links to a missing member; empty without one."""
+        """Return the shortest path of free links to a missing member; empty if there is none."""
         missing, members, used = self._missing, self._members, links.used
         relayed = False
         for arc in arcs:
@@ -202,7 +202,7 @@ class _Tree:
         return self._relayed(arcs, links) if relayed else ()
 
     def _relayed(self, arcs: Sequence[Arc], links: _Links) -> list[Arc]:
-        """Return the shortest such path through nodes that are no members."""
+        """Return the shortest such path through non-member nodes."""
         came: dict[int, tuple[Arc, int] | None] = {arcs[0].source: None}
         waiting = deque((arc, arc.slots) for arc in arcs)
         while waiting:

@@ -13,14 +13,14 @@ __all__ = ["replay"]
 
 
 class _State:
-    """What each NPU holds of each shard: a set of contributing NPUs, as bits of an integer."""
+    """Contributions to each shard that each NPU holds: contributing NPUs as bits of an integer."""
 
     def __init__(self) -> None:
         self.held: dict[tuple[int, int], int] = {}
         self.brought_by: dict[tuple[int, int], set[int]] = {}
 
     def apply(self, step: Sequence[tuple[int, Transfer]]) -> None:
-        """Have the messages of a step arrive, each with what its sources held before the step."""
+        """Deliver the messages of a step, each with what its sources held before the step."""
         came = [
             (number, transfer, shard, self._message(number, transfer, shard))
             for number, transfer in step
@@ -63,17 +63,17 @@ class _State:
 
 
 def replay(schedule: Schedule) -> None:
-    """Check that every member ends with what the pattern promises.
+    """Check that every member ends with the data that the pattern requires.
 
     Each NPU starts with its own contribution to every shard (in an all-gather, an all-to-all or a
     broadcast only the owner of a shard has one). In the end each member must hold, for every shard
     (after a reduce-scatter or a reduce for those it owns, after an all-to-all for those meant for
-    it), each contribution exactly once. A transfer may only send
-    what transfers in its ``after`` have brought, so the result holds for any timing; what comes to
-    a source from others of its step is kept apart until it has sent.
+    it), each contribution exactly once. A transfer may only send data that transfers in its
+    ``after`` have delivered, so the result holds for any timing; data that a source receives from
+    others in its step is kept separate until it has sent.
 
-    Of a schedule of several stages each must keep the promise of its own pattern, wait for all that
-    the stages before it have brought, and be one of a sequence that does the pattern
+    In a schedule of several stages each stage must meet the requirement of its own pattern, wait
+    for all data from earlier stages, and belong to a sequence that implements the pattern
     (``guidelines``).
 
     Raises
@@ -90,7 +90,7 @@ def replay(schedule: Schedule) -> None:
             for npu in part.members if schedule.pattern in REDUCTIONS else (owner,):
                 state.held[npu, shard] = 1 << npu
     messages = enumerate(track(schedule.transfers, "messages"))
-    # Those without a step are each one of its own.
+    # A message without a step is a step of its own.
     for _, step in groupby(messages, lambda one: (one[1].step, one[1].step < 0 and one[0])):
         state.apply(list(step))
     for part in schedule.parts:

@@ -1,4 +1,4 @@
-"""Schedules: the transfers of one chunk of a collective, and their load on links."""
+"""Schedules: the transfers of one chunk of a collective, and the load on links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ __all__ = ["PATTERNS", "REDUCTIONS", "ROOTED", "Part", "Pattern", "Schedule", "S
 Pattern = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce"]
 
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
-"""Collectives that the model has."""
+"""Collective patterns of the model."""
 
 ROOTED = ("broadcast", "reduce")
-"""Those that begin or end at one NPU."""
+"""Patterns that start or end at one NPU."""
 
 REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
-"""Those whose result is a sum."""
+"""Patterns whose result is a sum."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The share of one group in a schedule.
+    """The part of a schedule that belongs to one group.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Schedule:
-    """One chunk of a collective, on one group or on several at once.
+    """Schedule of one chunk of a collective, on one group or on several at once.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Schedule:
     parts : tuple of Part
         The groups.
     messages : tuple of Transfer or RingPass
-        Messages, each behind those that it is ``after``.
+        Messages, each after those in its ``after``.
     assumptions : tuple of str
         Assumptions of the algorithm.
     details : mapping
@@ -76,7 +76,7 @@ class Schedule:
 
     @property
     def groups(self) -> list[list[tuple[int, Transfer | RingPass]]]:
-        """Messages of each group with their positions; not of rings, which have no shards."""
+        """Messages of each group with their positions; requires shards, which ring passes lack."""
         part_of = {shard: i for i, part in enumerate(self.parts) for shard in part.owners}
         found: list[list[tuple[int, Transfer | RingPass]]] = [[] for _ in self.parts]
         for position, item in enumerate(self.messages):
@@ -86,7 +86,7 @@ class Schedule:
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
-        """Every message on its own.
+        """Every message individually.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Schedule:
 
 @dataclass
 class ScheduleBuilder:
-    """Collects transfers and makes each wait for the data that it sends.
+    """Collects transfers, and makes each wait for the data that it sends.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ class ScheduleBuilder:
     lockstep: bool = False
     messages: list[Transfer | RingPass] = field(default_factory=list[Transfer | RingPass])
     lane: int = 0
-    """Data that is independent of that in other lanes; only passes around rings look at it."""
+    """Lane of the next transfers; ring passes wait only for data in their own lane."""
     details: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What the schedule says of its algorithm."""
+    """Figures that an algorithm reports with its schedule."""
     _shard_bytes: list[float] = field(default_factory=list[float])
     _owners: dict[int, int] = field(default_factory=dict[int, int])
     _receivers: dict[int, int] = field(default_factory=dict[int, int])
@@ -135,7 +135,7 @@ class ScheduleBuilder:
     )
 
     def add_shard(self, owner: int, shard_bytes: float, receiver: int | None = None) -> int:
-        """Return the number of a new shard of so many bytes [B], owned by an NPU."""
+        """Return the number of a new shard of a given size [B], owned by an NPU."""
         number = len(self._shard_bytes)
         self._shard_bytes.append(shard_bytes)
         self._owners[number] = owner
@@ -144,14 +144,14 @@ class ScheduleBuilder:
         return number
 
     def end_part(self, members: Sequence[int]) -> Part:
-        """Return the part of a group: all shards since the part before."""
+        """Return the part of a group: all shards since the previous part."""
         owners, self._owners = self._owners, {}
         receivers, self._receivers = self._receivers, {}
         self._passes.clear()
         return Part(tuple(members), owners, receivers)
 
     def shard_bytes(self, shards: Iterable[int]) -> float:
-        """Return the bytes of some shards together [B]."""
+        """Return the total size of the given shards [B]."""
         return sum(self._shard_bytes[shard] for shard in shards)
 
     def send(
@@ -164,7 +164,7 @@ class ScheduleBuilder:
         *,
         feeds_pass: bool = False,
     ) -> None:
-        """Add the transfer of some shards, after all that brought them to its sources.
+        """Add a transfer of shards, which waits for the messages that brought them to its sources.
 
         It takes the route ``hops``, by default that of the topology. With ``feeds_pass``, passes
         around a ring with a target in it wait for this transfer.
@@ -179,7 +179,7 @@ class ScheduleBuilder:
         self._add(key, shards, action, hops, after, feeds_pass=feeds_pass)
 
     def _brought(self, sources: Iterable[int], shards: Sequence[int]) -> tuple[int, ...]:
-        """Return the messages that brought some shards to their sources, and passes to these."""
+        """Return the messages that brought shards, or earlier passes, to the given sources."""
         after = set[int]()
         for source in sources:
             for shard in shards:
@@ -220,7 +220,7 @@ class ScheduleBuilder:
         )
 
     def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
-        """Add a pass around a ring as one item, after all that came to a member in this lane."""
+        """Add a ring pass as one item, which waits for all earlier items in this lane."""
         nexts = zip(members, (*members[1:], members[0]), strict=True)
         self._pass(RingPass, members, nexts, payload_bytes)
 
@@ -230,16 +230,16 @@ class ScheduleBuilder:
         parts: Sequence[Sequence[int]],
         action: Literal["reduce", "copy"],
     ) -> None:
-        """Add a step in which every member sends to each other, none of which follows.
+        """Add a step in which every member sends to each other member at the same time.
 
-        With ``reduce`` a member gets its own part of all others, with ``copy`` it sends its own
-        part to all of them. In lockstep it is one item, except with endpoints, which send one
+        With ``reduce`` a member receives its own part from all others, with ``copy`` it sends its
+        own part to all of them. In lockstep it is one item, except with endpoints, which send one
         message after the other.
         """
         count = len(members)
         if self.lockstep and self.topology.endpoint is None:
             payload_bytes = (count - 1) * self.shard_bytes(parts[0])
-            ordered = sorted(members)  # in any order it is the same, and its routes are known
+            ordered = sorted(members)  # any order has the same result; these routes are cached
             self._pass(Exchange, ordered, permutations(ordered, 2), payload_bytes)
             return
         pairs = [(i, (i + away) % count) for away in range(1, count) for i in range(count)]
@@ -255,7 +255,7 @@ class ScheduleBuilder:
         ends: Iterable[tuple[int, int]],
         payload_bytes: float,
     ) -> None:
-        """Add an item of all members, after all that came to one of them in this lane."""
+        """Add an item of all members, which waits for earlier items of any member in this lane."""
         key = kind, tuple(members)
         if key not in self._edges:
             self._edges[key] = tuple(self._route((one,), (other,)) for one, other in ends)
@@ -270,7 +270,7 @@ class ScheduleBuilder:
     def exchange(
         self, step: Iterable[tuple[int, int, Sequence[int]]], action: Literal["reduce", "copy"]
     ) -> None:
-        """Add the messages of a step: source, target and shards of each, none of which follows.
+        """Add the concurrent messages of a step: source, target and shards of each.
 
         Two may exchange the same shard: each sends what it held before the step.
         In lockstep a source waits for all that the steps and the passes around rings before have
@@ -283,7 +283,7 @@ class ScheduleBuilder:
                 self._add(((source,), (target,)), shards, action, None, after, step=first)
             return
         came: list[tuple[int, int]] = []
-        # Many send the same list, which may be long: by identity, and kept, so that none takes its.
+        # Many messages share one long list of shards: cache by identity, and keep the list alive.
         known: dict[int, tuple[Sequence[int], float]] = {}
         for source, target, shards in step:
             if id(shards) not in known:
@@ -300,7 +300,7 @@ class ScheduleBuilder:
             self._passes[key] = (*self._passes.get(key, ()), number)
 
     def join(self, member: int, shard: int) -> None:
-        """Let what follows a shard at a member wait for one thing, instead of each that brings it.
+        """Merge the dependencies on a shard at a member into one empty message.
 
         Only in lockstep, where it is an empty message: it makes many waits few.
         """

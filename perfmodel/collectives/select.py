@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 PUBLISHED = "published"
-"""Name of the choice that those made who published the wafers, whatever the size."""
+"""Name of the choice made by the publication of the wafers, for any size."""
 
 LEAST_CHUNK_BYTES = NPU_L1_BYTES_PER_S * LINK_LATENCY_S
 """Least size of a chunk [B]: what the published link of an NPU carries in its latency.
@@ -35,21 +35,21 @@ A smaller one would be longer on its way than it takes to send. It is the same o
 that depended on it would let a slower link, with a chunk that fits better, save time."""
 
 MAX_SEARCHED = 256
-"""Members of groups for which algorithms are tried that take long to build, unless asked for."""
+"""Largest group for which algorithms that take long to build are tried without being asked for."""
 
 MAX_COMPOSED = 64
-"""Members of groups for which all sequences of collectives are tried that do the work of another;
-larger ones have an all-reduce in place of other patterns alone."""
+"""Largest group for which all sequences that replace a collective are tried; in larger groups only
+an all-reduce is tried in place of other patterns."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""
 
 
 def chunk_bytes(size_bytes: float) -> float:
-    """Return the size of a chunk [B]: what fills the pipeline first; the last may be smaller.
+    """Return the chunk size [B] that keeps the pipeline full; the last chunk may be smaller.
 
-    One of ``MAX_CHUNKS`` of the data, at least ``LEAST_CHUNK_BYTES``, at most all of it. It never
-    falls as the data grow, so neither does the time.
+    It is the data divided by ``MAX_CHUNKS``, at least ``LEAST_CHUNK_BYTES`` and at most all data.
+    It never decreases as the data grow, so neither does the time.
 
     Parameters
     ----------
@@ -70,34 +70,35 @@ def build_schedule(
 ) -> Schedule:
     """Return the schedule of one chunk, on all groups at once.
 
-    With ``published`` each group uses the algorithm of those that fit which is preferred: on a
-    mesh the hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED
-    with in-network collectives the switches do it; else groups with equally many members, two or
-    more, on each of several L1s use two levels of rings, and other groups one ring. An all-to-all
-    is direct.
+    With ``published`` each group uses the preferred one of the suitable algorithms: on a mesh the
+    hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED with
+    in-network collectives the switches execute it; otherwise groups with equally many members, two
+    or more, on each of several L1s use two levels of rings, and other groups one ring. An
+    all-to-all is direct.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the collective.
     pattern : str
         One of ``PATTERNS``.
     groups : sequence of sequence of int
-        NPUs of each group, two or more, none of them twice. A broadcast or a reduce has its root
-        first, which may be another member of another group.
+        NPUs of each group, two or more, without duplicates. A broadcast or a reduce has its root
+        first, which may be an ordinary member of another group.
     bytes_each : float
-        The whole vector of one chunk, which each member has, gets or gives a share of [B].
+        Size of the whole vector of one chunk, which each member has, receives or contributes to
+        [B].
     algorithm : str
-        ``published``, one of ``algorithm.ALGORITHMS``, or stages that do the pattern one after the
-        other, as ``guidelines.composed_name`` writes them.
+        ``published``, one of ``algorithm.ALGORITHMS``, or stages that implement the pattern one
+        after the other, as written by ``guidelines.composed_name``.
     lockstep : bool
-        Take a pass around a ring as one item of the schedule; not for stages.
+        Whether a pass around a ring is one item of the schedule; not for stages.
 
     Raises
     ------
     InputError
-        The pattern or the algorithm is not one of the supported, they do not go together or with
-        the topology, or a group is not valid.
+        The pattern or the algorithm is not supported, they do not match each other or the topology,
+        or a group is invalid.
     """
     check_groups(topology, pattern, groups)
     if ":" in algorithm:
@@ -126,7 +127,7 @@ def _composed(
     bytes_each: float,
     algorithm: str,
 ) -> Schedule:
-    """Return the schedule of stages, one after the other."""
+    """Return the schedule of successive stages."""
     stages = stages_of(algorithm, pattern)
     made = [
         build_schedule(topology, stage.pattern, groups, stage.times(groups) * bytes_each, name)
@@ -144,7 +145,7 @@ def candidates(
     *,
     automatic: bool = True,
 ) -> list[str]:
-    """Return the algorithms that ``auto`` tries and that fit all groups, ``published`` first.
+    """Return the algorithms that ``auto`` tries for all groups, ``published`` first.
 
     An algorithm that ``published`` takes for all groups is not listed again. Without ``automatic``
     also those that run only where they are asked for, if no group is larger than ``MAX_SEARCHED``;
@@ -167,7 +168,7 @@ def candidates(
 
 
 def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: str) -> str:
-    """Return the name of the algorithm that a group takes.
+    """Return the name of the algorithm that a group uses.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: st
 
 
 def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:
-    """Return the preferred one of the algorithms that fit."""
+    """Return the algorithm of highest preference that fits."""
     return max(
         (
             one
@@ -206,7 +207,7 @@ def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm
 
 
 def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) -> Algorithm:
-    """Return the algorithm of a name if it fits."""
+    """Return the algorithm with a given name; fail if it does not fit."""
     if name not in ALGORITHMS:
         known = ("auto", PUBLISHED, *ALGORITHMS)
         message = not_one_of(name, known, listed_by="fred collective --help")
@@ -227,11 +228,11 @@ def check_groups(topology: Topology, pattern: str, groups: Sequence[Sequence[int
     Raises
     ------
     InputError
-        They are not.
+        The pattern is unknown, or a group is invalid.
     """
     if pattern not in PATTERNS:
         raise InputError("pattern", "", not_one_of(pattern, PATTERNS))
-    # A root of a broadcast or a reduce may be another member of another group.
+    # The root of a broadcast or a reduce may be an ordinary member of another group.
     seen: dict[bool, set[int]] = {True: set(), False: set()}
     for group in groups:
         if len(group) < 2:

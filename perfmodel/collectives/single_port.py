@@ -1,4 +1,4 @@
-"""Graphs of members whose network interface has one link in each direction."""
+"""Link graphs in which each member has one link in each direction."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ __all__ = ["with_single_ports"]
 
 
 def with_single_ports(graph: LinkGraph) -> LinkGraph:
-    """Return a graph in which each member sends on one link, and receives on one.
+    """Return a graph in which each member sends on one link and receives on one link.
 
     A link between members becomes a path through the ports of both. The ports are nodes, so that
     schedules in time slots give a port to one message at a time. Links keep their numbers; ports

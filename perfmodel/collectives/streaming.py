@@ -1,4 +1,4 @@
-"""Streams between storage and the NPUs: broadcast from, and reduction to, all I/O controllers."""
+"""Streams between storage and NPUs: broadcast from, and reduction to, all I/O controllers."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from .schedule import Part, Schedule, ScheduleBuilder
 __all__ = ["STREAMS", "build_stream"]
 
 STREAMS = ("stream_in", "stream_out")
-"""Patterns: weights or inputs on their way in, gradients on their way out."""
+"""Stream patterns: weights or inputs to the NPUs, gradients back to storage."""
 
-_NOTHING = 1e-12  # shares below this are rounding
+_NOTHING = 1e-12  # smaller shares are rounding errors
 
 _RINGS = {
     "stream_in": (
@@ -32,14 +32,13 @@ def build_stream(
     """Return the schedule of streams between all I/O controllers and groups of NPUs.
 
     Each I/O controller has an equal share of the data of each group. Inwards, each member of a
-    group gets all of it; outwards, the contributions of all members are added up. This uses trees
-    or the switches where messages fork, or are added up, on their way, and otherwise rings of the
-    NPUs.
+    group receives all data; outwards, the contributions of all members are reduced. This uses
+    trees, or the switches where these fork and reduce messages, and otherwise rings of the NPUs.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the streams.
     pattern : str
         ``stream_in`` or ``stream_out``.
     groups : sequence of sequence of int
@@ -85,7 +84,7 @@ def build_stream(
 
 
 def _shares(topology: Topology, group: Sequence[int]) -> dict[tuple[int, int], float]:
-    """Return the share of the data that goes between each I/O controller and each member.
+    """Return the share of the data between each I/O controller and each member.
 
     Every controller has the same share in all, and every member too. What can stay on an L1
     stays; controllers of an L1 that has more than its members take serve the members that lack.
@@ -125,7 +124,7 @@ def _hand(
     *,
     out: bool,
 ) -> None:
-    """Send each share from its I/O controller to its member, or back."""
+    """Send each share between its I/O controller and its member, in either direction."""
     for ends, share in _shares(topology, group).items():
         source, target = ends if out else ends[::-1]
         shard = builder.add_shard(source, share * group_bytes)

@@ -1,4 +1,4 @@
-"""Schedule synthesis: random matching of links and shards, time slot by time slot.
+"""Schedule synthesis by randomized matching of links and shards, one time slot at a time.
 
 The idea is that of TACOS (Won et al., MICRO 2024, arXiv 2304.05301): in each slot every free link
 takes a shard that its source holds and its target still needs. Of several random matchings the one
@@ -19,14 +19,14 @@ from .link_graph import Arc, LinkGraph
 __all__ = ["SEEDS", "Move", "Plan", "Shard", "synthesize"]
 
 SEEDS = 4
-"""Random matchings to try, where they are found soon."""
+"""Number of random seeds tried on small networks."""
 
 _CELLS = 1 << 21
-"""Members times shards of all matchings that are tried; one is always."""
+"""Limit of members x shards summed over all seeds; one seed is always tried."""
 
 _PATHS = 16
-"""Paths over switches or other NPUs that are tried from each member; with all, a switch would have
-one for each pair of NPUs."""
+"""Relayed paths tried from each member, over switches or other NPUs; without a limit, a switch
+would yield one path per pair of NPUs."""
 
 _ROUNDING = 1e-9
 
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A part of the data.
+    """A part of the data; all shards have equal size.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A shard on its way over a link, or over a path of links.
+    """The transfer of a shard over a link or a path of links.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Plan:
     link_utilization : float
         Share of the slots of all links in which they carry a shard.
     seed : int
-        Of the matching that needs the fewest slots.
+        Seed of the matching that needs the fewest slots.
     """
 
     moves: tuple[Move, ...]
@@ -123,7 +123,7 @@ def synthesize(graph: LinkGraph, shards: Sequence[Shard], seeds: Sequence[int] =
 
 
 class _Matching:
-    """A plan by one seed.
+    """A plan derived from one random seed.
 
     Members are known by their places in the graph, and links likewise; one link more, which is
     always free, fills paths up to equal length.
@@ -148,11 +148,11 @@ class _Matching:
                 self._share[number, i] = arc.slots / self._slots[number]
         self._used = np.zeros(len(link) + 1)
         self._needs = _needs(graph, shards, self._source, self._target, self._slots)
-        self._found: list[tuple[int, Ints, Ints]] = []  # slot, paths and their shards
+        self._found: list[tuple[int, Ints, Ints]] = []  # slot, paths, and the shard of each path
         self.steps = self._match()
 
     def _match(self) -> int:
-        """Match whenever links become free, until nobody needs anything; return the end."""
+        """Match whenever links become free, until all shards are delivered; return the end."""
         ends: dict[int, list[tuple[Ints, Ints]]] = {0: []}
         step, all_ = 0, self._needs.left
         while ends:
@@ -172,12 +172,12 @@ class _Matching:
         return step
 
     def _slot(self) -> list[tuple[Ints, Ints]]:
-        """Match links with shards in one slot; return paths and the shards that they take."""
+        """Match links with shards in one slot; return paths and the shards assigned to them."""
         found: list[tuple[Ints, Ints]] = []
         waiting = self._rng.permutation(len(self._paths))
         while len(waiting):
             waiting = waiting[self._fits(waiting)]
-            # One path to each target and over each link, so that none has to know of another.
+            # One path to each target and over each link, so that the paths are independent.
             chosen = self._alone(waiting)
             paths = waiting[chosen]
             waiting = waiting[~chosen]
@@ -193,13 +193,13 @@ class _Matching:
         return found
 
     def _fits(self, paths: Ints) -> Bools:
-        """Return which paths have all of their links free."""
+        """Return which paths have only free links."""
         used = self._used[self._links[paths]] + self._share[paths]
         free: Bools = np.logical_and.reduce(used <= 1 + _ROUNDING, axis=1)
         return free
 
     def _alone(self, paths: Ints) -> Bools:
-        """Return which paths are the first with their target, and with each of their links."""
+        """Return which paths are the first to use their target and each of their links."""
         first = np.zeros(len(paths), dtype=bool)
         first[np.unique(self._target[paths], return_index=True)[1]] = True
         links = self._links[paths]
@@ -210,7 +210,7 @@ class _Matching:
         return first
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return the plan that the matching found."""
         moves: list[Move] = []
         busy = 0
         ends = [tuple(arc.link for arc in path) for path in self._paths]
@@ -227,7 +227,7 @@ class _Matching:
 
 
 def _paths(graph: LinkGraph, rng: np.random.Generator) -> list[tuple[Arc, ...]]:
-    """Return links between members, and paths between them over nodes that are no members."""
+    """Return the links between members, and the paths between members over non-member nodes."""
     members = set(graph.members)
     direct: list[tuple[Arc, ...]] = []
     relayed: list[list[tuple[Arc, ...]]] = []
@@ -248,7 +248,7 @@ def _paths(graph: LinkGraph, rng: np.random.Generator) -> list[tuple[Arc, ...]]:
 
 
 def _relayed(graph: LinkGraph, member: int, members: set[int]) -> list[tuple[Arc, ...]]:
-    """Return the shortest path to each member that has one over other nodes alone."""
+    """Return the shortest paths to members that are reachable over non-member nodes only."""
     came: dict[int, tuple[Arc, ...]] = {member: ()}
     waiting = deque([member])
     while waiting:
@@ -262,7 +262,7 @@ def _relayed(graph: LinkGraph, member: int, members: set[int]) -> list[tuple[Arc
 
 
 def _connected(members: Sequence[int], paths: Sequence[tuple[Arc, ...]]) -> bool:
-    """Return whether each member reaches every other over some paths."""
+    """Return whether each member reaches every other over the given paths."""
     pairs = [(path[0].source, path[-1].target) for path in paths]
     for ends in (pairs, [pair[::-1] for pair in pairs]):
         after: dict[int, list[int]] = {}
@@ -292,7 +292,7 @@ def _needs(
 
 
 def _distances(members: int, source: Ints, target: Ints, slots: Ints) -> Ints:
-    """Return the least number of slots from each member to each."""
+    """Return the least number of slots between each pair of members."""
     found = np.full((members, members), members * int(slots.max()))
     np.fill_diagonal(found, 0)
     for _ in range(members):
@@ -305,7 +305,7 @@ def _distances(members: int, source: Ints, target: Ints, slots: Ints) -> Ints:
 
 
 class _ForAll:
-    """Shards that all members need."""
+    """Shards that every member needs."""
 
     def __init__(self, members: int, origins: Ints) -> None:
         places = np.arange(len(origins))
@@ -316,7 +316,7 @@ class _ForAll:
         self.left = int(self._needs.sum())
 
     def choose(self, source: Ints, target: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
-        """Return a shard for each pair of members, the rarest first, and whether there is one."""
+        """Return the rarest available shard for each pair of members, and whether there is one."""
         able = self._holds[source] & self._needs[target]
         rank = np.argsort(-(self._missing + rng.random(len(self._missing))))
         able = able[:, rank]
@@ -324,18 +324,18 @@ class _ForAll:
         return rank[shards], able[np.arange(len(able)), shards]
 
     def take(self, target: Ints, shards: Ints) -> None:
-        """Have shards on their way to members."""
+        """Mark shards as in transit to members."""
         self._needs[target, shards] = False
         self._missing -= np.bincount(shards, minlength=len(self._missing))
         self.left -= len(shards)
 
     def arrive(self, target: Ints, shards: Ints) -> None:
-        """Have shards at members, who can send them on."""
+        """Mark shards as received; the receivers can send them on."""
         self._holds[target, shards] = True
 
 
 class _ForOne:
-    """Shards that one member needs each; others pass them on, always closer to it."""
+    """Shards with one target each, forwarded by members that are closer to the target."""
 
     def __init__(self, distances: Ints, origins: Ints, targets: Ints) -> None:
         self._members = len(distances)
@@ -346,11 +346,11 @@ class _ForOne:
         self.left = int((self._near > 0).sum())
 
     def choose(self, source: Ints, target: Ints, rng: np.random.Generator) -> tuple[Ints, Bools]:
-        """Return a shard for each pair of members, the farthest first, and whether there is one."""
+        """Return the farthest available shard for each pair, and whether there is one."""
         able = np.flatnonzero((self._near > 0) & ~self._moving)
         able = able[np.argsort(self._at[able], kind="stable")]
         first, end = np.searchsorted(self._at[able], [source, source + 1])
-        # Each pair with each of the shards at its source, one below the other.
+        # Each pair with each of the shards at its source, as rows of one list.
         rows = np.repeat(np.arange(len(source)), end - first)
         starts = np.cumsum(end - first) - (end - first)
         shards = able[np.arange(len(rows)) - starts[rows] + first[rows]]
@@ -358,7 +358,7 @@ class _ForOne:
         rows, shards = rows[closer], shards[closer]
         order = np.argsort(-(self._near[shards] + rng.random(len(shards))))
         rows, shards = rows[order], shards[order]
-        # The first shard of each pair; a shard that two pairs take goes with the first of them.
+        # The first shard of each pair; of two pairs with the same shard, the first sends it.
         rows, place = np.unique(rows, return_index=True)
         shards, place = np.unique(shards[place], return_index=True)
         found, any_ = np.zeros(len(source), dtype=np.int64), np.zeros(len(source), dtype=bool)
@@ -366,12 +366,12 @@ class _ForOne:
         return found, any_
 
     def take(self, target: Ints, shards: Ints) -> None:
-        """Have shards on their way to members."""
+        """Mark shards as in transit to members."""
         self._moving[shards] = True
         self._near[shards] = self._away[target, shards]
         self.left -= int((self._near[shards] == 0).sum())
 
     def arrive(self, target: Ints, shards: Ints) -> None:
-        """Have shards at members, who can send them on."""
+        """Mark shards as received; the receivers can send them on."""
         self._at[shards] = target
         self._moving[shards] = False

@@ -1,4 +1,4 @@
-"""Transfers: data that a schedule moves over links."""
+"""Transfers: the data that a schedule moves over links."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,10 +10,10 @@ from perfmodel.topology.graph import Hops
 __all__ = ["Exchange", "Loads", "RingPass", "Sent", "Transfer"]
 
 Loads = tuple[tuple[int, float], ...]
-"""Links, each with how many times the bytes cross it."""
+"""Links, each with the multiple of the payload that crosses it."""
 
 Sent = tuple[tuple[int, ...], tuple[int, ...], Hops]
-"""Nodes that send together, nodes that receive, and the way."""
+"""Nodes that send together, nodes that receive, and the route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +23,23 @@ class Transfer:
     Parameters
     ----------
     sources, targets : tuple of int
-        Nodes that send and nodes that receive; NPU number i is node i.
+        Source nodes and target nodes; NPU number i is node i.
     hops : tuple
         Links in an order in which each follows those before it; see ``topology.graph.Hops``.
     payload_bytes : float
-        Bytes on every link of it [B].
+        Bytes on each of its links [B].
     after : tuple of int
-        Positions, in the same list and before this one, of transfers that must be complete. A
-        source waits for what it receives itself of such a transfer; if no source receives any
-        of it, all sources wait until every target has it.
+        Indices of earlier transfers in the same list that must be complete. A source waits for the
+        part of such a transfer that it receives itself; if no source receives any of it, all
+        sources wait until every target has it.
     shards : tuple of int
         Parts of the data that the message holds, for the symbolic check.
     action : str
-        ``reduce`` adds to what the targets hold, ``copy`` replaces it. Several sources are
-        added up on the way.
+        ``reduce`` adds to the data of the targets, ``copy`` replaces it. Data of several sources is
+        reduced on the way.
     step : int
-        Position of the first of the messages beside it, which begin from what their sources held
-        before any of them came; -1 if it is alone.
+        Index of the first message of a simultaneous step, whose messages all start from the data
+        before the step; -1 for a single message.
     """
 
     sources: tuple[int, ...]
@@ -53,26 +53,26 @@ class Transfer:
 
     @property
     def joins(self) -> bool:
-        """Whether it joins or forks, as unicasts do not."""
+        """Whether the message joins or forks; False for a unicast."""
         return len(self.sources) + len(self.targets) > 2
 
     def sends(self) -> Iterator[Sent]:
-        """Yield the sends; a transfer that only waits has none."""
+        """Yield the sends of the transfer; an empty message has none."""
         if self.hops:
             yield self.sources, self.targets, self.hops
 
     def loads(self) -> Loads:
-        """Return what it puts on links."""
+        """Return the load on each link."""
         return tuple((link, 1.0) for link, _ in self.hops)
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return its latency, given that of a route [s]."""
+        """Return the latency of the transfer, given the latency of a route [s]."""
         return latency_s(self.hops)
 
 
 @dataclass(frozen=True, slots=True)
 class RingPass:
-    """One pass around a logical ring, all of its messages as one.
+    """One pass around a logical ring, with all messages as one item.
 
     In each of N - 1 steps every member sends a message to the next one, and passes on in the next
     step what it has received.
@@ -98,16 +98,16 @@ class RingPass:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """NPUs that send."""
+        """NPUs that send in the pass."""
         return self.members
 
     def sends(self) -> Iterator[Sent]:
-        """Yield what each member sends."""
+        """Yield the send of each member."""
         for i, hops in enumerate(self.edges):
             yield (self.members[i],), (self.members[(i + 1) % len(self.members)],), hops
 
     def loads(self) -> Loads:
-        """Return what it puts on links."""
+        """Return the load on each link."""
         carried: dict[int, float] = {}
         for hops in self.edges:
             for link, _ in hops:
@@ -115,7 +115,7 @@ class RingPass:
         return tuple(carried.items())
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return its latency, given that of a route [s]: a shard crosses all edges but one.
+        """Return the latency of the pass, in which a shard crosses all edges but one [s].
 
         The slowest leaves out the quickest edge.
         """
@@ -125,24 +125,24 @@ class RingPass:
 
 @dataclass(frozen=True, slots=True)
 class Exchange(RingPass):
-    """A step in which every member sends to each other, all of its messages as one.
+    """A step in which every member sends to each other member, as one item.
 
     No member starts before all are ready. ``edges`` are the links from each member to each other;
     ``payload_bytes`` are all that a member sends.
     """
 
     def sends(self) -> Iterator[Sent]:
-        """Yield what each member sends to each other."""
+        """Yield the sends of each member to each other member."""
         pairs = ((a, b) for a in self.members for b in self.members if a != b)
         for (source, target), hops in zip(pairs, self.edges, strict=True):
             yield (source,), (target,), hops
 
     def loads(self) -> Loads:
-        """Return what it puts on links."""
+        """Return the load on each link."""
         others = len(self.members) - 1
         carried = Counter(link for hops in self.edges for link, _ in hops)
         return tuple((link, count / others) for link, count in carried.items())
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
-        """Return the latency of its longest route [s]."""
+        """Return the latency of the longest route [s]."""
         return max(map(latency_s, self.edges))

@@ -1,1 +1,1 @@
-"""Endpoints of NPUs: what they take from compute, and how fast they drive the network."""
+"""NPU endpoints: the resources they take from compute, and the network rate they reach."""

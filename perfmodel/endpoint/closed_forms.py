@@ -1,4 +1,4 @@
-"""Closed forms of the memory traffic of all-reduces: ACE, arXiv 2007.00156."""
+"""Closed forms of the memory traffic of all-reduces (ACE, arXiv 2007.00156)."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from fred_hw.checks import check_int
 __all__ = ["LARGE_RING_READS", "bandwidth_reduction", "ring_reads", "sent_per_byte"]
 
 LARGE_RING_READS = 1.5
-"""Bytes that cores read for each byte that they send, in a ring of very many."""
+"""Bytes that cores read per byte sent in a ring of very many NPUs."""
 
 
 def ring_reads(members: int) -> float:
-    """Return the bytes that cores read for each byte sent in a ring all-reduce.
+    """Return the bytes that cores read per byte sent in a ring all-reduce.
 
-    Its first step reads 1 byte for each byte sent, the other steps of the reduce-scatter 2, and
-    those of the all-gather 1.
+    Its first step reads 1 byte for each byte sent, the other steps of the reduce-scatter 2, and the
+    steps of the all-gather 1.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ def ring_reads(members: int) -> float:
     Raises
     ------
     ValueError
-        There are fewer.
+        There are fewer members.
     """
     check_int("members", members, minimum=2)
     return (1 + 2 * (members - 2) + (members - 1)) / (2 * (members - 1))
 
 
 def sent_per_byte(dimensions: Sequence[int]) -> float:
-    """Return the bytes that an NPU sends for each byte of an all-reduce in four phases.
+    """Return the bytes that an NPU sends per byte of a four-phase all-reduce.
 
     The local dimension is reduce-scattered, each other one all-reduced, and the local one gathered.
     An ACE endpoint reads each byte once, so it sends this many bytes for each byte that it reads.
@@ -51,7 +51,7 @@ def sent_per_byte(dimensions: Sequence[int]) -> float:
 
 
 def bandwidth_reduction(dimensions: Sequence[int]) -> float:
-    """Return the memory bandwidth of cores over that of ACE, for the same network rate.
+    """Return the memory bandwidth of cores relative to ACE at the same network rate.
 
     Cores are taken to read as in very large rings.
 

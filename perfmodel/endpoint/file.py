@@ -1,4 +1,4 @@
-"""Endpoint files: memory bandwidth and cores that communication may take."""
+"""Endpoint files: memory bandwidth and cores reserved for communication."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def _name_schema() -> dict[str, Any]:
 
 
 class NpuShare(FileModel):
-    """The NPU that settings are of; on another NPU they take the same shares.
+    """The NPU that settings refer to; on another NPU the same shares are reserved.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class NpuShare(FileModel):
     cores : int
         Cores that compute, such as the streaming multiprocessors of a GPU.
     core_bytes_per_s : float
-        What one core can read from memory to send it [B/s].
+        Rate at which one core can read memory for sending [B/s].
     """
 
     memory_bytes_per_s: Annotated[_Rate, Field(examples=[900e9])]
@@ -48,7 +48,7 @@ class NpuShare(FileModel):
 
 
 class SettingEntry(FileModel):
-    """What communication takes of the NPU.
+    """One setting: the NPU resources reserved for communication.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class EndpointFile(FileModel):
     Parameters
     ----------
     npu : NpuShare
-        The NPU that settings are of; on another NPU they take the same shares.
+        The NPU of the settings; on another NPU they take the same shares.
     settings : list of SettingEntry
-        What communication may take. An estimate takes the fastest of the settings.
+        Resources for communication. An estimate uses the fastest of the settings.
     """
 
     file_kind = ENDPOINT
@@ -87,13 +87,13 @@ class EndpointFile(FileModel):
     settings: Annotated[list[SettingEntry], Field(min_length=1, max_length=16)]
 
     def check(self, source: str) -> None:
-        """Fail unless every setting has a name of its own and leaves something to compute.
+        """Fail unless setting names are unique and each setting leaves resources for compute.
 
         Raises
         ------
         InputError
-            Two settings have one name, or a setting takes more than the NPU has, or all of it while
-            it overlaps.
+            Two settings have one name, or a setting takes more than the NPU has, or takes all of it
+            and overlaps with compute.
         """
         names = [one.name for one in self.settings]
         for n, one in enumerate(self.settings):
@@ -112,7 +112,7 @@ class EndpointFile(FileModel):
 
 
 def load_endpoint(path: Path) -> EndpointFile:
-    """Return the settings in a file.
+    """Return the settings of an endpoint file.
 
     Raises
     ------

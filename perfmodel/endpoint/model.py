@@ -1,4 +1,4 @@
-"""Endpoint models: what runs collectives at an NPU, and the cost of this."""
+"""Endpoint models: what runs collectives at an NPU, and what this costs."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,23 +19,23 @@ IDEAL = "ideal"
 SHIPPED = Path(__file__).parent / "ace.yaml"
 
 KINDS: dict[str, TrafficOf] = {"core-driven": core_traffic, "ace": ace_traffic}
-"""Who runs collectives: the traffic of each NPU, given a schedule and the number of NPUs."""
+"""Traffic function for each engine that runs collectives; arguments: schedule and NPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What communication reserves of an NPU, and the rate that it gets.
+    """NPU resources reserved for communication, and the resulting network rate.
 
     Parameters
     ----------
     name : str
-        The setting.
+        Name of the setting.
     memory_share, core_share : float
-        Shares of memory bandwidth and cores that compute lacks, 0 to less than 1.
+        Shares of memory bandwidth and cores that compute loses, 0 to less than 1.
     read_share : float
-        Rate at which communication reads memory, in memory bandwidths of the NPU.
+        Rate at which communication reads memory, relative to the NPU's memory bandwidth.
     overlap : bool
-        Whether gradients may be reduced while compute goes on.
+        Whether gradients may be reduced during compute.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class EndpointModel:
-    """How collectives are run at the NPUs.
+    """How the NPUs run collectives.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class EndpointModel:
     reservations: tuple[Reservation, ...]
 
     def assumptions(self, taken: Reservation) -> tuple[str, ...]:
-        """Return the assumptions of an iteration with one of the reservations."""
+        """Return the assumptions of an iteration that uses one of the reservations."""
         left = (
             "compute always lacks "
             f"{taken.memory_share:.3g} of memory bandwidth and {taken.core_share:.3g} of the cores"
@@ -77,13 +77,13 @@ class EndpointModel:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the endpoint models that are shipped."""
+    """Return the names of the built-in endpoint models."""
     found = [f"{kind}:{one.name}" for kind in KINDS for one in _read(SHIPPED).settings]
     return (IDEAL, *KINDS, *found)
 
 
 def endpoint_model(name: str) -> EndpointModel | None:
-    """Return the endpoint model of a name; None for ``ideal``.
+    """Return the endpoint model with a given name; None for ``ideal``.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def endpoint_model(name: str) -> EndpointModel | None:
     Raises
     ------
     InputError
-        There is none, or the file is bad.
+        There is no such model, or the file is invalid.
     """
     if name == IDEAL:
         return None
@@ -112,7 +112,7 @@ _read = lru_cache(maxsize=1)(load_endpoint)
 
 
 def _model(kind: str, file: EndpointFile, name: str, source: str) -> EndpointModel:
-    """Return the model with the setting of a name, or with all settings of a file."""
+    """Return the model with the named setting, or with all settings of a file."""
     taken: list[Reservation] = []
     for n, setting in enumerate(file.settings):
         if kind != "ace" and not setting.cores:
@@ -124,7 +124,7 @@ def _model(kind: str, file: EndpointFile, name: str, source: str) -> EndpointMod
 
 
 def _reservation(kind: str, npu: NpuShare, setting: SettingEntry) -> Reservation:
-    """Return what a setting takes. ACE needs no cores, so none of them bounds its reads."""
+    """Return the reservation of a setting; ACE needs no cores, so cores do not limit its reads."""
     memory = setting.memory_bytes_per_s / npu.memory_bytes_per_s
     cores, read = setting.cores / npu.cores, memory
     if kind == "ace":

@@ -1,1 +1,1 @@
-"""LIBRA: optimal bandwidth of each dimension of a network (arXiv 2109.11762)."""
+"""LIBRA: optimal bandwidth of each network dimension (arXiv 2109.11762)."""

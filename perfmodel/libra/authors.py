@@ -1,6 +1,6 @@
 """The file formats of the public LIBRA code (github.com/astra-sim/libra).
 
-They are not ours to define, so `fred schema` has none of them.
+They are defined elsewhere, so `fred schema` does not contain them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,11 +29,11 @@ from .workload import COLLECTIVES, Workload, summed
 __all__ = ["MAX_NPUS", "load_communicator", "load_network", "load_workload", "with_prices"]
 
 MAX_NPUS = 1 << 20
-"""NPUs of a network at most."""
+"""Largest number of NPUs of a network."""
 
 _FIELDS = 12
 _PHASES = {"Forward": 2, "InputGrad": 5, "WeightGrad": 8}
-"""Field of the compute time in each phase; the collective and its size follow."""
+"""Index of each phase's compute-time field; the collective and its size follow."""
 
 _KINDS = {one.replace("_", "").upper(): one for one in COLLECTIVES}
 _BLOCKS = {"Ring": "ring", "FullyConnected": "fully_connected", "Switch": "switch"}
@@ -41,7 +41,7 @@ _MAX_BYTES = 1 << 22
 _LARGEST = 1e30
 
 Groups = Mapping[str, tuple[int, ...]]
-"""By phase: NPUs of each dimension that a collective spans, 1 where it does not use one."""
+"""NPUs per dimension that a collective of each phase spans, 1 for an unused dimension."""
 
 _Price = Annotated[float, number_range(0, 1e12)]
 
@@ -73,7 +73,7 @@ class _Prices(BaseModel, frozen=True, extra="forbid", strict=True):
     Parameters
     ----------
     link, switch, nic : float
-        Of a link, of a port of a switch and of a network interface.
+        Price of a link, of a port of a switch and of a network interface.
     """
 
     link: Annotated[_Price, Field(alias="Link")]
@@ -82,7 +82,7 @@ class _Prices(BaseModel, frozen=True, extra="forbid", strict=True):
 
 
 def load_network(path: Path) -> tuple[tuple[Dimension, ...], tuple[str, ...]]:
-    """Return the dimensions of a network, without prices, and the price tier of each.
+    """Return the dimensions of a network without prices, and the price tier of each.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def load_network(path: Path) -> tuple[tuple[Dimension, ...], tuple[str, ...]]:
 def with_prices(
     dimensions: Sequence[Dimension], tiers: Sequence[str], path: Path
 ) -> tuple[Dimension, ...]:
-    """Return the dimensions with the prices of a file.
+    """Return the dimensions with the prices from a file.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _mapping(data: object, source: str, what: str) -> dict[str, Any]:
 
 
 def load_communicator(path: Path, dimensions: Sequence[Dimension]) -> Groups:
-    """Return the groups of each phase.
+    """Return the communicator groups of each phase.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _checked(value: object, maximum: int, source: str, field: str) -> int:
 
 
 def load_workload(path: Path, groups: Groups, weight: float = 1.0) -> Workload:
-    """Return the workload of a file: one layer on each line, of 12 fields.
+    """Return the workload of a file with one layer of 12 fields per line.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def load_workload(path: Path, groups: Groups, weight: float = 1.0) -> Workload:
 def _phases(
     fields: Sequence[str], source: str, where: str
 ) -> Iterator[tuple[str, tuple[float, str | None, float]]]:
-    """Yield each phase of a layer: its compute [ns], its collective or None, and its size [B]."""
+    """Yield each phase of a layer: compute [ns], collective or None, and size [B]."""
     for phase, first in _PHASES.items():
         numbers: list[float] = []
         for place in (first, first + 2):

@@ -12,7 +12,7 @@ from fred_hw.optional import needed
 __all__ = ["ConeProgram", "Point"]
 
 _TOLERANCE = 1e-13
-"""Of gap and feasibility, in scaled numbers; Clarabel goes on as long as it gets closer."""
+"""Target gap and feasibility error in scaled numbers; Clarabel iterates as long as it improves."""
 
 _USABLE = ("Solved", "AlmostSolved")
 _INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
@@ -20,12 +20,12 @@ _INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An optimum.
+    """A solution of a cone program.
 
     Parameters
     ----------
     values : tuple of float
-        Of the variables.
+        Values of the variables.
     linear : tuple of float
         Multipliers of the linear constraints, in the order in which they were added.
     hyperbolic : tuple of float
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(slots=True)
 class ConeProgram:
-    """Minimise a linear function of variables.
+    """Minimization of a linear function under linear and hyperbolic constraints.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class ConeProgram:
     _hyperbolic: list[tuple[int, int, float]] = field(default_factory=list[tuple[int, int, float]])
 
     def bound(self, factors: Sequence[float], bound: float, *, equal: bool = False) -> None:
-        """Add ``factors * x <= bound``, or ``=``; factors that are left out are 0."""
+        """Add the constraint ``factors * x <= bound``, or ``=``; missing factors are 0."""
         self._linear.append((factors, bound, equal))
 
     def hyperbola(self, time: int, rate: int, least: float) -> None:
-        """Add ``x[time] >= least / x[rate]`` with both above 0."""
+        """Add the constraint ``x[time] >= least / x[rate]``, with both above 0."""
         self._hyperbolic.append((time, rate, least))
 
     def solve(self) -> Point | None:
-        """Return the optimum; None if no values meet all constraints.
+        """Return the optimum; None if the constraints are infeasible.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Linear constraints on bandwidths, as users write them."""
+"""Linear constraints on bandwidths, in the notation of users."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ _TOKEN = re.compile(
 )
 
 GB_PER_S = 1e-9
-"""GB/s in a B/s."""
+"""B/s per GB/s."""
 
 _FORM = "like b0 + b1 <= 500"
 _LONGEST = 1000
 _TERMS = (["number"], ["name"], ["number", "name"], ["number", "times", "name"])
 
 Form = tuple[list[float], float]
-"""A linear form: a factor of each bandwidth, and a constant."""
+"""A linear form: one factor per bandwidth, and a constant."""
 
 
 class Token(NamedTuple):
-    """A part of a text: its kind, a group of the regular expression, and what it says."""
+    """A token of a text: its kind (a group of the regular expression) and its text."""
 
     kind: str
     text: str
@@ -34,14 +34,14 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The weighted sum of the bandwidths [B/s] is at most, or exactly, a bound.
+    """A constraint: the weighted sum of bandwidths [B/s] is at most, or exactly, a bound.
 
     Parameters
     ----------
     text : str
-        As the user wrote it; several constraints may come from one text.
+        Text of the user; several constraints may come from one text.
     factors : tuple of float
-        Of the bandwidth of each dimension: 1e-9 for ``b0``, as users write GB/s.
+        Factor of the bandwidth of each dimension: 1e-9 for ``b0``, as users write GB/s.
     equal : bool
         Whether the sum must equal the bound.
     bound : float
@@ -55,7 +55,7 @@ class Constraint:
 
 
 def names_of(costs: Sequence[float] | None, dimensions: int) -> dict[str, tuple[float, ...]]:
-    """Return the names that constraints may use, each with its factor of every bandwidth.
+    """Return the names that constraints may use, each with its factors of all bandwidths.
 
     These are ``b0``, ``b1`` and so on, the innermost dimension first, and their sum ``total``, all
     in GB/s; and ``cost`` in $ if there are prices.
@@ -78,14 +78,14 @@ def parse_constraint(
     text : str
         Two or more linear expressions with ``<=``, ``>=`` or ``=`` between them.
     names : mapping
-        As ``names_of`` returns them.
+        Names as returned by ``names_of``.
     dimensions : int
-        Of the network.
+        Number of dimensions of the network.
 
     Raises
     ------
     ValueError
-        The text is no such constraint.
+        The text is not such a constraint.
     """
     sides: list[list[Token]] = [[]]
     relations: list[str] = []
@@ -121,7 +121,7 @@ def _tokens(text: str) -> list[Token]:
 def _form(
     tokens: Sequence[Token], text: str, names: Mapping[str, Sequence[float]], dimensions: int
 ) -> Form:
-    """Return the sum of terms, between which there are signs."""
+    """Return the linear form of a sum of signed terms."""
     factors, constant = [0.0] * dimensions, 0.0
     terms: list[tuple[float, list[Token]]] = [(1.0, [])]
     for place, token in enumerate(tokens):
@@ -144,7 +144,7 @@ def _form(
 def _term(
     tokens: Sequence[Token], text: str, names: Mapping[str, Sequence[float]]
 ) -> tuple[float, str | None]:
-    """Return the number and the name of a term: one of both, or both with or without ``*``."""
+    """Return the number and the name of a term, either or both, with or without ``*``."""
     number, name, kinds = 1.0, None, [token.kind for token in tokens]
     if kinds not in _TERMS:
         given = " ".join(token.text for token in tokens) or "nothing"

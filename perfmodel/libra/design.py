@@ -1,4 +1,4 @@
-"""Bandwidth designs: a network, workloads, constraints and an objective, from YAML."""
+"""Bandwidth designs from YAML: a network, workloads, constraints and an objective."""
 
 from collections.abc import Sequence
 from math import prod
@@ -24,16 +24,16 @@ _Size = Annotated[float, number_range(0, 1e30)]
 
 
 class DesignDimension(FileModel):
-    """A dimension of the network.
+    """A network dimension to design.
 
     Parameters
     ----------
     block : str
-        What joins the NPUs of a line along it.
+        Connection of the NPUs of a line along it.
     npus : int
         NPUs in a line.
     link : float
-        Price of links [$ per GB/s]. All dimensions have prices, or none has.
+        Price of links [$ per GB/s]. Either all dimensions have prices or none has.
     switch : float
         Price of switches, in a dimension with switches [$ per GB/s].
     nic : float
@@ -53,13 +53,13 @@ class DesignCollective(FileModel):
     Parameters
     ----------
     kind : str
-        Of the collective.
+        Kind of the collective.
     bytes : float
-        Size [B]; of an all-gather the share of one NPU.
+        Size [B]; for an all-gather the share of one NPU.
     groups : list of int
-        NPUs of each dimension that take part; 1 where the collective does not use a dimension.
+        NPUs of each dimension that take part; 1 if the collective does not use a dimension.
     count : int
-        How often it runs in an iteration.
+        Number of executions in an iteration.
     """
 
     kind: Annotated[str, one_of(*COLLECTIVES)]
@@ -80,7 +80,7 @@ class DesignWorkload(FileModel):
     compute_ms : float
         All compute of the iteration [ms].
     collectives : list of DesignCollective
-        What it communicates.
+        Collectives of the iteration.
     """
 
     name: str
@@ -90,20 +90,20 @@ class DesignWorkload(FileModel):
 
 
 class DesignFile(FileModel):
-    """A network whose bandwidths are to be chosen, and what it is for.
+    """A network whose bandwidths are to be chosen, and its workloads.
 
     Parameters
     ----------
     dimensions : list of DesignDimension
         Dimensions of the network, the innermost first.
     workloads : list of DesignWorkload
-        What is trained on the network.
+        Workloads to be trained on the network.
     constraints : list of str
         Linear constraints, such as `b0 + b1 <= 500` or `b0 >= b1 >= b2`. `b0` is the bandwidth of
         an NPU in the innermost dimension [GB/s], `total` the sum of all, and `cost` the price of
         the network [$].
     objective : str
-        What is minimised: the time, or the time times the cost.
+        Quantity to be minimised: the time, or the time times the cost.
     """
 
     file_kind = DESIGN
@@ -116,7 +116,7 @@ class DesignFile(FileModel):
     objective: Annotated[str, one_of(*OBJECTIVES)] = "time"
 
     def check(self, source: str) -> None:
-        """Fail unless keys go together.
+        """Fail unless the keys are consistent.
 
         Raises
         ------
@@ -147,14 +147,14 @@ class DesignFile(FileModel):
 
     @property
     def network(self) -> tuple[Dimension, ...]:
-        """The dimensions, with prices of 0 where there are none."""
+        """The dimensions, with prices of 0 where none are given."""
         return tuple(
             Dimension(one.block, one.npus, (one.link or 0.0) / 1e9, one.switch / 1e9, one.nic / 1e9)
             for one in self.dimensions
         )
 
     def problem(self, source: str) -> Problem:
-        """Return the problem that the file states.
+        """Return the optimization problem that the file states.
 
         Raises
         ------
@@ -188,7 +188,7 @@ def problem_of(
     field: str = "constraints",
     priced: bool,
 ) -> Problem:
-    """Return the problem of a network, with constraints as texts.
+    """Return the problem of a network, with constraints given as texts.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def problem_of(
 
 
 def load_design(path: Path) -> DesignFile:
-    """Return the bandwidth design of a file.
+    """Return the bandwidth design in a file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""KKT residual: how far an allocation is from the conditions of an optimum."""
+"""KKT residual: how far an allocation violates the optimality conditions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,17 @@ __all__ = ["Multipliers", "kkt_residual"]
 
 @dataclass(frozen=True, slots=True)
 class Multipliers:
-    """What the conditions weigh the parts of a problem with, relative to the value minimised.
+    """Multipliers of the optimality conditions, relative to the objective value.
 
     Parameters
     ----------
     shares : tuple of tuple of float
-        Of each collective, how much of its time each dimension decides; they sum to 1.
+        For each collective, the share of its time that each dimension determines; the shares sum to
+        1.
     rows : tuple of float
-        Of ``problem.rows``.
+        Multipliers of ``problem.rows``.
     floors : tuple of float
-        Of each bandwidth being at least 0.
+        Multipliers of the bounds that keep each bandwidth at 0 or above.
     """
 
     shares: tuple[tuple[float, ...], ...]
@@ -30,15 +31,15 @@ class Multipliers:
 def kkt_residual(
     problem: Problem, bytes_per_s: Sequence[float], given: Multipliers, per_cost: float = 0.0
 ) -> float:
-    """Return by how much the worst of the conditions is missed, as a share of the value.
+    """Return the largest violation of an optimality condition, relative to the objective.
 
-    The value is log(time) + ``per_cost`` x cost: the product of time and cost has the same slopes
-    with 1 / cost there.
+    The objective is log(time) + ``per_cost`` x cost: the product of time and cost has the same
+    slopes with 1 / cost as factor.
 
-    The conditions are worked out from the problem, whatever found the allocation: no small change
-    of a bandwidth by a share of itself lowers the value (stationarity), only the slowest dimensions
-    of a collective and constraints without slack count (complementarity), multipliers have the
-    right signs and sums, and the constraints are met.
+    The conditions are computed from the problem, independently of the solver: no small relative
+    change of a bandwidth lowers the objective (stationarity), only the slowest dimensions of a
+    collective and constraints without slack have multipliers (complementarity), multipliers have
+    the right signs and sums, and the constraints are met.
     """
     scaled = [one / problem.unit for one in bytes_per_s]
     slopes = [
@@ -79,7 +80,7 @@ def _pairs(
 
 
 def _linear(problem: Problem, scaled: Sequence[float], given: Multipliers) -> Iterator[float]:
-    """Yield what linear constraints miss: violation, wrong sign, and weight in spite of slack."""
+    """Yield violations of linear constraints: infeasibility, sign, complementary slackness."""
     for multiplier, (factors, bound, equal) in _pairs(problem, given):
         terms = [factor * rate for factor, rate in zip(factors, scaled, strict=True)]
         slack, size = bound - sum(terms), max(abs(bound), *map(abs, terms))

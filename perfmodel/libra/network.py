@@ -7,7 +7,7 @@ from math import prod
 __all__ = ["BLOCKS", "Dimension", "cost_per_byte_per_s"]
 
 BLOCKS = ("ring", "fully_connected", "switch")
-"""What joins the NPUs of a dimension."""
+"""Ways to connect the NPUs of a dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,11 @@ class Dimension:
 
 
 def cost_per_byte_per_s(dimensions: Sequence[Dimension]) -> tuple[float, ...]:
-    """Return what each dimension costs per bandwidth of one NPU [$ per B/s].
+    """Return the cost of each dimension per unit of bandwidth of one NPU [$ per B/s].
 
-    A ring of n has 2 n links of half the bandwidth of an NPU, n fully connected NPUs have n (n - 1)
-    links of 1 / (n - 1) of it, and a switch has a link of all of it to every NPU below.
+    A ring of n NPUs has 2 n links with half the bandwidth of an NPU, n fully connected NPUs have n
+    (n - 1) links with 1 / (n - 1) of it, and a switch has a link of full bandwidth to every NPU
+    below it.
     """
     npus = prod(one.npus for one in dimensions)
     found: list[float] = []

@@ -1,4 +1,4 @@
-"""The optimal bandwidth of each dimension.
+"""Optimization of the bandwidth of each dimension.
 
 The time of a workload is convex in the bandwidths: a sum of maxima of terms c / b. A cone solver
 finds its minimum. The product of time and cost is not convex. However, its minimum lies on the
@@ -23,42 +23,42 @@ from .problem import Problem
 __all__ = ["Allocation", "equal_split", "optimise"]
 
 _STARTS = 9
-"""Parts of the frontier in which minima of the product are searched."""
+"""Number of intervals of the frontier that are searched for minima of the product."""
 
 _SPAN = 12.0
-"""Logarithm of the weight of the cost at the outer starts, in scaled units."""
+"""Logarithm of the cost weight at the outermost starting points, in scaled units."""
 
 _STEPS = 100
 _CONVERGED = 1e-9
-"""Of the logarithm of a weight, and of the slope there."""
+"""Convergence tolerance of the logarithm of a weight, and of the slope."""
 
 _EXACT, _AGAIN = 1e-6, 2
-"""Residual that is good enough, and how often a minimum is found again for a smaller one."""
+"""Residual that is accurate enough, and number of attempts to reduce a larger one."""
 
 _LEAST_SHARE = 1e-12
-"""Least bandwidth of a dimension in use, as a share of that in the centre."""
+"""Least bandwidth of a used dimension, relative to its bandwidth in the centre."""
 
 _TIE = 1e-7
-"""Weight of the cost where time alone counts: of allocations as fast, it picks the cheapest."""
+"""Cost weight when only time is minimised: selects the cheapest of equally fast allocations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Bandwidths, and what they give.
+    """Bandwidths, and the resulting time and cost.
 
     Parameters
     ----------
     bytes_per_s : tuple of float
-        Of an NPU in each dimension, the innermost first [B/s].
+        Bandwidth of an NPU in each dimension, the innermost first [B/s].
     time_s : float
         Weighted sum of the times of the workloads [s].
     cost : float or None
-        Of the network [$]; None without prices.
+        Cost of the network [$]; None without prices.
     value : float
-        What was minimised: the time [s], or time times cost [s $].
+        Minimised value: the time [s], or time times cost [s $].
     kkt_residual : float or None
-        How far the conditions of Karush, Kuhn and Tucker are from being met, as a share of
-        ``value``; None of an allocation that was not optimised.
+        Violation of the Karush-Kuhn-Tucker conditions, relative to ``value``; None for an
+        allocation that was not optimised.
     """
 
     bytes_per_s: tuple[float, ...]
@@ -74,10 +74,10 @@ def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
     Parameters
     ----------
     problem : Problem
-        What to optimise.
+        Problem to optimise.
     starts : int
-        In how many parts of the frontier the least product of time and cost is searched, 1 or
-        more.
+        Number of parts of the frontier in which the least product of time and cost is searched, 1
+        or more.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
 
 
 def equal_split(problem: Problem, bytes_per_s: Sequence[float]) -> Allocation:
-    """Return the same total bandwidth in equal parts, whatever the constraints."""
+    """Return the same total bandwidth split equally, ignoring the constraints."""
     share = sum(bytes_per_s) / len(bytes_per_s)
     return _allocation(problem, (share,) * len(bytes_per_s))
 
@@ -105,7 +105,7 @@ def _allocation(
 
 
 class _Minimum(NamedTuple):
-    """Bandwidths that minimise a weighted sum [B/s], the multipliers there, and how exact it is."""
+    """Bandwidths that minimise a weighted sum [B/s], their multipliers, and the KKT residual."""
 
     bytes_per_s: tuple[float, ...]
     multipliers: Multipliers
@@ -113,7 +113,7 @@ class _Minimum(NamedTuple):
 
 
 class _Search:
-    """Weighted sums of time and cost, in numbers scaled to those of the problem's centre."""
+    """Minimization of weighted sums of time and cost, scaled to the problem's centre."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -123,7 +123,7 @@ class _Search:
             for bytes_sent in one.collectives
         ]
         middle = [one * problem.unit for one in problem.centre]
-        # A dimension that no collective uses may have no bandwidth in the centre.
+        # The centre may give no bandwidth to a dimension that no collective uses.
         pairs = zip(middle, problem.used, strict=True)
         self.units = [one if used else problem.unit for one, used in pairs]
         compute_s = sum(one.weight * one.compute_s for one in problem.workloads)
@@ -131,11 +131,11 @@ class _Search:
         self.cost = problem.cost(middle) or 1.0
 
     def fastest(self) -> Allocation:
-        """Return the least time."""
+        """Return the allocation of least time."""
         return self._optimum(self._minimum(1.0, _TIE if self.problem.costs else 0.0))
 
     def least_product(self, starts: int) -> Allocation:
-        """Return the least of all minima of the product between starting points."""
+        """Return the least of the local minima of the product between the starting points."""
         places = [_SPAN * (2 * i / starts - 1) for i in range(starts + 1)]
         slopes = [self._slope(place) for place in places]
         while slopes[0] < 0:
@@ -150,7 +150,7 @@ class _Search:
         return min(minima, key=lambda one: one.value)
 
     def _root(self, low: float, above: float, high: float, below: float) -> float:
-        """Return where the slope is 0 between two places, by secants and bisections in turn."""
+        """Return the zero of the slope in an interval, by alternating secants and bisections."""
         for step in range(_STEPS):
             place = (low + high) / 2
             if step % 2 == 0 and above > below:
@@ -165,14 +165,14 @@ class _Search:
         return (low + high) / 2
 
     def _slope(self, place: float) -> float:
-        """Return log(time / cost) - log(w), scaled, at a logarithm of w."""
+        """Return log(time / cost) - log(w) of scaled values, for a given log(w)."""
         found = self._minimum(*_weights(place)).bytes_per_s
         cost = self.problem.cost(found)
         assert cost
         return log(self.problem.time_s(found) / self.sent_s) - log(cost / self.cost) - place
 
     def _minimum(self, time: float, cost: float) -> _Minimum:
-        """Return the minimum of a weighted sum of scaled time and cost.
+        """Return the minimum of a weighted sum of scaled time and scaled cost.
 
         Where it is not exact, as far from the centre, it is found again in units of the result.
         """
@@ -185,7 +185,7 @@ class _Search:
         return found
 
     def _solved(self, units: Sequence[float], time: float, cost: float) -> _Minimum:
-        """Return the same as the solver finds it in units of some bandwidths.
+        """Return the minimum that the solver finds with bandwidths scaled by given units.
 
         The variables are the bandwidths, then the time of each collective.
         """
@@ -207,7 +207,7 @@ class _Search:
                 if one:
                     program.hyperbola(dimensions + number, i, one / units[i] / longest)
         point = program.solve()
-        assert point is not None  # the centre is a solution
+        assert point is not None  # the centre is a feasible point
         values = zip(point.values, units, problem.used, strict=False)
         found = tuple(max(one, _LEAST_SHARE * used) * unit for one, unit, used in values)
         hyperbolic = iter(point.hyperbolic)
@@ -215,7 +215,7 @@ class _Search:
             tuple(next(hyperbolic) / weight if one else 0.0 for one in sent)
             for sent, weight in zip(self.terms, weights, strict=True)
         )
-        # From the scaled sum to shares of the value.
+        # Convert from the scaled sum to shares of the value.
         linear = [one * self.sent_s / time / problem.time_s(found) for one in point.linear]
         rows = len(problem.rows)
         floors = zip(linear[rows:], units, strict=True)
@@ -235,5 +235,5 @@ class _Search:
 
 
 def _weights(place: float) -> tuple[float, float]:
-    """Return the weights of time and cost at a logarithm of their ratio, the larger being 1."""
+    """Return the weights of time and cost, given the log of their ratio; the larger is 1."""
     return (exp(-max(place, 0.0)), exp(min(place, 0.0)))

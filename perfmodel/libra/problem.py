@@ -1,4 +1,4 @@
-"""The optimization problem, and whether it has an optimum."""
+"""The optimization problem, and the check that it has an optimum."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from .workload import Workload
 __all__ = ["OBJECTIVES", "Problem", "Row"]
 
 OBJECTIVES = ("time", "time_x_cost")
-"""What can be minimised: the weighted time of the workloads, or that times the network's cost."""
+"""Objectives: the weighted time of the workloads, or that time multiplied by the network's cost."""
 
 _LEAST = 1e-9
-"""Share of the largest bound that every bandwidth in use must be able to reach."""
+"""Least value that each used bandwidth must be able to reach, relative to the largest bound."""
 
 _SOME = 1e-6
-"""What counts as more than rounding in a direction of length 1."""
+"""Threshold above which a component of a unit direction is not rounding."""
 
 Row = tuple[tuple[float, ...], float, bool]
 """A scaled constraint: factors, bound, and whether the sum must equal the bound."""
@@ -32,17 +32,17 @@ class Problem:
     Parameters
     ----------
     workloads : tuple of Workload
-        One or more.
+        Workloads, one or more.
     constraints : tuple of Constraint
-        On the bandwidths; one text may have several.
+        Constraints on the bandwidths; one text may have several.
     costs : tuple of float or None
         Cost of each dimension per bandwidth of an NPU [$ per B/s]; None without prices.
     dimensions : int
-        Of the network.
+        Number of dimensions of the network.
     objective : str
         One of ``OBJECTIVES``.
     source, field : str
-        What error lines name as the place of the constraints.
+        Position of the constraints in error messages.
     """
 
     workloads: tuple[Workload, ...]
@@ -64,7 +64,7 @@ class Problem:
         return sum(a * b for a, b in zip(self.costs, bytes_per_s, strict=True))
 
     def value(self, bytes_per_s: Sequence[float]) -> float:
-        """Return what is minimised: [s], or [s $]."""
+        """Return the objective: [s], or [s $]."""
         time_s = self.time_s(bytes_per_s)
         cost = self.cost(bytes_per_s) if self.objective == "time_x_cost" else None
         return time_s if cost is None else time_s * cost
@@ -77,7 +77,7 @@ class Problem:
 
     @cached_property
     def unit(self) -> float:
-        """Bandwidth that scaled ones are multiples of [B/s]."""
+        """Bandwidth by which scaled bandwidths are measured [B/s]."""
         found = [abs(one.bound) / max(map(abs, one.factors)) for one in self.constraints]
         return max(found, default=0.0) or 1e9
 
@@ -98,12 +98,12 @@ class Problem:
         Raises
         ------
         InputError
-            There are none; names the least set of constraints that conflict.
+            The constraints conflict; names a minimal conflicting set.
         """
         if (found := self._widest(range(len(self.rows)))) is not None:
             return found
         texts = list(dict.fromkeys(one.text for one in self.constraints))
-        for text in tuple(texts):  # drop each that the conflict does not need
+        for text in tuple(texts):  # drop constraints that the conflict does not need
             fewer = [one for one in texts if one != text]
             left = [i for i, one in enumerate(self.constraints) if one.text in fewer]
             if self._widest(left) is None:
@@ -113,7 +113,7 @@ class Problem:
         raise InputError(self.source, self.field, message)
 
     def check(self) -> None:
-        """Fail unless there is an optimum.
+        """Fail unless the problem has an optimum.
 
         Raises
         ------
@@ -129,13 +129,13 @@ class Problem:
             if all(one.bound == 0 if one.equal else one.bound >= 0 for one in self.constraints):
                 message = "must keep the total from falling to 0 with time_x_cost, as total = 500"
                 raise InputError(self.source, self.field, message)
-            return  # the cost bounds all bandwidths
+            return  # the cost limits all bandwidths
         if free := [f"b{i}" for i, value in enumerate(self._ray()) if value > _SOME]:
             message = f"must bound every bandwidth from above, not leave {', '.join(free)} free"
             raise InputError(self.source, self.field, message)
 
     def _ray(self) -> tuple[float, ...]:
-        """Return a direction in which bandwidths may grow for ever, of all that may do so."""
+        """Return a direction of unbounded growth that includes every unbounded bandwidth."""
         ray = ConeProgram([-1.0] * self.dimensions)
         for i in range(self.dimensions):
             ray.bound(_unit(i, self.dimensions), 1.0)
@@ -143,11 +143,11 @@ class Problem:
         for factors, _, equal in self.rows:
             ray.bound(factors, 0.0, equal=equal)
         found = ray.solve()
-        assert found is not None  # 0 is a solution
+        assert found is not None  # zero is a feasible point
         return found.values
 
     def _widest(self, places: Iterable[int]) -> tuple[float, ...] | None:
-        """Return scaled bandwidths of which the least in use is largest, or None.
+        """Return scaled bandwidths that maximise the smallest used one; None if infeasible.
 
         They meet the rows at ``places``.
         """

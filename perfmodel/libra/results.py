@@ -1,4 +1,4 @@
-"""Results of an allocation for each dimension of the network."""
+"""Results of an allocation, by network dimension."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["DimensionResult", "by_dimension"]
 
 @dataclass(frozen=True, slots=True)
 class DimensionResult:
-    """A dimension in an allocation.
+    """Result of an allocation for one dimension.
 
     Parameters
     ----------

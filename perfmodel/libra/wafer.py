@@ -1,4 +1,4 @@
-"""Load of a wafer's training iteration on each class of links.
+"""Link load of a wafer's training iteration, by class of links.
 
 On a wafer, LIBRA's dimensions are classes of links that have one rate: those of NPUs to their
 switches, those between switches or, on a mesh, between NPUs, and those of I/O controllers.
@@ -40,13 +40,13 @@ def communication(topology: Topology, training: Training, placement: Placement) 
 
 
 def wires(topology: Topology) -> tuple[int, ...]:
-    """Return the number of links of each class, both directions counted as one."""
+    """Return the number of links of each class; both directions count as one link."""
     classes = _classes(topology)
     return tuple(classes.count(number) // 2 for number in range(len(CLASSES)))
 
 
 def _classes(topology: Topology) -> list[int]:
-    """Return the class of each link."""
+    """Return the class of each link, keyed by link."""
     found: list[int] = []
     for link in range(len(topology.links)):
         kinds = topology.link_ends(link)
@@ -59,6 +59,6 @@ def _busiest(profiles: Iterable[Profile], classes: Sequence[int]) -> tuple[float
     sent = [0.0] * len(CLASSES)
     for profile in profiles:
         for link, carried in profile.loads:
-            if link < len(classes):  # and no inside of a switch
+            if link < len(classes):  # leaves out links inside a switch
                 sent[classes[link]] = max(sent[classes[link]], carried)
     return tuple(sent)

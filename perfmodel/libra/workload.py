@@ -11,7 +11,7 @@ COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all")
 
 
 def collective_bytes(kind: str, size_bytes: float, groups: Sequence[int]) -> tuple[float, ...]:
-    """Return the bytes that each NPU sends in each dimension in one collective [B].
+    """Return the bytes that each NPU sends in each dimension during one collective [B].
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def collective_bytes(kind: str, size_bytes: float, groups: Sequence[int]) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One training iteration, in which nothing overlaps.
+    """One training iteration without overlap of compute and communication.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Workload:
     weight: float = 1.0
 
     def time_s(self, bytes_per_s: Sequence[float]) -> float:
-        """Return the time of an iteration with the bandwidth of each dimension [s].
+        """Return the time of an iteration, given the bandwidth of each dimension [s].
 
         A collective takes as long as its slowest dimension, as chunks keep all dimensions busy.
         """
@@ -77,7 +77,7 @@ class Workload:
 def summed(
     found: Iterable[tuple[str, float, tuple[int, ...]]],
 ) -> tuple[tuple[float, ...], ...]:
-    """Return the bytes in each dimension of collectives, those of one kind and groups as one.
+    """Return the bytes of collectives in each dimension, merged by kind and groups.
 
     The time of a collective is proportional to its size, so the sum takes as long as its parts.
     Each collective is a kind, a size [B] and the NPUs of each dimension.

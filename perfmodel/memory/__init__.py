@@ -1,1 +1,1 @@
-"""Memory beyond the NPUs: files, and the time to move bytes."""
+"""Memory outside the NPUs: files, and the time of transfers."""

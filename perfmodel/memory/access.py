@@ -1,4 +1,4 @@
-"""Time to move bytes between NPUs and remote memory.
+"""Time of transfers between NPUs and remote memory.
 
 In a hierarchical pool (after ASTRA-sim 2.0, arXiv 2303.14006, section IV-D) data go in pieces from
 a group of memory through a switch between the nodes and the fabric of a node to the NPU. Each of
@@ -19,12 +19,12 @@ from .file import MemoryFile
 __all__ = ["Access", "MemoryLink", "Tier"]
 
 MemoryLink = tuple[str, int]
-"""``pool`` and 0, ``node`` and its number, or ``npu`` and its number."""
+"""A memory link: ``pool`` and 0, ``node`` and its number, or ``npu`` and its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Bytes that NPUs load or store at a time.
+    """Concurrent loads or stores of several NPUs: their duration and link loads.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Access:
 
 
 class Tier:
-    """Memory beyond that of the NPUs.
+    """Memory outside the NPUs.
 
     Parameters
     ----------
     file : MemoryFile
-        What it is like, and not none.
+        Description of the memory, which must exist.
     """
 
     def __init__(self, file: MemoryFile) -> None:
@@ -53,21 +53,21 @@ class Tier:
         self.file, self._bytes_per_ns = file, file.remote_mem_bw
 
     def bytes_per_ns(self, link: MemoryLink) -> float:
-        """Return the rate of all lanes of a link together [bytes per ns]."""
+        """Return the total rate of all lanes of a link [bytes per ns]."""
         lanes, rate = self._lanes(link[0])
         return lanes * rate
 
     def access(self, groups: Sequence[Sequence[int]], bytes_each: float) -> Access:
-        """Return what it takes if each NPU of some groups moves so many bytes, all at a time.
+        """Return the access in which each NPU of the given groups moves equally many bytes.
 
-        Members of a group load the same, or store what is to be added up.
+        Members of a group load the same data, or store data that is reduced.
 
         Parameters
         ----------
         groups : sequence of sequence of int
-            NPUs.
+            NPUs of each group.
         bytes_each : float
-            Of each NPU [B], 0 or more.
+            Bytes of each NPU [B], 0 or more.
         """
         if self.file.hierarchical:
             return self._pooled(groups, bytes_each)
@@ -80,13 +80,13 @@ class Tier:
         return Access(longest_ns, loads)
 
     def _port(self, npu: int) -> MemoryLink:
-        """Return what serves the requests of an NPU one after the other."""
+        """Return the port that serves an NPU's requests serially."""
         if self.file.per_node:
             return "node", npu // (self.file.num_npus_per_node or 1)
         return ("npu", npu) if self.file.per_npu else ("pool", 0)
 
     def _lanes(self, stage: str) -> tuple[int, float]:
-        """Return the lanes of a link of a stage, and the rate of each [bytes per ns]."""
+        """Return the number of lanes of a link, and the rate of each lane [bytes per ns]."""
         file = self.file
         if not file.hierarchical:
             return 1, self._bytes_per_ns

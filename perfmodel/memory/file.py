@@ -30,25 +30,25 @@ _LEVELS = (
     "in-node-bw",
     "piece-size",
 )
-"""Keys that a hierarchical pool needs, and only it has."""
+"""Keys that a hierarchical pool requires and that other types must not have."""
 
 
 class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
-    """A remote memory, and how its requests queue.
+    """A remote memory, and how requests to it queue.
 
     Parameters
     ----------
     memory-type : str
-        None, one for each node that serves one request after the other, one for each NPU, one
-        for all that serves one request after the other, or groups of memory behind switches, whose
-        links all requests at a time share.
+        Kind of memory: none; one for each node that serves requests in order; one for each NPU; one
+        for all NPUs that serves requests in order; or groups of memory behind switches, whose links
+        concurrent requests share.
     remote-mem-latency : int
         Latency of each access [ns]; 0 by default.
     remote-mem-bw : float
         Bandwidth [bytes per ns], of each group in a hierarchical pool; required unless there is no
         such memory.
     num-nodes : int
-        Nodes, required with a memory for each of them and with a hierarchical pool.
+        Number of nodes, required with a memory for each of them and with a hierarchical pool.
     num-npus-per-node : int
         NPUs of a node, required in the same cases; the first NPUs are in node 0.
     num-remote-mem-groups : int
@@ -60,10 +60,10 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     in-node-bw : float
         Bandwidth of the fabric of a node to each of its NPUs, one direction [bytes per ns].
     piece-size : int
-        What goes from one level to the next as a whole [B].
+        Unit of transfer from one level to the next [B].
     in-switch-collectives : int
-        1 for switches that copy what several NPUs load, and add up what they store: the pool and
-        each node's links then carry it once.
+        1 for switches that copy data for several NPUs on loads, and reduce it on stores: the pool
+        and each node's links then carry it once.
     """
 
     file_kind = REMOTE_MEMORY
@@ -82,21 +82,21 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
 
     @property
     def per_node(self) -> bool:
-        """Whether each node has a memory of its own."""
+        """Whether each node has its own memory."""
         return self.memory_type == "PER_NODE_MEMORY_EXPANSION"
 
     @property
     def per_npu(self) -> bool:
-        """Whether each NPU has a memory of its own."""
+        """Whether each NPU has its own memory."""
         return self.memory_type == "PER_NPU_MEMORY_EXPANSION"
 
     @property
     def hierarchical(self) -> bool:
-        """Whether it is a pool behind two levels of switches."""
+        """Whether the memory is a pool behind two levels of switches."""
         return self.memory_type == "HIERARCHICAL_MEMORY_POOL"
 
     def check(self, source: str) -> None:
-        """Fail unless it has exactly the keys that its type needs.
+        """Fail unless the file has exactly the keys that its type requires.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
                 raise InputError(source, key, message)
 
     def check_npus(self, npus: int, source: str) -> None:
-        """Fail unless all NPUs of a network are in a node.
+        """Fail unless every NPU of a network belongs to a node.
 
         Raises
         ------
@@ -139,7 +139,7 @@ NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
 
 
 def load_memory(path: Path) -> MemoryFile:
-    """Return the remote memory of a file: JSON if its name ends in .json, otherwise YAML.
+    """Return the remote memory of a file: JSON if its name ends in ``.json``, else YAML.
 
     Raises
     ------
@@ -150,12 +150,12 @@ def load_memory(path: Path) -> MemoryFile:
 
 
 def load_tier(path: Path, npus: int) -> MemoryFile:
-    """Return the remote memory of a file for a number of NPUs.
+    """Return the remote memory of a file, for a given number of NPUs.
 
     Raises
     ------
     InputError
-        As for :func:`load_memory`, or there is none, or too few nodes for the NPUs.
+        As for :func:`load_memory`, or the file has no remote memory or too few nodes.
     """
     found = load_memory(path)
     check_tier(found, npus, str(path))
@@ -163,7 +163,7 @@ def load_tier(path: Path, npus: int) -> MemoryFile:
 
 
 def check_tier(file: MemoryFile, npus: int, source: str) -> None:
-    """Fail unless there is a remote memory, and enough of it for some NPUs.
+    """Fail unless there is a remote memory large enough for the NPUs.
 
     Raises
     ------

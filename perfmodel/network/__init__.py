@@ -1,1 +1,1 @@
-"""Network models: the time of a schedule on a topology, by name."""
+"""Network models: the time of a schedule on a topology, selected by name."""

@@ -1,4 +1,4 @@
-"""The fastest algorithm of a collective, or the fastest sequence of others that does the same."""
+"""The fastest algorithm of a collective, or the fastest equivalent sequence of others."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,11 +24,11 @@ from .prepared import Request, Size, prepare
 __all__ = ["fastest"]
 
 _ROUNDING = 1e-9
-"""Share by which rounding may put the bound of an algorithm above its time."""
+"""Share by which rounding may raise the bound of an algorithm above its time."""
 
 
 def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool = True) -> Request:
-    """Return a request with the algorithm that takes the least time, ``published`` if it does too.
+    """Return a request with the fastest algorithm; ``published`` wins ties.
 
     In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
     least. Algorithms that the network model cannot time are left out.
@@ -63,7 +63,7 @@ def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool =
 
 
 class _Search:
-    """Times of the stages of sequences, each found once.
+    """Times of the stages of sequences, each computed once.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class _Search:
         self.problem: CannotTimeError | None = None
 
     def sequences(self) -> list[tuple[Stage, ...]]:
-        """Return the sequences that groups allow, those that may be fastest first."""
+        """Return the sequences that the groups allow, ordered by lower bound."""
         every = sequences(self._asked.pattern)
         if max(map(len, self._asked.groups)) > MAX_COMPOSED:
             every = tuple(some for some in every if some == (Stage("all_reduce"),))
@@ -88,7 +88,7 @@ class _Search:
         return sorted(fit, key=lambda some: sum(map(self._least_s, some)))
 
     def _allowed(self, stage: Stage) -> bool:
-        """Return whether groups may run it: roots alone may be members of two."""
+        """Return whether the groups may run a stage; only roots may belong to two groups."""
         try:
             check_groups(self._topology, stage.pattern, self._asked.groups)
         except InputError:
@@ -96,7 +96,7 @@ class _Search:
         return True
 
     def sequence(self, stages: Sequence[Stage], limit_s: float) -> tuple[float, str] | None:
-        """Return the least time of a sequence and its name, if it takes less than the limit [s]."""
+        """Return the least time of a sequence and its name, if below the limit [s]."""
         rest_s = sum(map(self._least_s, stages))
         names: list[str] = []
         for place, stage in enumerate(stages):
@@ -112,7 +112,7 @@ class _Search:
     def stage(
         self, stage: Stage, limit_s: float, *, first: bool, last: bool
     ) -> tuple[float, str] | None:
-        """Return the least time of a stage and its algorithm, if the limit allows any [s].
+        """Return the least time of a stage and its algorithm; None if all exceed the limit [s].
 
         A stage that is not the last takes until its sources know of its end.
         """
@@ -144,11 +144,11 @@ class _Search:
         return best[0], best[2]
 
     def _least_s(self, stage: Stage) -> float:
-        """Return the least time that any algorithm of a stage may take [s]."""
+        """Return a lower bound of a stage's time over all algorithms [s]."""
         return min(self._bounds(stage).values())
 
     def _bounds(self, stage: Stage) -> dict[str, float]:
-        """Return the algorithms of a stage and the least time that each takes [s]."""
+        """Return the algorithms of a stage and a lower bound of each one's time [s]."""
         if stage not in self._least:
             asked, topology = self._asked, self._topology
             given = (topology, stage.pattern, asked.groups)
@@ -163,7 +163,7 @@ class _Search:
         return self._least[stage]
 
     def _own_s(self, pattern: str, name: str, size_bytes: float) -> float:
-        """Return the bound of an algorithm; of ``published`` that of the group that is last."""
+        """Return the bound of an algorithm; for ``published``, that of the slowest group [s]."""
         topology, groups = self._topology, self._asked.groups
         if name != PUBLISHED:
             return ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)

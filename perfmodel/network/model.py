@@ -1,4 +1,4 @@
-"""The interface of a network model, and the registry of all of them."""
+"""The interface of a network model, and the registry of all network models."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel:
-    """A model of the time of a schedule.
+    """A network model, which computes the time of schedules.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class NetworkModel:
 
 
 NETWORK_MODELS: Registry[NetworkModel] = Registry("perfmodel.network.models", "network model")
-"""Network models by name; each is registered by a module of ``network/models``."""
+"""Network models by name; each module of ``network/models`` registers one."""
 
 
 def find_model(name: str) -> NetworkModel:
-    """Return the network model of a name.
+    """Return the network model with a given name.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def find_model(name: str) -> NetworkModel:
 
 
 def unicast_loads(schedule: Schedule) -> tuple[tuple[int, float], ...]:
-    """Return the loads of a schedule of one byte, as in ``Timed``, for models of unicasts alone.
+    """Return the loads of a schedule of one byte, for models that only support unicasts.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Collectives whose schedules have been built and timed for one byte; sizes only scale them."""
+"""Collectives whose schedules are built and timed for one byte; sizes only scale the result."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A vector, and the pieces that it is sent in.
+    """A vector, and the chunks in which it is sent.
 
     Parameters
     ----------
@@ -46,24 +46,24 @@ class Size:
 
     @property
     def count(self) -> int:
-        """How many pieces there are."""
+        """Number of chunks."""
         return ceil(self.size_bytes / self.piece_bytes) if self.chunks is None else self.chunks
 
     @property
     def piece_bytes(self) -> float:
-        """Size of a piece [B]."""
+        """Size of a chunk [B]."""
         if self.chunks is None:
             return self.chunk_bytes(self.size_bytes)
         return self.size_bytes / self.chunks
 
     def times(self, factor: int) -> "Size":
-        """Return a vector that is so many times longer."""
+        """Return the size of a vector that is ``factor`` times longer."""
         return self if factor == 1 else replace(self, size_bytes=factor * self.size_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What runs, by which algorithm, and how its time is found: of any size.
+    """A collective to simulate, of any size: pattern, groups, algorithm and network model.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Request:
     second_first: bool = False
 
     def schedule(self, topology: Topology, groups: Groups) -> Schedule:
-        """Return the schedule of one byte of some groups."""
+        """Return the schedule of one byte for the given groups."""
         if self.pattern in STREAMS:
             return build_stream(topology, self.pattern, groups, 1.0)
         lockstep = find_model(self.network_model).lockstep
@@ -101,7 +101,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """One collective: how many times longer its vector is, its schedule of one byte, its times."""
+    """A stage: relative length of its vector, its schedule of one byte, and its times."""
 
     times: int
     schedule: Schedule
@@ -110,7 +110,7 @@ class _Stage:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Stages, one after the other.
+    """Stages that run one after the other.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Prepared:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What algorithm and network model take for granted."""
+        """Assumptions of the algorithm and of the network model."""
         every = (
             text
             for stage in self.stages
@@ -141,7 +141,7 @@ class Prepared:
 
     @property
     def details(self) -> dict[str, float]:
-        """Figures of the algorithms themselves, see ``schedule.Schedule``."""
+        """Figures that the algorithms report; see ``schedule.Schedule``."""
         return {k: v for stage in self.stages for k, v in stage.schedule.details.items()}
 
     @property
@@ -151,7 +151,7 @@ class Prepared:
 
     @property
     def loads(self) -> tuple[tuple[int, float], ...]:
-        """Link, and the bytes that cross it for each byte of the vector."""
+        """Pairs of a link and the bytes that cross it per byte of the vector."""
         carried: dict[int, float] = {}
         for stage in self.stages:
             for link, share in stage.timed.loads:
@@ -165,7 +165,7 @@ class Prepared:
 
     @property
     def most_sent(self) -> float:
-        """What the NPU that sends most sends for each byte of the vector [B]."""
+        """Bytes that the busiest sender sends per byte of the vector."""
         sent: dict[int, float] = {}
         for stage in self.stages:
             for message in stage.schedule.messages:
@@ -176,7 +176,7 @@ class Prepared:
 
     @property
     def moved(self) -> float:
-        """What an endpoint algorithm would send per NPU in the largest group, likewise [B]."""
+        """Bytes per NPU of the largest group that an endpoint algorithm would send, per byte."""
         members = max(map(len, self.groups))
         if self.pattern in ROOTED:
             return 1.0
@@ -193,7 +193,7 @@ _prepared: Remembered[Request, Prepared] = Remembered()
 
 
 def prepare(topology: Topology, request: Request) -> Prepared:
-    """Return a schedule of one byte and its times, remembered for each topology.
+    """Return a schedule of one byte and its times, cached for each topology.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
 
 
 def stage_requests(request: Request) -> Iterator[tuple[int, Request]]:
-    """Yield what runs in each stage, and how many times longer its vector is than the whole.
+    """Yield the request of each stage, and the length of its vector relative to the whole.
 
     What is not a sequence is one stage. Other destinations go before the first stage alone.
     """
@@ -243,5 +243,5 @@ def stage_requests(request: Request) -> Iterator[tuple[int, Request]]:
 
 
 def as_tuples(groups: Sequence[Sequence[int]]) -> Groups:
-    """Return groups as a request has them."""
+    """Return groups in the form that a request stores."""
     return tuple(map(tuple, groups))

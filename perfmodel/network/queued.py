@@ -1,4 +1,4 @@
-"""Time and utilization of a chunked collective by dimensions.
+"""Time and utilization of a chunked collective, by dimension.
 
 One queue per dimension gives the time. Where dimensions share links, the time is at least that of
 the same chunks on these links, by network model ``fluid``.
@@ -32,7 +32,7 @@ __all__ = ["DimensionLoad", "QueuedResult", "run_queued"]
 
 @dataclass(frozen=True, slots=True)
 class DimensionLoad:
-    """What a dimension did.
+    """Load of one dimension.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class DimensionLoad:
 
 @dataclass(frozen=True, slots=True)
 class QueuedResult:
-    """What the simulation of a collective by dimensions found.
+    """Simulation result of a collective by dimensions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def run_queued(
     group: Sequence[int] | None = None,
     how: Queuing | None = None,
 ) -> QueuedResult:
-    """Simulate a collective over one group, a dimension of the topology being one queue.
+    """Simulate a collective over one group, with one queue per dimension of the topology.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def run_queued(
 def _on_links_s(
     topology: Topology, pattern: str, size_bytes: float, members: Sequence[int], how: Queuing
 ) -> float:
-    """Return the time of the same chunks where links are shared, those of an order as one flow."""
+    """Return the time of the same chunks over shared links, merged by order of dimensions [s]."""
     builder = ScheduleBuilder(topology, lockstep=True)
     add_orders(builder, members, 1.0, pattern, how)
     parts = (builder.end_part(members),)

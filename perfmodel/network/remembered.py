@@ -1,4 +1,4 @@
-"""Results that are remembered for each topology as long as the topology is used."""
+"""Caches of results per topology, which live as long as the topology is used."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -12,17 +12,17 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MOST = 256
-"""Results that are remembered for one topology; the oldest one makes room for another."""
+"""Largest number of cached results per topology; the oldest result is evicted."""
 
 
 class Remembered(Generic[K, V]):
-    """Results of one kind by topology and key."""
+    """Cache of one kind of results, by topology and key."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Topology, dict[K, V]] = WeakKeyDictionary()
 
     def of(self, topology: Topology, key: K, make: Callable[[], V]) -> V:
-        """Return the result for a key, made if it is not remembered."""
+        """Return the result for a key; compute it if it is not cached."""
         known = self._known.setdefault(topology, {})
         if key not in known:
             found = make()
@@ -32,5 +32,5 @@ class Remembered(Generic[K, V]):
         return known[key]
 
     def clear(self) -> None:
-        """Drop all results."""
+        """Drop all cached results."""
         self._known.clear()

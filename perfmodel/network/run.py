@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 FLUID = "fluid"
-"""Name of the network model that is taken where none is given."""
+"""Name of the default network model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class LinkLoad:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveResult:
-    """What the simulation of a collective found.
+    """Simulation result of a collective.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ class CollectiveResult:
 
     @property
     def effective_bandwidth_bytes_per_s(self) -> float:
-        """Effective NPU bandwidth, as the paper defines it: bytes that an NPU sends over time."""
+        """Effective NPU bandwidth as defined in the paper: bytes sent per NPU over time."""
         return self.bytes_per_npu / self.time_s
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What an NPU reads from memory to run collectives.
+    """Memory reads of an NPU that runs collectives.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def run_collectives(
     *,
     second_first: bool = False,
 ) -> CollectiveResult:
-    """Simulate the same collective over several groups at once, ``size_bytes`` in each.
+    """Simulate the same collective over several groups at the same time.
 
     The other parameters and the errors are those of :func:`run_collective`; ``second_first`` is as
     of ``model.Conditions``.
@@ -231,7 +231,7 @@ def run_collectives(
 
 
 def _model_details(prepared: Prepared, network_model: str, size: Size) -> Mapping[str, Any]:
-    """Return the figures of a network model, of several stages one after the other."""
+    """Return the figures of a network model, as a list if there are several stages."""
     model = find_model(network_model)
     found = [
         model.details(stage.timed, size.times(stage.times).piece_bytes) for stage in prepared.stages
@@ -255,7 +255,7 @@ def profile(
     network_model: str = FLUID,
     endpoint: Endpoint | None = None,
 ) -> tuple[Profile, tuple[str, ...]]:
-    """Simulate a collective or a stream; return its profile and what it takes for granted.
+    """Simulate a collective or a stream; return its profile and its assumptions.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def profile(
 
 
 def _read_by(topology: Topology, request: Request, endpoint: Endpoint | None) -> Read:
-    """Return what each NPU reads for each byte of the vector, remembered for each topology."""
+    """Return the bytes that each NPU reads per byte of the vector, cached per topology."""
     if endpoint is None or request.pattern in STREAMS:
         return ()
     traffic = endpoint.traffic
@@ -315,7 +315,7 @@ def _reads(topology: Topology, request: Request, traffic: TrafficOf) -> Read:
 
 
 def _adds(topology: Topology, pattern: str) -> bool:
-    """Return whether a collective or a stream adds up what the members of a group have."""
+    """Return whether a collective or a stream sums the data of a group's members."""
     return pattern in REDUCTIONS or (pattern == "stream_out" and topology.adds)
 
 
@@ -329,7 +329,7 @@ def _size(
 def _chosen(
     topology: Topology, asked: Request, size: Size
 ) -> tuple[Request, dict[str, float | str]]:
-    """Return the request with the fastest algorithm, if that is ``auto`` or one that falls back.
+    """Return the request with its algorithm replaced if that is ``auto`` or falls back.
 
     The mapping has the times of an algorithm that falls back and of its fastest alternative.
     """

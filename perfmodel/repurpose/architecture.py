@@ -1,4 +1,4 @@
-"""Architectures: the operations of a network whose file has tensors alone, from YAML."""
+"""Architectures from YAML: the operations of a network whose file contains only tensors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,14 +37,14 @@ _Epsilon = Annotated[float, number_range(1e-12, 1.0)]
 
 
 class LinearEntry(FileModel):
-    """A product with a matrix, NAME.weight of output x input, and NAME.bias if there is one.
+    """A matrix product with NAME.weight of output x input, and NAME.bias if it exists.
 
     Parameters
     ----------
     kind : str
         linear.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     """
 
     kind: Literal["linear"]
@@ -59,9 +59,9 @@ class ConvEntry(FileModel):
     kind : str
         conv.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     stride : int
-        Distance of the windows.
+        Distance between windows.
     padding : int
         Zeros on each side.
     """
@@ -73,7 +73,7 @@ class ConvEntry(FileModel):
 
 
 class FunctionEntry(FileModel):
-    """An activation function of each number.
+    """An elementwise activation function.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class PoolEntry(FileModel):
 
 
 class FlattenEntry(FileModel):
-    """All numbers of an image as channels.
+    """All values of an image as channels.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class NormEntry(FileModel):
         layer_norm or rms_norm over the channels; batch_norm with NAME.running_mean and
         NAME.running_var, or with neither where these are part of weight and bias.
     name : str
-        Of its tensors, without the last part.
+        Name of its tensors, without the last part.
     epsilon : float
         Added to the mean square.
     """
@@ -134,7 +134,7 @@ class NormEntry(FileModel):
 
 
 class AttentionEntry(FileModel):
-    """Self-attention: four products, of which the first three have a row for each head.
+    """Self-attention: four products, of which the first three have rows for each head.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class GatedEntry(FileModel):
 
 
 class ResidualEntry(FileModel):
-    """The sum of a value and of what some operations make of it.
+    """The sum of a value and the result of some operations on it.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ Entry = Annotated[
 
 
 class Architecture(FileModel):
-    """Operations of a network, in their order.
+    """Operations of a network in order.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class Architecture(FileModel):
 
 
 def load_architecture(path: Path) -> Architecture:
-    """Return the architecture of a YAML file.
+    """Return the architecture in a YAML file.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def load_architecture(path: Path) -> Architecture:
 
 
 def build(tensors: Mapping[str, Array], architecture: Architecture | None, source: str) -> Network:
-    """Return a network of some tensors.
+    """Return the network of an architecture and tensors.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def build(tensors: Mapping[str, Array], architecture: Architecture | None, sourc
 
 
 def _chain(tensors: Mapping[str, Array], source: str) -> "list[Entry]":
-    """Return products with ReLU between them."""
+    """Return matrix products with ReLU between them."""
     names = [name.removesuffix(".weight") for name in tensors if name.endswith(".weight")]
     for name, value in tensors.items():
         stem, _, kind = name.rpartition(".")
@@ -277,14 +277,14 @@ def _chain(tensors: Mapping[str, Array], source: str) -> "list[Entry]":
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts numbers in names by their value."""
+    """Return a sort key that orders numbers in names by value."""
     return [
         (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
     ]
 
 
 class _Builder:
-    """Operations while they are made of tensors."""
+    """Builder of operations from tensors."""
 
     def __init__(self, tensors: Mapping[str, Array], source: str) -> None:
         self._tensors, self._source = tensors, source
@@ -294,7 +294,7 @@ class _Builder:
         self._names = {INPUT}
 
     def add(self, layers: "Sequence[Entry]") -> None:
-        """Add operations behind those that there are."""
+        """Append operations to the existing ones."""
         for one in layers:
             match one:
                 case LinearEntry():
@@ -325,7 +325,7 @@ class _Builder:
         return f"{name}_{count}"
 
     def _put(self, one: Operation) -> str:
-        """Add an operation, and return the value that it makes, which the next one takes."""
+        """Append an operation; return its output value, which the next operation takes."""
         if one.name in self._names:
             raise InputError(
                 self._source, one.name, "must be the name of one layer, not of several"

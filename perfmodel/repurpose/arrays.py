@@ -1,4 +1,4 @@
-"""Types of arrays, and the modules of the extra ``repurpose``."""
+"""Array types, and the modules of the extra ``repurpose``."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from fred_hw.optional import needed
 __all__ = ["LARGEST", "Array", "Floats", "Indices", "Mask", "extra_module"]
 
 LARGEST = 1e60
-"""Largest weight or activation: squares of their products are numbers, too."""
+"""Largest weight or activation, so that squares of their products are still finite."""
 
 Array = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 def extra_module(name: str, package: str) -> Any:
-    """Return a module of the extra ``repurpose``.
+    """Return a module that the extra ``repurpose`` installs.
 
     Raises
     ------

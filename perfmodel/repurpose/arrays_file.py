@@ -1,4 +1,4 @@
-"""Arrays of NumPy's .npz files, of bounded size and without pickles."""
+"""Arrays in NumPy's .npz files, limited in size and without pickles."""
 
 import struct
 import tokenize
@@ -17,11 +17,11 @@ from fred_hw.reading import open_bytes
 __all__ = ["MAX_BYTES", "read_arrays"]
 
 MAX_BYTES = 1 << 34
-"""Bytes of all arrays of a file at most."""
+"""Largest total size of the arrays in a file [B]."""
 
 
 def read_arrays(path: Path) -> Mapping[str, Any]:
-    """Return the arrays of a file by name, in the order of the file.
+    """Return the arrays in a file, keyed by name in file order.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _arrays(file: BinaryIO, source: str) -> Mapping[str, Any]:
 
 
 def _check_size(member: Any, size: int) -> None:
-    """Refuse an array whose header claims more bytes than its member of the archive has.
+    """Fail if an array's header claims more bytes than its archive member contains.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A network and results of its calibration: second moments, error bounds and outputs."""
+"""A network with its calibration results: second moments, error bounds and outputs."""
 
 from dataclasses import dataclass
 from math import prod
@@ -20,17 +20,17 @@ class Calibrated:
     Parameters
     ----------
     network : Network
-        As trained.
+        The trained network.
     inputs, outputs : array
-        Samples, and what the network makes of them.
+        Samples, and the outputs of the network for them.
     units : Units
         Channels that must be on the same worker.
     shapes : dict of str to tuple of int
         Shape of each value for one sample.
     moments : dict of str to Moments
-        Of what each product takes, with a constant 1 in the end if it has a bias.
+        Moments of the input of each product, with a constant 1 at the end if it has a bias.
     lipschitz : dict of str to float or None
-        How much an error may grow in each other operation.
+        Largest factor by which each other operation can amplify an error.
     """
 
     network: Network
@@ -42,12 +42,12 @@ class Calibrated:
     lipschitz: dict[str, float | None]
 
     def positions(self, value: str) -> int:
-        """Return how many numbers a channel of a value has."""
+        """Return the number of positions per channel of a value."""
         return prod(self.shapes[value]) // len(self.units.of[value])
 
 
 def calibrate(network: Network, inputs: Array) -> Calibrated:
-    """Run calibration data through a network.
+    """Run calibration data through a network, and return the results.
 
     Raises
     ------

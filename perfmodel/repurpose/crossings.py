@@ -1,4 +1,4 @@
-"""Which activations cross between workers, and a run of the network by workers alone."""
+"""Activations that cross between workers, and execution of the network by the workers alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["Crossing", "Multicast", "crossings", "run_by_workers"]
 
 @dataclass(frozen=True, slots=True)
 class Multicast:
-    """What a worker sends to the same other workers.
+    """Numbers that a worker sends to the same set of other workers.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class Crossing:
     value : str
         The value.
     before : str
-        Operation that waits for it: the first one that takes it.
+        Operation that waits for it: the first one that uses it.
     needs : array
-        Whether a worker uses a channel that another one owns, as channel x worker.
+        Whether a worker uses a channel of another worker, as channel x worker.
     positions : int
         Numbers in a channel.
     edges : int
-        Weights that take channels of other workers.
+        Number of weights that use channels of other workers.
     multicasts : tuple of Multicast
-        What is sent.
+        Multicasts to be sent.
     """
 
     value: str
@@ -65,17 +65,17 @@ class Crossing:
 
     @cached_property
     def activations(self) -> int:
-        """Pairs of a channel and a worker that receives it."""
+        """Number of (channel, receiving worker) pairs."""
         return int(np.count_nonzero(self.needs))
 
     @property
     def numbers(self) -> int:
-        """Numbers that all workers receive together."""
+        """Total count of numbers received by all workers."""
         return sum(one.numbers * len(one.targets) for one in self.multicasts)
 
 
 def crossings(made: Restructured) -> tuple[Crossing, ...]:
-    """Return the crossing activations of each value, in the order in which they are needed."""
+    """Return the crossing activations of each value, in the order of use."""
     needs: dict[str, Mask] = {}
     edges: dict[str, int] = {}
     found: dict[str, tuple[str, int]] = {}
@@ -98,7 +98,7 @@ def crossings(made: Restructured) -> tuple[Crossing, ...]:
 
 
 def _used(made: Restructured, one: Product) -> Indices:
-    """Return how many weights of each worker take each input channel: channel x worker."""
+    """Return how many weights of each worker use each input channel, as channel x worker."""
     rows = made.owners(one.name)
     nonzero = (one.weight != 0).reshape(*one.weight.shape[:2], -1).sum(axis=2)
     found = np.zeros((one.weight.shape[1], made.workers), dtype=np.intp)
@@ -135,7 +135,7 @@ def _crossing(
 
 
 def run_by_workers(made: Restructured, inputs: Array) -> Array:
-    """Return the output of a network whose workers use only what they own or receive.
+    """Return a network's output if workers use only the activations they own or receive.
 
     Each worker computes its own rows from its own channels and from those that are sent to it.
     """

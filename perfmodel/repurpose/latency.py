@@ -1,4 +1,4 @@
-"""Latency of an inference on a wafer: multicasts and products, layer after layer."""
+"""Latency of an inference on a wafer: multicasts and products, layer by layer."""
 
 from dataclasses import dataclass
 
@@ -19,18 +19,18 @@ __all__ = ["Latency", "Step", "latency"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A value that crosses, or a product.
+    """One step of an inference: a value that crosses, or a product.
 
     Parameters
     ----------
     name : str
-        Of the product, or of the operation that waits for the value.
+        Name of the product, or of the operation that waits for the value.
     kind : str
         ``traffic`` or ``compute``.
     time_s : float
-        How long it takes [s].
+        Duration [s].
     flows : int
-        Multicasts of traffic.
+        Number of multicasts.
     sent_bytes : float
         Bytes that sources send [B].
     """
@@ -63,12 +63,12 @@ class Latency:
 
     @property
     def time_s(self) -> float:
-        """From the inputs at their workers to the outputs [s]."""
+        """Time from the inputs at their workers to the outputs [s]."""
         return sum(one.time_s for one in self.steps)
 
     @property
     def traffic_s(self) -> float:
-        """Time of traffic alone [s]."""
+        """Time of the traffic alone [s]."""
         return sum(one.time_s for one in self.steps if one.kind == "traffic")
 
 
@@ -118,7 +118,7 @@ def _traffic(name: str, found: Traffic) -> Step:
 
 
 def _compute_s(made: Restructured, one: Product, npu: Npu) -> float:
-    """Return the time of the worker that has most to do in a product [s]."""
+    """Return the time of a product on the worker with the most work [s]."""
     calibrated, rows = made.calibrated, made.owners(one.name)
     positions, taken = calibrated.positions(one.name), calibrated.positions(one.inputs[0])
     kind = "convolution" if isinstance(one, Conv) else "matmul"

@@ -1,4 +1,4 @@
-"""Second moments of the inputs of a layer, and the least-squares refit of kept weights."""
+"""Second moments of a layer's inputs, and the least-squares refit of kept weights."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from .arrays import Array, Floats, Indices, Mask
 __all__ = ["Moments", "refit"]
 
 _ITERATIONS = 40
-"""Steps of the refit at most; every step reduces the error, so fewer are a weaker refit."""
+"""Largest number of refit steps; every step reduces the error, so fewer give a weaker refit."""
 
 _TOLERANCE = 1e-3
-"""Gradient, as a share of the first one, at which a refit is complete."""
+"""Gradient, relative to the first gradient, at which a refit is complete."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Inputs of a layer on calibration data, as far as squared errors depend on them.
+    """Statistics of a layer's inputs on calibration data that determine squared errors.
 
     Parameters
     ----------
@@ -40,29 +40,29 @@ class Moments:
         return cls(scaled.T @ scaled, second)
 
     def times(self, change: Floats) -> Floats:
-        """Return ``change X^T X``."""
+        """Return the matrix product ``change X^T X``."""
         if self.matrix.shape[0] < self.matrix.shape[1]:
             return (change @ self.matrix.T) @ self.matrix
         return change @ self.matrix
 
     def of_inputs(self, columns: Indices) -> "Moments":
-        """Return the moments of some of the inputs."""
+        """Return the moments of a subset of the inputs."""
         part, second = self.matrix[:, columns], self.second[columns]
         if self.matrix.shape[0] >= self.matrix.shape[1]:
             return Moments(part[columns], second)
         return Moments(part if len(part) < len(columns) else part.T @ part, second)
 
     def error(self, change: Array) -> float:
-        """Return the mean square of the outputs of ``change``, a matrix of row x input, summed."""
+        """Return the mean squared output of ``change`` (row x input), summed over rows."""
         return max(0.0, float(np.sum(change * self.times(change))))
 
 
 def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Array:
     """Return the kept weights with the least squared error of each row's output.
 
-    The result is found by conjugate gradients on many rows at once, from the weights as they are,
-    and on the inputs that some of these rows keep. No output gets a larger error than without the
-    refit.
+    The result is found by conjugate gradients on many rows at once, starting from the given
+    weights, and on the inputs that some of these rows keep. No output gets a larger error than
+    without the refit.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Arra
     keep : array
         Whether each weight is kept.
     moments : Moments
-        Those of the inputs.
+        Moments of the inputs.
     groups : array
         Group of each row: rows of a worker keep many of the same inputs.
     """
     found = np.where(keep, weights, 0.0)
     rows = np.flatnonzero(~keep.all(axis=1) & keep.any(axis=1))
-    # Single precision halves the time, and a refit needs no more.
+    # Single precision halves the time, and is precise enough for a refit.
     single = Moments(moments.matrix.astype(np.float32), moments.second.astype(np.float32))
     for own in _apart(rows, keep, groups):
         columns = np.flatnonzero(keep[own].any(axis=0))
@@ -89,7 +89,7 @@ def refit(weights: Array, keep: Mask, moments: Moments, groups: Indices) -> Arra
 
 
 def _apart(rows: Indices, keep: Mask, groups: Indices) -> list[Indices]:
-    """Return rows to refit together: groups that keep few inputs, and all others at once."""
+    """Return the rows to refit together: groups that keep few inputs, and all others at once."""
     parts = [rows[groups[rows] == group] for group in np.unique(groups[rows])]
     few = [2 * np.count_nonzero(keep[own].any(axis=0)) < keep.shape[1] for own in parts]
     others = [own for own, alone in zip(parts, few, strict=True) if not alone]
@@ -98,7 +98,7 @@ def _apart(rows: Indices, keep: Mask, groups: Indices) -> list[Indices]:
 
 
 def _solved(residual: Floats, kept: Floats, moments: Moments) -> Floats:
-    """Return what to add to kept weights, by conjugate gradients from a residual."""
+    """Return the correction of kept weights, by conjugate gradients from a residual."""
     inverse = kept / np.maximum(moments.second, np.finfo(np.float32).tiny)
     direction = inverse * residual
     product = np.einsum("ij,ij->i", residual, direction)

@@ -1,4 +1,4 @@
-"""A trained network: operations in their order, from one input to one output."""
+"""A trained network: a sequence of operations from one input to one output."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ from .operations import Attention, Conv, Flatten, Operation, Pool, Product
 __all__ = ["INPUT", "Network", "Units"]
 
 INPUT = "input"
-"""Name of the value that a network takes."""
+"""Name of the network's input value."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """Channels that have to be on the same worker, of all values.
+    """Channels of all values that must be on the same worker.
 
     Parameters
     ----------
     of : dict of str to array
         Unit of each channel of a value.
     layers : dict of str to array
-        Units that are placed together, by the name of the first product that makes them; those of
-        the network's input by ``INPUT``.
+        Units that are placed together, by the name of the first product that computes them; those
+        of the network's input are under ``INPUT``.
     """
 
     of: dict[str, Indices]
@@ -38,7 +38,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Network:
-    """Operations in their order; the last one makes the output.
+    """A sequence of operations; the last one produces the output.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class Network:
 
     @property
     def output(self) -> str:
-        """Value that the network makes."""
+        """Name of the output value."""
         return self.operations[-1].name
 
     @property
     def products(self) -> list[Product]:
-        """Operations with neurons."""
+        """Operations that have neurons."""
         return [one for one in self.operations if isinstance(one, Product)]
 
     @cached_property
@@ -105,18 +105,18 @@ class Network:
         return f"must fit values of shape {shapes}"
 
     def run(self, inputs: Array) -> Array:
-        """Return the output for some samples, in double precision."""
+        """Return the output for the given samples, in double precision."""
         return deque(self.values(inputs), maxlen=1)[0][2]
 
     def shapes(self, inputs: Array) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each value for some samples."""
+        """Return the shape of each value for the given samples."""
         found = {INPUT: inputs.shape}
         for one, _, made in self.values(inputs):
             found[one.name] = made.shape
         return found
 
     def units(self, inputs: Array) -> Units:
-        """Return which channels must be on the same worker, found with some samples."""
+        """Return which channels must be on the same worker, determined by running samples."""
         shapes = self.shapes(inputs)
         first: dict[str, int] = {}
         total = 0
@@ -147,7 +147,7 @@ class Network:
         return Units(of, self._layers(of, layers))
 
     def _layers(self, of: dict[str, Indices], layers: UnionFind) -> dict[str, Indices]:
-        """Return the units of each layer by the product that first makes one of them."""
+        """Return the units of each layer, keyed by the product that first produces one of them."""
         names = {layers[INPUT]: INPUT}
         for one in self.products:
             names.setdefault(layers[one.name], one.name)
@@ -158,7 +158,7 @@ class Network:
 
 
 def _block(one: Operation, shapes: dict[str, tuple[int, ...]], width: int) -> int:
-    """Return how many output channels in succession must be on the same worker."""
+    """Return how many successive output channels must be on the same worker."""
     if isinstance(one, Flatten):
         return width // shapes[one.inputs[0]][1]
     return width // one.kv_heads if isinstance(one, Attention) else 1

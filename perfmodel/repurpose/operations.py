@@ -1,4 +1,4 @@
-"""Operations of a network, each on values of many channels.
+"""Operations of a network on multi-channel values.
 
 The channels of a value are on its last axis, or on the second one of images (sample, channel, row,
 column). Weights are double precision, so that a comparison sees what pruning changes and nothing
@@ -49,7 +49,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[Array], Array], float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Operation(ABC):
-    """One step of a network.
+    """One operation of a network.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class Operation(ABC):
 
     @abstractmethod
     def forward(self, *values: Array) -> Array:
-        """Return the output."""
+        """Return the output of the operation."""
 
     def axis(self, before: int) -> int:
         """Return the channel axis of the output, given that of the first input."""
         return before
 
     def channels(self, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Indices]:
-        """Return, for each input, which output channel each of its channels must be with.
+        """Return, for each input, the output channel that each of its channels must be placed with.
 
         ``shapes`` are those of the inputs, with the samples first; ``axis`` is the channel axis.
         An operation that may take channels from other workers returns nothing.
@@ -79,23 +79,23 @@ class Operation(ABC):
         return [np.arange(shape[axis]) for shape in shapes]
 
     def lipschitz(self, value: Array) -> float | None:
-        """Return how much an error of the input may grow, near a value; None without a bound."""
+        """Return a bound of the error growth near a value; None if there is no bound."""
         raise NotImplementedError
 
     def permuted(self, inputs: Sequence[Indices], output: Indices) -> Self:
-        """Return the operation on permuted channels; place i has the channel of each order."""
+        """Return the operation on permuted channels; position i takes channel ``order[i]``."""
         del inputs, output
         return self
 
     @property
     def statistics(self) -> int:
-        """Numbers that each worker sends to all others for each position."""
+        """Count of numbers that each worker sends to all others per position."""
         return 0
 
 
 @dataclass(frozen=True, eq=False)
 class Product(Operation):
-    """A product with weights, whose outputs are neurons: they may be on any worker.
+    """A product with weights; each of its outputs is a neuron, which any worker can own.
 
     Parameters
     ----------
@@ -110,23 +110,23 @@ class Product(Operation):
 
     @abstractmethod
     def rows(self, value: Array) -> Array:
-        """Return what each product takes, as rows of all weights of an output channel."""
+        """Return the operands of each product: a row per position, for all weights of an output."""
 
     @property
     def kernel(self) -> int:
-        """Positions of a kernel."""
+        """Number of positions of a kernel."""
         return prod(self.weight.shape[2:])
 
     @property
     def matrix(self) -> Array:
-        """Weights as a matrix of output channel x all weights of it."""
+        """Weights as a matrix: output channel x all weights of the channel."""
         return self.weight.reshape(len(self.weight), -1)
 
     def channels(self, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Indices]:
         return []
 
     def with_weights(self, matrix: Array, bias: Array | None) -> Self:
-        """Return the same with other weights."""
+        """Return the product with other weights."""
         return replace(self, weight=matrix.reshape(self.weight.shape), bias=bias)
 
     def permuted(self, inputs: Sequence[Indices], output: Indices) -> Self:
@@ -134,17 +134,17 @@ class Product(Operation):
         return replace(self, weight=weight, bias=None if self.bias is None else self.bias[output])
 
     def norm(self) -> float:
-        """Return a bound of how much an error of the input may grow."""
+        """Return a bound of how much an error of the input can grow."""
         matrix = self.matrix
         square = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
         largest = float(np.linalg.eigvalsh(square)[-1])
-        # Each position of the input is in as many products as a kernel has positions, at most.
+        # Each input position takes part in at most as many products as the kernel has positions.
         return sqrt(max(0.0, largest) * self.kernel)
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(Product):
-    """A product of the channels with a matrix."""
+    """A matrix product over the channels."""
 
     def forward(self, *values: Array) -> Array:
         found = values[0] @ self.weight.T
@@ -159,7 +159,7 @@ class Linear(Product):
 
 @dataclass(frozen=True, eq=False)
 class Conv(Product):
-    """A convolution of images, whose neurons are output channels.
+    """A convolution of images; its neurons are the output channels.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Conv(Product):
 
 @dataclass(frozen=True, eq=False)
 class Function(Operation):
-    """An activation function of each number.
+    """An elementwise activation function.
 
     Parameters
     ----------
@@ -208,12 +208,12 @@ class Function(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Scale(Operation):
-    """A factor and a summand of each channel, such as a batch normalization in inference.
+    """A factor and an offset per channel, such as batch normalization at inference.
 
     Parameters
     ----------
     factor, summand : array
-        Of each channel.
+        Factor and summand of each channel.
     image : bool
         Whether the channels are those of an image.
     """
@@ -235,7 +235,7 @@ class Scale(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Add(Operation):
-    """The sum of values, as of a residual connection."""
+    """The sum of values, such as a residual connection."""
 
     def forward(self, *values: Array) -> Array:
         return values[0] + values[1]
@@ -243,7 +243,7 @@ class Add(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Multiply(Operation):
-    """The product of values, number by number, as of a gate."""
+    """The elementwise product of values, such as a gate."""
 
     def forward(self, *values: Array) -> Array:
         return values[0] * values[1]
@@ -254,7 +254,7 @@ class Multiply(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Softmax(Operation):
-    """Shares of all channels; every worker needs the maximum and the sum, so it sends its own."""
+    """Softmax over all channels; each worker sends its maximum and its sum to all others."""
 
     def forward(self, *values: Array) -> Array:
         powers = np.exp(values[0] - values[0].max(axis=-1, keepdims=True))
@@ -270,7 +270,7 @@ class Softmax(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Pool(Operation):
-    """The maximum or the mean of each window of an image; of the whole image with size 0.
+    """The maximum or the mean of each window of an image; size 0 means the whole image.
 
     Parameters
     ----------
@@ -296,14 +296,14 @@ class Pool(Operation):
         return windows.mean(axis=(4, 5)) if self.mean else windows.max(axis=(4, 5))
 
     def lipschitz(self, value: Array) -> float | None:
-        # A number is in so many windows at most.
+        # The largest number of windows that contain one number.
         windows = [-(-s // t) if s else 1 for s, t in zip(self.size, self.strides, strict=True)]
         return sqrt(prod(windows))
 
 
 @dataclass(frozen=True, eq=False)
 class Flatten(Operation):
-    """All numbers of a sample as channels, those of one channel of an image in succession."""
+    """All values of a sample as channels; those of one image channel are successive."""
 
     def forward(self, *values: Array) -> Array:
         return values[0].reshape(len(values[0]), -1)
@@ -329,7 +329,7 @@ class Normalize(Operation):
     Parameters
     ----------
     factor, summand : array
-        Of each channel.
+        Factor and summand of each channel.
     centred : bool
         Whether the mean is subtracted.
     epsilon : float
@@ -366,7 +366,7 @@ class Normalize(Operation):
 
 @dataclass(frozen=True, eq=False)
 class Attention(Operation):
-    """Attention heads, between the products before and behind them.
+    """Attention heads, without the products before and after them.
 
     Values are sample x token x channel.
 
@@ -404,7 +404,7 @@ class Attention(Operation):
         return (shares @ value).transpose(0, 2, 1, 3).reshape(samples, tokens, width)
 
     def channels(self, shapes: Sequence[tuple[int, ...]], axis: int) -> list[Indices]:
-        """Return for each channel the first output channel of the heads that share its key head."""
+        """Return, for each channel, the first output channel of heads that share its key head."""
         width = shapes[0][-1]
         group = width // self.kv_heads
         kept = shapes[1][-1] // self.kv_heads
@@ -424,6 +424,6 @@ def _padded(value: Array, padding: tuple[int, int, int, int], fill: float) -> Ar
 
 
 def _windows(value: Array, size: tuple[int, int], strides: tuple[int, int]) -> Array:
-    """Return the windows of images: sample, channel, row, column, and the place in the window."""
+    """Return the windows of images: sample, channel, row, column, and position in the window."""
     found = np.lib.stride_tricks.sliding_window_view(value, size, axis=(2, 3))
     return found[:, :, :: strides[0], :: strides[1]]

@@ -1,4 +1,4 @@
-"""Placement of the neurons of one layer: cost of each worker, and the assignment of least cost.
+"""Placement of one layer's neurons: costs per worker, and the assignment of least cost.
 
 The equations of RePurpose (arXiv 2008.08289) were not available. This is a reconstruction: a
 layer computes ``y = W x``, and each input has an owner, the worker that has its activation.
@@ -17,7 +17,7 @@ __all__ = ["assign", "contiguous", "energies", "equal_capacities", "layer_cost",
 
 
 def energies(weights: Array, second_moment: Array) -> Array:
-    """Return the energy of each weight, or of each kernel of a convolution, as neuron x input.
+    """Return the energy of each weight, or of each convolution kernel, as neuron x input.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def layer_cost(
     lam0: float,
     lam1: float,
 ) -> Array:
-    """Return what each neuron costs on each worker, as neuron x worker, in the edge form.
+    """Return the cost of each neuron on each worker, as neuron x worker, in the edge form.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def layer_cost(
 
 
 def worker_costs(energy: Array, penalty: Array, lam0: float) -> Array:
-    """Return the cost of each neuron on each worker, if each weight is kept or dropped.
+    """Return the cost of each neuron on each worker if each weight takes its cheaper option.
 
     A weight is kept or dropped, whichever costs less.
 
@@ -81,7 +81,7 @@ def worker_costs(energy: Array, penalty: Array, lam0: float) -> Array:
 
 
 def assign(cost: Array, capacities: Sequence[int]) -> Indices:
-    """Return the worker of each neuron with the least total cost (Munkres, exact).
+    """Return the worker of each neuron at the least total cost (Munkres, exact).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def assign(cost: Array, capacities: Sequence[int]) -> Indices:
     if sum(capacities) < len(cost):
         raise ValueError(f"capacities must sum up to {len(cost)} or more, not {sum(capacities)}")
     optimize = extra_module("scipy.optimize", "scipy")
-    # A worker may take no more neurons than there are.
+    # A worker can take no more neurons than there are.
     seats = np.repeat(np.arange(len(capacities)), np.minimum(capacities, len(cost)))
     rows, places = optimize.linear_sum_assignment(cost[:, seats])
     found = np.empty(len(cost), dtype=np.intp)
@@ -109,14 +109,14 @@ def assign(cost: Array, capacities: Sequence[int]) -> Indices:
 
 
 def equal_capacities(neurons: int, workers: int) -> tuple[int, ...]:
-    """Return equal parts of the neurons, of which the first are one larger if need be."""
+    """Return equal parts of the neurons; the first parts are larger by one if necessary."""
     return tuple((neurons + worker) // workers for worker in reversed(range(workers)))
 
 
 def contiguous(neurons: int, capacities: Sequence[int]) -> Indices:
-    """Return the worker of each neuron if each worker takes the next ones, in their order.
+    """Return the worker of each neuron if workers take successive neurons in order.
 
-    Where there is more space than neurons, each worker takes its share of them.
+    If there is more space than neurons, each worker takes a proportional share.
     """
     ends = np.cumsum(capacities) * neurons / max(1, sum(capacities))
     places = np.searchsorted(np.round(ends), np.arange(neurons), side="right")

@@ -1,4 +1,4 @@
-"""Placement and pruning of one layer together, in the edge form or in the activation form.
+"""Joint placement and pruning of one layer, in the edge form or the activation form.
 
 The edge form counts every weight whose input is on another worker, and its placement is the exact
 optimum. The activation form counts each pair of a worker and a remote input once, as in the real
@@ -19,20 +19,20 @@ __all__ = ["FORMS", "Penalties", "Placed", "keep_weights", "objective", "place_l
 FORMS = ("edge", "activation")
 
 _ROUNDS = 5
-"""Placements to try from each start of the activation form, which rarely takes more than four."""
+"""Placements to try from each start of the activation form, which rarely needs more than four."""
 
 
 @dataclass(frozen=True, slots=True)
 class Penalties:
-    """What kept weights cost, in units of half the squared output of a layer.
+    """Costs of kept weights, in units of half the squared output of a layer.
 
     Parameters
     ----------
     lam0 : float
-        Of a kept weight; 0 keeps all weights that nothing else drops.
+        Cost of a kept weight; 0 keeps all weights that no other rule drops.
     lam1 : float
-        Of a weight whose input is on another worker (edge form), or of an activation that is sent
-        to another worker (activation form).
+        Cost of a weight whose input is on another worker (edge form), or of an activation that is
+        sent to another worker (activation form).
     form : str
         One of ``FORMS``.
     """
@@ -44,7 +44,7 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Placed:
-    """Placement of one layer, and the weights that it keeps.
+    """Placement of one layer, and the weights it keeps.
 
     Parameters
     ----------
@@ -59,23 +59,23 @@ class Placed:
 
 
 def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalties) -> Mask:
-    """Return the weights to keep for a placement: the exact optimum of either form.
+    """Return the optimal set of weights to keep for a placement, in either form.
 
     Parameters
     ----------
     energy : array
-        What each dropped weight costs, as row x input.
+        Cost of dropping each weight, as row x input.
     owner, rows : array
         Worker of each input, and of each row.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     """
     lam0, lam1 = penalties.lam0, penalties.lam1
     if penalties.form == "edge":
         remote = owner[None, :] != rows[:, None]
         penalty = np.where(remote, lam0 + lam1, lam0)
         return (energy > penalty) | (penalty == 0)
-    # Without a penalty a weight stays even if its input is 0 in all calibration data.
+    # Without a penalty a weight is kept even if its input is 0 in all calibration data.
     keep = (energy > lam0) | (lam0 == 0)
     if lam1 == 0:
         return keep
@@ -89,7 +89,7 @@ def keep_weights(energy: Array, owner: Indices, rows: Indices, penalties: Penalt
 def objective(
     energy: Array, owner: Indices, rows: Indices, keep: Mask, penalties: Penalties
 ) -> float:
-    """Return what a placement and its weights cost: dropped energy and penalties of the rest."""
+    """Return the cost of a placement and its weights: dropped energy plus penalties."""
     dropped = float(energy.sum(where=~keep, dtype=np.float64))
     if penalties.form == "edge":
         crossing = np.count_nonzero(keep & (owner[None, :] != rows[:, None]))
@@ -105,11 +105,12 @@ def place_layer(
     capacities: Sequence[int],
     penalties: Penalties,
 ) -> Placed:
-    """Return the placement of a layer with the least objective that is found.
+    """Return the placement of a layer with the lowest objective found.
 
-    In the edge form that is the optimum. In the activation form an activation that some rows of a
-    worker use costs each of them a share of ``lam1``, and placement and pruning repeat until
-    nothing changes. Of all placements met, with the contiguous split among them, the best is taken.
+    In the edge form that is the optimum. In the activation form the cost ``lam1`` of an activation
+    is divided among the rows of a worker that use it, and placement and pruning repeat until
+    nothing changes. The best of all placements encountered, including the contiguous split, is
+    returned.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def place_layer(
     capacities : sequence of int
         Units that each worker takes at most.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     """
     units, workers = int(unit_of_row.max()) + 1, len(capacities)
     remote = np.ones((len(owner), workers))
@@ -158,7 +159,7 @@ def place_layer(
 
 
 def _remote_uses(owner: Indices, rows: Indices, keep: Mask, workers: int) -> Array:
-    """Return how many rows of each worker use each input that it does not own: input x worker."""
+    """Return how many rows of each worker use each input owned by another: input x worker."""
     found = np.zeros((len(owner), workers))
     for worker in np.unique(rows):
         found[:, worker] = keep[rows == worker].sum(axis=0)

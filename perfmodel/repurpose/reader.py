@@ -1,4 +1,4 @@
-"""The interface of readers of trained networks, and their registry."""
+"""The interface of readers of trained networks, and the registry of readers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ class Reader:
 
 
 READERS: Registry[Reader] = Registry("perfmodel.repurpose.readers", "format")
-"""Readers by the ending of file names, without its dot."""
+"""Readers by file name ending, without the dot."""
 
 
 def read_network(path: Path, architecture: Architecture | None = None) -> Network:
-    """Return the trained network of a file.
+    """Return the trained network in a file.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def tensor(value: Any, source: str, name: str) -> Array:
     Raises
     ------
     InputError
-        It has no numbers, or a number that is not finite.
+        The tensor does not contain numbers, or one is not finite.
     """
     return finite(numbers(value, source, name), source, name)
 

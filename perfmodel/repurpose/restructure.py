@@ -1,4 +1,4 @@
-"""Placement and pruning of a whole network, layer by layer from its input to its output."""
+"""Placement and pruning of a whole network, layer by layer from input to output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ __all__ = ["METHODS", "Layer", "Method", "Options", "Restructured", "restructure
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How neurons are placed and weights are pruned.
+    """How neurons are placed and how weights are pruned.
 
     Parameters
     ----------
@@ -42,27 +42,27 @@ METHODS: Mapping[str, Method] = {
     "random": Method("random"),
     "magnitude": Method("contiguous", magnitude=True),
 }
-"""RePurpose, and the baselines that it is compared with."""
+"""RePurpose, and the baselines it is compared with."""
 
 _SEED = 1
-"""Of random placements."""
+"""Random seed of random placements."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a placement.
+    """Options of a placement.
 
     Parameters
     ----------
     workers : int
         Workers, 1 or more.
     penalties : Penalties
-        What kept weights cost.
+        Costs of kept weights.
     capacities : mapping
-        Units that each worker takes at most, by layer; equal parts where a layer has none.
+        Most units of each worker, by layer; equal parts for other layers.
     pins : mapping
-        Worker that has all units of a layer, by layer; ``INPUT`` is the network's input, which is
-        split into contiguous parts otherwise.
+        Worker with all units of a layer, by layer; ``INPUT`` is the network's input, which is
+        otherwise split into contiguous parts.
     refit : bool
         Whether kept weights and biases are refitted on calibration data.
     method : Method
@@ -79,14 +79,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Layer:
-    """What became of the weights of one product.
+    """Result of pruning one product.
 
     Parameters
     ----------
     name : str
-        Of the product.
+        Name of the product.
     weights, nonzeros : int
-        Weights that are not 0, before and after.
+        Weights that are not 0, before and after pruning.
     dropped_share : float
         Energy of the dropped weights, as a share of that of all.
     error : float
@@ -102,14 +102,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Restructured:
-    """A network that is placed and pruned, with its channels in their original order.
+    """A placed and pruned network, with channels in their original order.
 
     Parameters
     ----------
     calibrated : Calibrated
-        What it was made from.
+        Original network with its calibration data.
     network : Network
-        With pruned weights.
+        Network with pruned weights.
     workers : int
         Workers.
     worker_of_unit : array
@@ -133,9 +133,9 @@ class Restructured:
         return self.worker_of_unit[self.calibrated.units.of[value]]
 
     def orders(self) -> dict[str, Indices]:
-        """Return for each value its channels in the order of their workers.
+        """Return the channels of each value, ordered by worker.
 
-        Those of the input and of the output stay in their order, as users of the network expect.
+        The order of the input and of the output is kept, as users of the network expect.
         """
         units = self.calibrated.units
         rank = np.arange(len(self.worker_of_unit))
@@ -146,7 +146,7 @@ class Restructured:
         return {name: np.argsort(rank[of], kind="stable") for name, of in units.of.items()}
 
     def permuted(self, network: Network) -> Network:
-        """Return a network of the same structure with its channels in the order of workers."""
+        """Return an equally structured network with channels ordered by worker."""
         orders = self.orders()
         operations = tuple(
             one.permuted([orders[name] for name in one.inputs], orders[one.name])
@@ -172,7 +172,7 @@ def restructure(calibrated: Calibrated, options: Options) -> Restructured:
 
 
 class _Run:
-    """A network while it is placed."""
+    """State while a network is placed."""
 
     def __init__(self, calibrated: Calibrated, options: Options) -> None:
         self._calibrated, self._options = calibrated, options
@@ -187,7 +187,7 @@ class _Run:
         self.layers: list[Layer] = []
         self.errors: dict[str, float | None] = {INPUT: 0.0}
         self._placed: dict[str, tuple[Mask, Array]] = {}
-        """Kept weights and energies of products that are placed and not pruned yet."""
+        """Kept weights and energies of products that are placed but not yet pruned."""
         own = units.layers[INPUT]
         pin = options.pins.get(INPUT)
         if pin is None:
@@ -196,7 +196,7 @@ class _Run:
             self.workers[own] = pin
 
     def take(self, one: Operation) -> None:
-        """Place and prune an operation after all before it."""
+        """Place and prune an operation; all preceding operations have been processed."""
         before = [self.errors[name] for name in one.inputs]
         known = [error for error in before if error is not None]
         if isinstance(one, Product):
@@ -215,7 +215,7 @@ class _Run:
         self.errors[one.name] = error
 
     def _capacities(self, layer: str, units: int) -> Sequence[int]:
-        """Return the units that each worker takes of a layer."""
+        """Return how many units of a layer each worker takes."""
         workers = self._options.workers
         source = self._calibrated.network.source
         given = self._options.capacities.get(layer)
@@ -236,7 +236,7 @@ class _Run:
         return given
 
     def _place(self, first: Product) -> None:
-        """Place a layer with its first product, and others of it that take the same value."""
+        """Place a layer, given its first product and products of the layer with the same input."""
         units, value = self._calibrated.units, first.inputs[0]
         layer = self._layer_of[int(units.of[first.name][0])]
         alike = [
@@ -266,7 +266,7 @@ class _Run:
         owner: Indices,
         alike: Sequence[Product],
     ) -> Mask:
-        """Place a layer if it is not placed yet, and return the weights that it keeps."""
+        """Place a layer unless it is already placed, and return the weights it keeps."""
         options, method = self._options, self._options.method
         if self.workers[members[0]] < 0:
             pin = options.pins.get(layer)
@@ -288,13 +288,13 @@ class _Run:
         return keep_weights(energy, owner, self.workers[members][rows], options.penalties)
 
     def _energy(self, one: Product) -> Array:
-        """Return the energy of each weight, or kernel, as output channel x input channel."""
+        """Return the energy of each weight or kernel, as output channel x input channel."""
         second = self._calibrated.moments[one.name].second[: one.matrix.shape[1]].astype(np.float64)
         terms = energies(one.matrix, second)
         return terms.reshape(len(terms), -1, one.kernel).sum(axis=2)
 
     def _pruned(self, one: Product, keep: Mask, energy: Array, before: float | None) -> Product:
-        """Return a product with pruned weights, and record its layer and its error."""
+        """Return a product with pruned weights; record its layer result and its error."""
         weights, bias = one.matrix, one.bias
         all_energy = float(energy.sum())
         dropped = float(energy.sum(where=~keep))
@@ -326,7 +326,7 @@ class _Run:
 
 
 def _check_names(calibrated: Calibrated, options: Options) -> None:
-    """Refuse capacities and pins of layers that do not exist, or of workers that do not."""
+    """Fail if capacities or pins name layers or workers that do not exist."""
     layers = calibrated.units.layers
     source = calibrated.network.source
     for name in (*options.capacities, *options.pins):

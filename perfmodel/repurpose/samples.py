@@ -1,4 +1,4 @@
-"""Samples: inputs of a network, with the right class of each if it is known."""
+"""Samples: inputs of a network, with the correct class of each if known."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,7 @@ class Samples:
     labels: Indices | None = None
 
     def accuracy(self, outputs: Array) -> float | None:
-        """Return the share of samples whose largest output is at their label; None without labels.
+        """Return the share of samples whose largest output is the label; None without labels.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Samples:
 
 
 def read_samples(path: Path) -> Samples:
-    """Return the samples of a .npz file: its array ``inputs``, and ``labels`` if it is there.
+    """Return the samples in a .npz file: its array ``inputs``, and ``labels`` if present.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Placement, pruning, checks, errors and traffic of one network together."""
+"""Placement, pruning, checks, errors and traffic of one network in one result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ from .tradeoff import at_error, relative_error
 __all__ = ["Answer", "Comparison", "answer", "compare_latency", "split"]
 
 _ROUNDING = 1e-6
-"""Change of outputs, as a share of the largest, that rounding may make."""
+"""Relative change of outputs that rounding may cause."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A placed and pruned network, and how it compares with the original one.
+    """A placed and pruned network, compared with the original.
 
     Parameters
     ----------
     options : Options
-        What was asked.
+        Options of the placement.
     made : Restructured
         The network.
     reordering_error, partition_error : float
@@ -47,12 +47,12 @@ class Answer:
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """What crosses between workers."""
+        """Activations that cross between workers."""
         return crossings(self.made)
 
     @property
     def error_bound(self) -> float | None:
-        """Bound of the error as a share of the outputs; None without one."""
+        """Bound of the error relative to the outputs; None without a bound."""
         outputs = self.made.calibrated.outputs
         size = float(np.sqrt(np.square(outputs).sum() / len(outputs)))
         bound = self.made.error_bound
@@ -60,7 +60,7 @@ class Answer:
 
 
 def answer(calibrated: Calibrated, options: Options, max_error: float | None = None) -> Answer:
-    """Place and prune a network, and check its function.
+    """Place and prune a network, and verify its function.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def answer(calibrated: Calibrated, options: Options, max_error: float | None = N
 
 
 def split(calibrated: Calibrated, options: Options) -> Restructured:
-    """Return the network as it is, with its neurons split in their order."""
+    """Return the unpruned network, with its neurons split in order."""
     return restructure(
         calibrated, replace(options, penalties=Penalties(), method=METHODS["contiguous"])
     )
@@ -115,7 +115,7 @@ class Comparison:
     Parameters
     ----------
     placed, contiguous : Latency
-        Of the placed and pruned network, and of the network as it is, split in its order.
+        Latency of the placed and pruned network, and of the unchanged network, split in its order.
     """
 
     placed: Latency
@@ -123,14 +123,14 @@ class Comparison:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast the placed network is."""
+        """Speed-up of the placed network."""
         return self.contiguous.time_s / self.placed.time_s
 
 
 def compare_latency(
     found: Answer, as_it_is: Restructured, topologies: Sequence[Topology]
 ) -> list[Comparison]:
-    """Return the latency on some topologies; on meshes also along the trees of MultiTree."""
+    """Return the latency on each topology; on meshes also with trees of MultiTree."""
     return [
         Comparison(latency(found.made, one, trees), latency(as_it_is, one, trees))
         for one in topologies

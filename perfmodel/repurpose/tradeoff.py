@@ -1,4 +1,4 @@
-"""Error against crossings: curves over the penalties, and baselines at equal error."""
+"""Error versus crossings: curves over the penalties, and baselines at equal error."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -25,16 +25,16 @@ __all__ = [
 ]
 
 _STEPS = 12
-"""Halvings of the penalty's exponent when an error is looked for."""
+"""Bisection steps of the penalty's logarithm in the search for an error."""
 
 _LEAST, _MOST = 1e-6, 1e6
-"""Penalties between which an error is looked for, as shares of the mean energy of weights."""
+"""Range of penalties in the search for an error, relative to the mean energy of weights."""
 
 _SPAN, _POINTS = (1e-2, 1e4), 16
-"""Penalties of a curve, as multiples of the mean energy of weights, and how many there are."""
+"""Range of a curve's penalties, relative to the mean energy of weights, and number of points."""
 
 _QUANTILES = np.linspace(0.1, 0.98, _POINTS)
-"""Weights that magnitude pruning drops on its curve, as a share of all."""
+"""Shares of weights that magnitude pruning drops along its curve."""
 
 
 _BASELINES = tuple(name for name in METHODS if name != "repurpose")
@@ -71,7 +71,7 @@ class Point:
 
 
 def relative_error(made: Array, right: Array) -> float:
-    """Return the root mean square of ``made - right`` as a share of that of ``right``."""
+    """Return the root mean square of ``made - right``, relative to that of ``right``."""
     size = float(np.square(right).sum())
     change = float(np.square(made - right).sum())
     return sqrt(change / size) if size else sqrt(change)
@@ -95,12 +95,12 @@ def measure(method: str, options: Options, made: Restructured) -> Point:
 def curve(
     method: str, calibrated: Calibrated, options: Options, penalties: Iterable[Penalties]
 ) -> list[Point]:
-    """Return the points of a method for some penalties, in their order."""
+    """Return the points of a method for the given penalties, in order."""
     return [_point(method, calibrated, options, one) for one in track([*penalties], "penalties")]
 
 
 def curves(calibrated: Calibrated, options: Options) -> list[list[Point]]:
-    """Return curves over the communication penalty: of RePurpose for three ``lam0``, and baselines.
+    """Return curves over the communication penalty: RePurpose at three ``lam0``, and baselines.
 
     Penalties are multiples of the mean energy of weights.
     """
@@ -121,7 +121,7 @@ def curves(calibrated: Calibrated, options: Options) -> list[list[Point]]:
 
 
 def _thresholds(calibrated: Calibrated) -> list[float]:
-    """Return the thresholds of magnitude pruning on its curve."""
+    """Return the thresholds of magnitude pruning along its curve."""
     sizes = [np.abs(one.weight).ravel() for one in calibrated.network.products]
     return np.quantile(np.concatenate(sizes), _QUANTILES).tolist()
 
@@ -132,7 +132,7 @@ def _point(method: str, calibrated: Calibrated, options: Options, penalties: Pen
 
 
 def at_error(method: str, calibrated: Calibrated, options: Options, error: float) -> Point:
-    """Return the point of a method with the fewest crossings that is found within an error.
+    """Return the point of a method with the fewest crossings found within an error bound.
 
     The communication penalty is looked for, with the other one as in the options; of magnitude
     pruning the threshold.
@@ -166,7 +166,7 @@ def at_error(method: str, calibrated: Calibrated, options: Options, error: float
 
 
 def _scale(calibrated: Calibrated) -> float:
-    """Return the mean energy of weights, which penalties are compared with."""
+    """Return the mean energy of weights, to which penalties are relative."""
     found = [
         0.5 * float(np.mean(calibrated.moments[one.name].second)) * float(np.mean(one.weight**2))
         for one in calibrated.network.products
@@ -175,5 +175,5 @@ def _scale(calibrated: Calibrated) -> float:
 
 
 def baselines(calibrated: Calibrated, options: Options, error: float) -> list[Point]:
-    """Return the points of the baselines at equal error, a share as for :func:`at_error`."""
+    """Return the points of the baselines at equal relative error, as for :func:`at_error`."""
     return [at_error(name, calibrated, options, error) for name in track(_BASELINES, "baselines")]

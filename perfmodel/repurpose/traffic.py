@@ -1,4 +1,4 @@
-"""Crossing activations on a wafer: multicasts of one layer as transfers over its links."""
+"""Crossing activations on a wafer: multicasts of one layer as transfers over links."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from .crossings import Multicast
 __all__ = ["MOST_FLOWS", "TREES", "Traffic", "joined", "schedule_of", "traffic_s"]
 
 TREES = ("topology", "multitree")
-"""Trees that multicasts take: that of the topology, or those of MultiTree over NPUs."""
+"""Multicast trees: those of the topology, or those of MultiTree over NPUs."""
 
 MOST_FLOWS = (1, 2, 4, 8, 16)
-"""Multicasts of a worker before a layer, at most: the number that takes least time is used.
+"""Numbers of multicasts per worker and layer to try; the fastest is used.
 
 Fewer multicasts send some numbers to workers that do not need them, but wait for fewer acks."""
 
@@ -31,13 +31,13 @@ class Traffic:
     Parameters
     ----------
     time_s : float
-        From the first number sent to the last received [s].
+        Time from the first number sent to the last received [s].
     flows : int
-        Multicasts.
+        Number of multicasts.
     sent_bytes : float
         Bytes that sources send, each multicast once [B].
     assumptions : tuple of str
-        What algorithm and network model take for granted.
+        Assumptions of algorithm and network model.
     """
 
     time_s: float
@@ -47,23 +47,23 @@ class Traffic:
 
 
 def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
-    """Return multicasts of which each source has few.
+    """Return merged multicasts, with at most ``most`` per source.
 
-    The largest ones stay. Each other is joined with the smallest one that reaches all of its
-    targets, or with one that reaches the targets of all the rest.
+    The largest ones are kept. Each other one is merged with the smallest one that reaches all of
+    its targets, or with one that reaches the targets of all the rest.
 
     Parameters
     ----------
     multicasts : sequence of Multicast
-        Of any sources.
+        Multicasts from any sources.
     most : int
-        Multicasts of a source at most.
+        Most multicasts of a source.
     """
     found: list[Multicast] = []
     for source in sorted({one.source for one in multicasts}):
         own = [one for one in multicasts if one.source == source]
         alike: dict[frozenset[int], Multicast] = {}
-        for one in own:  # statistics may go to the same targets as channels
+        for one in own:  # statistics may have the same targets as channels
             _join(alike, frozenset(one.targets), one)
         rest = sorted(alike.items(), key=lambda item: (-item[1].numbers, item[1].targets))
         if len(rest) > most:
@@ -79,7 +79,7 @@ def joined(multicasts: Sequence[Multicast], most: int) -> list[Multicast]:
 
 
 def _join(found: dict[frozenset[int], Multicast], targets: frozenset[int], one: Multicast) -> None:
-    """Add a multicast to the one with some targets."""
+    """Merge a multicast into the one with the given targets."""
     known = found.get(targets)
     channels = (*known.channels, *one.channels) if known else one.channels
     numbers = one.numbers + (known.numbers if known else 0)
@@ -93,15 +93,15 @@ def schedule_of(
 ) -> Schedule:
     """Return the multicasts of one layer as a schedule; worker i is NPU i.
 
-    All sources begin at once, and each sends one multicast after the other. Where switches or
-    routers cannot fork, each target has a message of its own.
+    All sources start at once, and each sends one multicast after the other. If switches or routers
+    cannot fork, each target gets a separate message.
 
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology of the workers.
     multicasts : sequence of Multicast
-        What is sent.
+        Multicasts to be sent.
     number_bytes : float
         Bytes of a number [B].
     trees : str
@@ -142,7 +142,7 @@ def _send(builder: ScheduleBuilder, topology: Topology, one: Multicast, shard: i
 
 
 def _along_tree(builder: ScheduleBuilder, tree: Sequence[Edge], one: Multicast, shard: int) -> None:
-    """Send along the edges of a tree that lead to a target; NPUs on the way pass on."""
+    """Send along the edges of a tree that lead to targets; NPUs on the path forward."""
     needed = set(one.targets)
     for edge in reversed(tree):
         if edge.child in needed:
@@ -159,7 +159,7 @@ def traffic_s(
     trees: str = "topology",
     network_model: str = "fluid",
 ) -> Traffic:
-    """Return how long the multicasts of one layer take.
+    """Return the time of the multicasts of one layer.
 
     Parameters
     ----------
@@ -187,12 +187,12 @@ def _timed(
     trees: str,
     network_model: str,
 ) -> Traffic:
-    """Return how long some multicasts take, as they are."""
+    """Return the time of multicasts without merging any."""
     schedule = schedule_of(topology, flows, number_bytes, trees)
     model = find_model(network_model)
     timed = model.prepare(topology, schedule, Conditions())
     largest = max(one.numbers for one in flows) * number_bytes
-    # The schedule has all bytes, so it is the schedule of one vector of one byte.
+    # Sizes in the schedule are in bytes, so it is simulated as for a vector of one byte.
     time_s = timed.time_s(1.0, model.chunk_bytes(topology, largest) / largest)
     assumed = (TABLES,) if trees == "multitree" else topology.fork_assumptions
     assumptions = tuple(dict.fromkeys((*assumed, *timed.assumptions)))

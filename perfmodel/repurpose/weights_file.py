@@ -1,4 +1,4 @@
-"""Weights of a placed network as a file: .npz or .safetensors, with the names of the model."""
+"""Weights of a placed network as a .npz or .safetensors file, with the model's names."""
 
 import io
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from .operations import Normalize, Product, Scale
 __all__ = ["WRITTEN", "check_ending", "tensors_of", "weights_bytes"]
 
 WRITTEN = (".npz", ".safetensors")
-"""Endings of the names of files that are written."""
+"""File name endings of supported output formats."""
 
 Singles = Mapping[str, NDArray[np.float32]]
 
 
 def tensors_of(network: Network) -> Singles:
-    """Return the tensors of a network by name, in single precision."""
+    """Return the tensors of a network in single precision, keyed by name."""
     found: dict[str, NDArray[np.float32]] = {}
     for one in network.operations:
         if isinstance(one, Product):
@@ -39,7 +39,7 @@ def tensors_of(network: Network) -> Singles:
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a file whose name does not end in one of ``WRITTEN``.
+    """Fail if a file name does not end in one of ``WRITTEN``.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def check_ending(path: Path) -> None:
 
 
 def weights_bytes(network: Network, path: Path) -> bytes:
-    """Return the content of a file with the weights of a network, in the format of its name.
+    """Return the content of a weights file, in the format of the file name.
 
     Raises
     ------

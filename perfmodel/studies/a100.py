@@ -1,4 +1,4 @@
-"""Published memory and iteration times of clusters, compared with computed ones."""
+"""Published memory footprints and iteration times of clusters, compared with computed ones."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from .section import GIB, ReproduceRow, measured, number
 __all__ = ["A100", "SETUPS", "iteration_rows", "published_rows"]
 
 _STATES = 0.02
-"""Tolerance of states: the measured ones include what a framework keeps besides."""
+"""Relative tolerance of states: the measured states include other data of the framework."""
 
 
 def _model(layers: int, hidden: int, heads: int) -> Transformer:
@@ -38,7 +38,7 @@ A100 = Cluster(
     "serial",
     (Level(8, 300e9 * 0.6, 1e-6), Level(64, 25e9 * 0.9, 2e-6)),
 )
-"""The NPUs that the times were measured on."""
+"""The cluster on which the times were measured."""
 
 _MEGATRON = Training(batch=1, microbatch=1, zero=0, gradient_bytes=4)
 
@@ -56,7 +56,7 @@ SETUPS: dict[str, tuple[Transformer, Strategy, Training]] = {
 
 
 def published_rows() -> Iterator[ReproduceRow]:
-    """Yield the rows: activations, states and times of Korthikanti et al., arXiv 2205.05198."""
+    """Yield rows for activations, states and times of Korthikanti et al., arXiv 2205.05198."""
     yield from _memory_rows()
     yield from iteration_rows()
 
@@ -85,7 +85,7 @@ def _memory_rows() -> Iterator[ReproduceRow]:
 
 
 def iteration_rows() -> Iterator[ReproduceRow]:
-    """Yield the rows of the eight iteration times of the same work."""
+    """Yield rows for the eight iteration times of the same publication."""
     for recompute, sequence in (("full", False), ("selective", True)):
         for name, (model, strategy, training) in SETUPS.items():
             plan = replace(training, recompute=recompute, sequence_parallel=sequence)

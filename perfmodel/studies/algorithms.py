@@ -1,4 +1,4 @@
-"""Comparison of all collective algorithms that fit, on several topologies.
+"""Comparison of all applicable collective algorithms on several topologies.
 
 A collective is a pattern, a size and a group. Each topology runs it with each algorithm that fits,
 those included that `auto` does not try, as they need a schedule in each network interface, and with
@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 PATTERNS_COMPARED = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
-"""Patterns that are compared where none is named; a reduce is a broadcast the other way round."""
+"""Patterns compared by default; a reduce is omitted as the mirror image of a broadcast."""
 
 SIZES_COMPARED_BYTES = (64 * 1024.0, 16 * 1024.0**2, 1024.0**3)
-"""Sizes that are compared where none is named: latency counts, both count, bandwidth counts [B]."""
+"""Sizes compared by default [B]: dominated by latency, by both, and by bandwidth."""
 
 TOPOLOGIES_COMPARED = ("mesh:5x4", "torus:5x4", "fred-a", "fred-b", "fred-c", "fred-d")
-"""Topologies that are compared where none is named: those of the paper, and a torus."""
+"""Topologies compared by default: those of the paper, and a torus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,12 @@ class AlgorithmRow:
 
     @property
     def collective(self) -> tuple[str, float, tuple[int, ...]]:
-        """Pattern, size and group: what rows must share to be compared."""
+        """Pattern, size and group, which must be equal for rows to be comparable."""
         return self.pattern, self.size_bytes, self.group
 
 
 def wires_bytes_per_s(topology: Topology) -> float:
-    """Return the rate of all links but those of I/O controllers, the mean of both directions [B/s].
+    """Return the total rate of all links except I/O links, averaged over both directions [B/s].
 
     Two topologies with the same rate have equal wires, and equal perimeter of chiplets too, as a
     wire takes edge at both of its ends.
@@ -114,7 +114,7 @@ def compare_algorithms(
     groups: Sequence[Sequence[int] | None],
     network_model: str = FLUID,
 ) -> tuple[AlgorithmRow, ...]:
-    """Run each collective on each topology with each algorithm that fits.
+    """Run each collective on each topology with each applicable algorithm.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def compare_algorithms(
 
 
 def winners(rows: Sequence[AlgorithmRow]) -> tuple[AlgorithmRow, ...]:
-    """Return the fastest algorithm of each collective on each topology, the first of equal ones."""
+    """Return the fastest algorithm of each collective on each topology; ties go to the first."""
     found: dict[object, AlgorithmRow] = {}
     for row in rows:
         if row.on_topology:
@@ -174,7 +174,7 @@ def winners(rows: Sequence[AlgorithmRow]) -> tuple[AlgorithmRow, ...]:
 
 
 def catching_up(rows: Sequence[AlgorithmRow], margin: float = 0.05) -> tuple[AlgorithmRow, ...]:
-    """Return where a network without in-network reduction keeps up with one of more wires.
+    """Return where a network without in-network reduction matches one that has it and more wires.
 
     Of each collective that is the row of the cheapest topology which does not reduce in its
     switches, has fewer wires than the fastest one that does, and takes at most ``1 + margin``
@@ -241,7 +241,7 @@ def _run(
     algorithm: str,
     network_model: str,
 ) -> CollectiveResult | QueuedResult:
-    """Return what `fred collective` finds."""
+    """Return the result of `fred collective`."""
     if algorithm in POLICIES and network_model == FLUID:
         return run_queued(topology, pattern, size_bytes, group, Queuing(algorithm))
     return run_collective(
@@ -250,7 +250,7 @@ def _run(
 
 
 def _algorithms(topology: Topology, pattern: str, group: tuple[int, ...]) -> list[str]:
-    """Return the algorithms that fit a group, each under its own name, in the registry's order."""
+    """Return the applicable algorithms of a group by name, in registry order."""
     fit = candidates(topology, pattern, [group], automatic=False)
     names = {chosen(topology, pattern, group, name) for name in fit if name == PUBLISHED}
     return [name for name in ALGORITHMS if name in names or name in fit]

@@ -1,4 +1,4 @@
-"""Gain of optimal bandwidth splits at every budget: the study of LIBRA's first version.
+"""Gain of optimal bandwidth splits at every budget, as in LIBRA's first version.
 
 Three networks of 4,096 NPUs and three transformers meet ten budgets of bandwidth and three
 allocations (arXiv 2109.11762v1). Sizes, prices and workloads are those that the authors ship with
@@ -18,7 +18,7 @@ from perfmodel.libra.workload import Workload, summed
 __all__ = ["BUDGETS", "NETWORKS", "WORKLOADS", "BudgetPoint", "at_budget", "budget_points"]
 
 BUDGETS = tuple(range(100, 1001, 100))
-"""Bandwidth of an NPU in all dimensions together [GB/s]."""
+"""Total bandwidth of an NPU over all dimensions [GB/s]."""
 
 _TIERS = {  # prices of link, switch and network interface [$ per GB/s]
     "chiplet": (2.0, 0.0, 0.0),
@@ -32,7 +32,7 @@ NETWORKS = {
     "3D": {"package": 16, "node": 8, "pod": 32},
     "4D": {"chiplet": 4, "package": 8, "node": 4, "pod": 32},
 }
-"""NPUs in a line along each dimension, the innermost first, by the tier that prices it."""
+"""Number of NPUs along each dimension, the innermost first, with the tier that sets its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ _MODELS = {
 }
 
 WORKLOADS = tuple(_MODELS)
-"""Names of the workloads: the files of Turing-NLG, GPT-3 and MSFT-1T."""
+"""Workload names: the files of Turing-NLG, GPT-3 and MSFT-1T."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ class BudgetPoint:
 
     @property
     def speedup(self) -> float:
-        """Time with equal bandwidths over the least time."""
+        """Time with equal bandwidths divided by the least time."""
         return self.equal.time_s / self.fastest.time_s
 
     @property
     def gain(self) -> float:
-        """Product of time and cost with equal bandwidths over the least product."""
+        """Time x cost with equal bandwidths divided by the least such product."""
         return self.equal.value / self.cheapest.value
 
 
@@ -108,7 +108,7 @@ def budget_points() -> Iterator[BudgetPoint]:
 
 
 def at_budget(network: str, workload: str, gb_per_s: float) -> BudgetPoint:
-    """Return a point of the study."""
+    """Return one point of the study."""
     tiers = NETWORKS[network]
     dimensions = [
         Dimension("switch", npus, *(price / 1e9 for price in _TIERS[tier]))
@@ -127,7 +127,7 @@ def at_budget(network: str, workload: str, gb_per_s: float) -> BudgetPoint:
 
 
 def _workload(name: str, sizes: list[int]) -> Workload:
-    """Return a workload on dimensions of some sizes, the layers shared by the innermost NPUs."""
+    """Return a workload on dimensions of given sizes, sharded over the innermost NPUs."""
     model = _MODELS[name]
     tensor: list[int] = []
     left = model.tensor

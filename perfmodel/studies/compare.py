@@ -1,4 +1,4 @@
-"""Estimates of workloads on several topologies, and speed-ups over the first topology."""
+"""Estimates of workloads on several topologies, with speed-ups over the first topology."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ __all__ = ["Row", "compare"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One workload on one topology.
+    """Estimate of one workload on one topology.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def band(self) -> tuple[float, float]:
-        """The least and the largest speed-up, with the one that was asked for."""
+        """Least and largest speed-up over the uncertainty band, including the requested one."""
         every = (self.speedup, *self.readings.values())
         return min(every), max(every)
 
@@ -40,7 +40,7 @@ class Row:
 def compare(
     requests: Sequence[Request], readings: Mapping[str, Mapping[str, str]] | None = None
 ) -> tuple[Row, ...]:
-    """Estimate all requests, each compared with the first one of the same workload.
+    """Estimate all requests, each compared with the first request of the same workload.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether congestion control matters for training: collectives under every scheme.
+"""Effect of congestion control on training: collectives under every scheme.
 
 Networks have 16 or 32 GPUs, so that all cases together take about a minute with single packets: one
 switch, which is non-blocking, a Clos network that is 2:1 oversubscribed as the published one of 128
@@ -32,32 +32,32 @@ __all__ = [
 ]
 
 _PER_GPU_BYTES = 8e6
-"""Vector of a collective."""
+"""Size of a collective's vector [B]."""
 
 _INCAST_BYTES = 10_000_000
-"""Of each sender: several times what a window has in flight."""
+"""Bytes of each sender, several times what a window has in flight."""
 
 _EXACT = RoceFile(train_packets=1)
 """A single mark can decide how long DCQCN and TIMELY take, so packets are not joined to trains."""
 
 _WAFERS, _WAFER = 4, "fred-d"
 _NIC_GBPS = 1024.0
-"""Rate of an I/O controller of the published wafer, 128 GB/s, as Ethernet."""
+"""Rate of an I/O controller of the published wafer (128 GB/s) as an Ethernet rate [Gb/s]."""
 
 _CLOS = Clos(gpus_per_leaf=8, pods=(4,), widths=(4,), gbps=(200.0, 200.0), latency_us=(5.0, 12.5))
-"""Rates and latencies are of the published network of 128 GPUs."""
+"""Clos network with the rates and latencies of the published network of 128 GPUs."""
 
 NETWORKS: Mapping[str, Clos] = {
     "one switch": Clos(gpus_per_leaf=16, latency_us=(0.5,)),
     "Clos 2:1": _CLOS,
     "Clos 2:1 with NVSwitches": replace(_CLOS, pods=(2,), nvswitches=6),
 }
-"""Networks of GPUs by their names."""
+"""Networks of GPUs, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CongestionPoint:
-    """A workload on a network under one scheme.
+    """Result of a workload on a network under one scheme.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ WORKLOADS: Mapping[str, Callable[[Topology], Workload]] = {
     "all-to-all": lambda one: _collective(one, "all_to_all", "direct", _PER_GPU_BYTES),
     "DLRM": _dlrm,
 }
-"""Messages of each workload on a topology."""
+"""Function that returns the messages of each workload on a topology."""
 
 
 @cache
@@ -132,14 +132,14 @@ def _points(
 
 @cache
 def compared(network: str, workload: str) -> Sequence[CongestionPoint]:
-    """Return a workload on a network of GPUs under every scheme, ``pfc`` first."""
+    """Return the results of a workload on a GPU network under every scheme, ``pfc`` first."""
     topology = _built(network)
     return tuple(_points(network, workload, topology, WORKLOADS[workload](topology), _EXACT))
 
 
 @cache
 def without_telemetry(network: str, workload: str) -> CongestionPoint:
-    """Return a workload under HPCC without the bytes of telemetry in packets."""
+    """Return the result of a workload under HPCC without telemetry bytes in packets."""
     topology = _built(network)
     given = _EXACT.changed(congestion_control="hpcc", hpcc={"telemetry_bytes": 0})
     found = simulate(topology, WORKLOADS[workload](topology), given)
@@ -148,7 +148,7 @@ def without_telemetry(network: str, workload: str) -> CongestionPoint:
 
 @cache
 def incast() -> Sequence[CongestionPoint]:
-    """Return an incast of all other GPUs to one under every scheme: the control experiment."""
+    """Return an incast from all other GPUs to one under every scheme, as a control experiment."""
     topology, work = _built("Clos 2:1"), Workload()
     for source in range(1, topology.npus):
         hops = topology.hops((source,), (0,))
@@ -158,7 +158,7 @@ def incast() -> Sequence[CongestionPoint]:
 
 @cache
 def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoint]:
-    """Return a workload on wafers of FRED joined by a Clos network, under every scheme.
+    """Return the results of a workload on FRED wafers joined by a Clos network, per scheme.
 
     An all-reduce is reduced inside each wafer, which leaves a share at each I/O controller;
     controllers of equal number all-reduce their shares by a ring; and the results are distributed.

@@ -1,4 +1,4 @@
-"""Comparisons on equal terms: topologies with equal NPUs, unless stated otherwise."""
+"""Comparisons on equal terms: topologies with identical NPUs, unless requested otherwise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from perfmodel.training.request import Request
 __all__ = ["CHOICES", "equal_npus", "on_equal_terms"]
 
 CHOICES = "npu_from or as_is"
-"""What error lines call the two ways to compare topologies with different NPUs."""
+"""Names in error messages of the two ways to compare topologies with different NPUs."""
 
 
 def on_equal_terms(
@@ -21,7 +21,7 @@ def on_equal_terms(
     as_is: bool = False,
     choices: str = CHOICES,
 ) -> tuple[Request, ...]:
-    """Return requests that may be compared with each other.
+    """Return requests that are comparable with each other.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def equal_npus(
     as_is: bool = False,
     choices: str = CHOICES,
 ) -> Mapping[str, Npu]:
-    """Return the NPUs with which topologies are compared.
+    """Return the NPU with which each topology is compared.
 
     A speed-up of one topology over another says something of the topologies only where their NPUs
     are the same.

@@ -1,4 +1,4 @@
-"""Compute implied by the published speed-ups.
+"""Compute times implied by the published speed-ups.
 
 A figure is printed in a few digits, so a whole interval of compute gives it. What follows for
 FRED-D follows over all of that interval, and where it reaches down to no compute at all, the figure
@@ -24,7 +24,7 @@ _LEAST = 1e-6  # of the solved scale: no compute
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The interval of compute that gives a published speed-up of FRED-C.
+    """Interval of compute times that reproduce a published speed-up of FRED-C.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Identified:
 
 @cache
 def identify(name: str, protocol: ProtocolModel = "measured") -> Identified:
-    """Return what the published speed-up of FRED-C tells of the compute of a workload.
+    """Return the compute times of a workload that its published speed-up of FRED-C implies.
 
     The interval is that around the calibrated scale, and speed-ups of FRED-D are those at several
     places in it.
@@ -80,14 +80,14 @@ def identify(name: str, protocol: ProtocolModel = "measured") -> Identified:
 
 
 def described(compute: str, name: str, protocol: ProtocolModel) -> str:
-    """Return how figures of a workload are found that rest on a model of compute."""
+    """Return how a workload's figures that depend on a compute model are determined."""
     how = f"simulated, compute {compute}"
     told = compute_model(compute).identified(name, shared_topology(BASELINE, protocol))
     return how if told else f"{how}, which is not identified"
 
 
 def _edge(start: float, gives: Callable[[float], bool], *, up: bool) -> float:
-    """Return how far a scale can go up or down from one that gives the figure."""
+    """Return the extreme scale, upward or downward, that still reproduces the figure."""
     inside, step = start, _STEP
     while True:
         outside = start * (1 + step) if up else start / (1 + step)

@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 NODE = 8
-"""NPUs of a node."""
+"""Number of NPUs in a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Link rate and call time of collectives of a machine, fitted to measurements.
+    """Link rate and call time of a machine's collectives, fitted to measurements.
 
     Parameters
     ----------
@@ -67,23 +67,25 @@ CALLS: Mapping[str, Call] = {
     "a100": Call(300e9, 0.7736, 142.3e-6, reduces=False),
     "h100": Call(450e9, 0.6109, 62.8e-6, reduces=True),
 }
-"""Fitted on the all-reduces of 16 MiB and 8 GiB of `a100/azure` and of `h100/dgx-cloud`."""
+"""Link rates and call times, fitted to the all-reduces of 16 MiB and 8 GiB of `a100/azure` and
+`h100/dgx-cloud`."""
 
 _NVLINK = 370e9
-"""What rings reach on an H100 [B/s]: S. Jeaugey of NVIDIA, github.com/NVIDIA/nccl-tests, issue
+"""Rate that rings reach on an H100 [B/s]: S. Jeaugey of NVIDIA, github.com/NVIDIA/nccl-tests, issue
 212."""
 
 _NETWORK = {"a100": 0.9 * 25e9, "h100": 0.9 * 50e9}
-"""InfiniBand of an NPU [B/s]: HDR and NDR at the efficiency of calculon's systems/a100_80g.json."""
+"""InfiniBand rate per NPU [B/s]: HDR and NDR at the efficiency in calculon's
+systems/a100_80g.json."""
 
 _MEMORY = 0.85
-"""Share of its bandwidth that memory reaches, as in ``studies.a100``."""
+"""Fraction of the memory bandwidth that is reached, as in ``studies.a100``."""
 
 _LATENCIES_S = (1e-6, 2e-6)
-"""Of a link in a node and between nodes, as in ``studies.a100`` [s]."""
+"""Latency of a link within a node and between nodes [s], as in ``studies.a100``."""
 
 PRODUCT_EFFICIENCY = 0.6
-"""Share of the peak that matrix products and attention reach: the only figure that is fitted to
+"""Fraction of the peak that matrix products and attention reach: the only figure that is fitted to
 iterations, those of `llama-3-8b/8` and `llama-3-70b/64`."""
 
 _NPU = Npu(
@@ -129,12 +131,12 @@ MODELS: Mapping[str, dict[str, Any]] = {
     "nemotron-340b": _NEMOTRON
     | {"layers": 96, "hidden": 18432, "heads": 96, "feed_forward": 73728},
 }
-"""Models that were trained, as the contents of workload files."""
+"""Models trained in the measured runs, as contents of workload files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A simulated iteration, each stage in one piece.
+    """A simulated iteration without interleaving.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ class Found:
     bubble_s: float
 
     def time_s(self, pieces: int) -> float:
-        """Return the time with so many pieces of layers on each stage [s].
+        """Return the time with a number of layer pieces on each stage (interleaving) [s].
 
         Microbatches then wait (PP - 1)/v for the pipeline to fill and drain, instead of PP - 1
         (Narayanan et al., arXiv 2104.04473, section 2.2): the bubble is divided by v.
@@ -158,7 +160,7 @@ class Found:
 
 @cache
 def _node(machine: str) -> Topology:
-    """Return a node of 8, whose links have the rate that large all-reduces reach."""
+    """Return a node of 8 NPUs, whose links have the rate that large all-reduces reach."""
     call = CALLS[machine]
     if not call.reduces:
         return _blocks(machine, 1, call.bytes_per_s, (0.0, 0.0))
@@ -185,7 +187,7 @@ def _blocks(
 
 
 def bus_bandwidth(machine: str, pattern: str, size: float, nodes: int = 1) -> float:
-    """Return the bus bandwidth of a collective over all NPUs of some nodes [B/s].
+    """Return the bus bandwidth of a collective over all NPUs of the given nodes [B/s].
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def bus_bandwidth(machine: str, pattern: str, size: float, nodes: int = 1) -> fl
 
 @cache
 def cluster(npus: int) -> Topology:
-    """Return a cluster of so many H100s, a multiple of 8, in nodes of 8."""
+    """Return a cluster of H100s in nodes of 8; the number of H100s is a multiple of 8."""
     return _blocks("h100", npus // NODE, _NVLINK)
 
 

@@ -1,4 +1,4 @@
-"""The network of MultiTree's evaluation, packet by packet.
+"""The network of MultiTree's evaluation, simulated packet by packet.
 
 A node has network interfaces that send what a table says. The entries of a node are in the order of
 their steps. An interface that is free takes the first entry of the current step whose data are
@@ -19,26 +19,26 @@ from perfmodel.topology.graph import Topology
 __all__ = ["FLIT_BYTES", "PACKET_BYTES", "Flow", "all_reduce_cycles"]
 
 FLIT_BYTES, PACKET_BYTES = 16, 256
-"""Flits, and payload of packets."""
+"""Size of a flit, and payload of a packet [B]."""
 
 LINK_CYCLES = 150
 """Latency of a link between routers: 150 ns at 1 GHz."""
 
 ENDS_CYCLES = 7
-"""Latency from an interface to its router, and from a router to an interface: with these a step of
-a ring takes as long as there."""
+"""Latency from an interface to its router, and from a router to an interface; with these values a
+ring step takes as long as in the public simulator."""
 
 SUMS_BYTES_PER_CYCLE = 128
-"""How fast a node adds: the public simulator counts 240 cycles of compute for the 15 sums of 2 KiB
-that a ring of 16 nodes makes of 32 KiB."""
+"""Rate of additions at a node: the public simulator counts 240 cycles of compute for the 15 sums of
+2 KiB that a ring of 16 nodes makes of 32 KiB."""
 
 _BETWEEN = 1
-"""Cycles from one action of a node to the next that follows from it."""
+"""Cycles between an action of a node and the next action that depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A chunk that is reduced along a tree to its root, and then gathered along the tree.
+    """A chunk that is reduced along a tree to the root, and then gathered along the same tree.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Flow:
 
 @dataclass(slots=True)
 class _Entry:
-    """What an interface sends: to which nodes and their interfaces, and for whom it waits."""
+    """A send of an interface: target nodes with their interfaces, and the chunks to wait for."""
 
     flow: int
     ends: list[tuple[int, int]]
@@ -66,7 +66,7 @@ _Level = list[_Entry]
 
 @dataclass(slots=True)
 class _Node:
-    """A node: entries to reduce and to gather by step, free interfaces, and sums to do."""
+    """State of a node: entries to reduce and to gather by step, free interfaces, pending sums."""
 
     reduces: deque[_Level]
     gathers: deque[_Level]
@@ -83,7 +83,7 @@ def all_reduce_cycles(
     interfaces: int = 4,
     heads_once: bool = False,
 ) -> float:
-    """Return the cycles of an all-reduce.
+    """Return the duration of an all-reduce [cycles].
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class _Run:
             self.clock.at(0.0, self._start, node)
 
     def _start(self, node: int) -> None:
-        """Have free interfaces send entries whose data are complete."""
+        """Send entries whose data is complete on free interfaces."""
         here = self._nodes[node]
         while here.reduces and here.free:
             entry = _ready(here.reduces)
@@ -150,7 +150,7 @@ class _Run:
                 here.gathers.popleft()
 
     def _send(self, node: int, flow: int, end: tuple[int, int], *, reduces: bool) -> None:
-        """Cut a chunk into packets."""
+        """Send a chunk as packets."""
         interface, target = min(self._nodes[node].free), end[0]
         self._nodes[node].free.discard(interface)
         self.clock.after(_BETWEEN + self._packets, self._free, node, interface)
@@ -171,7 +171,7 @@ class _Run:
         flits: int,
         message: tuple[int, int, int, bool],
     ) -> None:
-        """Have the head of a packet come to a link, and later to the next."""
+        """Move the head of a packet to a link, and later to the next link."""
         if place == len(path):
             self.clock.after(flits - 1, self._arrive, message)
             return
@@ -182,7 +182,7 @@ class _Run:
         self.clock.at(start + late, self._pass, path, place + 1, flits, message)
 
     def _arrive(self, message: tuple[int, int, int, bool]) -> None:
-        """Take a packet, and with the last one of a chunk go on with what waits for it."""
+        """Receive a packet; after the last packet of a chunk, release dependent entries."""
         self._come[message] = self._come.get(message, 0) + 1
         if self._come[message] < self._packets:
             return
@@ -198,7 +198,7 @@ class _Run:
         self.clock.after(_BETWEEN, self._start, target)
 
     def _sum(self, target: int) -> None:
-        """End the sum of a chunk."""
+        """Complete the sum of a chunk."""
         node = self._nodes[target]
         _clear(node.reduces, *node.received.popleft())
         if node.received:
@@ -208,7 +208,7 @@ class _Run:
 
 
 def _ready(levels: deque[_Level]) -> _Entry | None:
-    """Take the first entry of the current step that waits for nothing; None if all wait."""
+    """Remove and return the first entry of the current step that waits for nothing; else None."""
     entry = next((one for one in levels[0] if not one.waits), None)
     if entry is not None:
         levels[0].remove(entry)
@@ -218,7 +218,7 @@ def _ready(levels: deque[_Level]) -> _Entry | None:
 
 
 def _clear(levels: deque[_Level], flow: int, source: int) -> None:
-    """Have entries no longer wait for a chunk that has come."""
+    """Remove a received chunk from the dependencies of all entries."""
     for level in levels:
         for entry in level:
             entry.waits.discard((flow, source))
@@ -227,7 +227,7 @@ def _clear(levels: deque[_Level], flow: int, source: int) -> None:
 def _tables(
     nodes: int, flows: Sequence[Flow], interfaces: int
 ) -> list[tuple[deque[_Level], deque[_Level]]]:
-    """Return what each node reduces and gathers, step by step.
+    """Return the entries that each node reduces and gathers, by step.
 
     Chunks that come to a node in one step come to its interfaces in turn.
     """

@@ -1,4 +1,4 @@
-"""Readings: alternative options of a request that a comparison tries too."""
+"""Readings of the paper: alternative options that a comparison also evaluates."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ __all__ = ["read_readings"]
 
 
 def read_readings(texts: Sequence[str]) -> dict[str, Mapping[str, str]]:
-    """Return the options of each reading by its text.
+    """Return the options of each reading, keyed by its text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparison of every published figure with our result."""
+"""Comparison of every published figure with the model's result."""
 
 import gc
 import signal
@@ -21,7 +21,7 @@ __all__ = ["Count", "MovedRow", "count", "identified", "reproduce", "reproduce_b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedRow(ReproduceRow):
-    """A published figure, our result, and the protocol's effect on it.
+    """A published figure, the model's result, and the effect of the protocol on it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class MovedRow(ReproduceRow):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many rows of a class there are.
+    """Number of rows in each class of evidence.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Count:
 
 
 def count(rows: Iterable[ReproduceRow]) -> dict[Evidence, Count]:
-    """Return how many rows of each class there are; those predicted alone are evidence."""
+    """Return the number of rows in each class; only predicted rows are evidence."""
     found: dict[Evidence, list[bool]] = {name: [] for name in CLASSES}
     for row in rows:
         found[row.evidence].append(row.ok)
@@ -60,7 +60,7 @@ def count(rows: Iterable[ReproduceRow]) -> dict[Evidence, Count]:
 def reproduce(
     sections: Sequence[str] | None = None, setting: Setting | None = None
 ) -> Iterator[ReproduceRow]:
-    """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found.
+    """Yield the rows of the given sections (all of ``SECTIONS`` if None) as they are computed.
 
     Of all sections, those are left out with a warning that need a package that is missing.
     """
@@ -76,7 +76,7 @@ def reproduce(
 def reproduce_both(
     sections: Sequence[str] | None = None, setting: Setting | None = None
 ) -> tuple[MovedRow, ...]:
-    """Return the rows of some sections as measured, and how the protocol moved each.
+    """Return the rows of the given sections with the measured protocol, and its effect on each.
 
     The ideal ones are found by a second process at the same time, which imports the main module
     again.
@@ -96,7 +96,7 @@ def reproduce_both(
 
 
 def identified(rows: Iterable[ReproduceRow], setting: Setting) -> tuple[Identified, ...]:
-    """Return what published speed-ups tell of compute, if some of these rows rest on that."""
+    """Return the compute times implied by published speed-ups, if any row depends on them."""
     if not compute_model(setting.compute).fitted:
         return ()
     names = [row.id.split("/")[1] for row in rows if row.evidence == "calibrated"]

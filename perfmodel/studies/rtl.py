@@ -1,4 +1,4 @@
-"""Comparison of the model with RTL: cycles of single phases of strategies."""
+"""Validation of the model against RTL simulation: cycles of single phases of strategies."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -36,21 +36,21 @@ __all__ = [
 ]
 
 LONG_CYCLES = 10_000
-"""Transfers that take longer are to be within ``LONG``, others within ``SHORT`` or ``FEW``."""
+"""Duration above which transfers must be within ``LONG``; others within ``SHORT`` or ``FEW``."""
 
 LONG, SHORT, FEW_CYCLES = 0.03, 0.10, 60
 
 Groups = tuple[str, list[list[int]]]
-"""A collective, and the ends of each group."""
+"""A collective, and the endpoints of each group."""
 
 Fabric = TypeVar("Fabric", MeshSpec, WaferSpec)
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 Some = Annotated[int, Field(ge=1, lt=1 << 40)]
-"""Numbers of cycles or flits, that may be 0 and that may not."""
+"""Checked integers: cycles or flits, with and without 0 allowed."""
 
 
 def _strategy(value: str) -> str:
-    """Refuse what is no strategy."""
+    """Fail if a text is not a strategy."""
     try:
         Strategy.parse(value)
     except ValueError as error:
@@ -59,7 +59,7 @@ def _strategy(value: str) -> str:
 
 
 class CyclesRow(FileModel):
-    """Cycles of a phase alone; subclasses add executor or algorithm.
+    """Cycles of a phase that runs alone; subclasses add executor or algorithm.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ Row = TypeVar("Row", bound=CyclesRow)
 
 
 class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row]):
-    """What co-simulation measured of phases on a fabric with endpoints.
+    """Co-simulation measurements of phases on a fabric with endpoints.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row])
     rows: Annotated[tuple[Row, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def phases_of(self, row: Row) -> Collection[str]:
-        """Return the names of the phases that the strategy of a row has."""
+        """Return the names of the phases in the strategy of a row."""
         strategy = Strategy.parse(row.strategy)
         return {**collective_phases(strategy), **phases(strategy)}
 
     @model_validator(mode="after")
     def _check_rows(self) -> Self:
-        """Refuse rows of strategies and phases that the fabric does not have."""
+        """Fail if a row has a strategy or a phase that the fabric does not support."""
         spec = self.spec
         npus = spec.npus if isinstance(spec, WaferSpec) else spec.routers
         for number, row in enumerate(self.rows):
@@ -117,7 +117,7 @@ class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row])
 
 @dataclass(frozen=True, slots=True)
 class RtlRow:
-    """A phase, its cycles in RTL, and those of the model.
+    """A phase with its cycles in RTL simulation and in the model.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class RtlRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Errors of some rows.
+    """Error statistics of a set of rows.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def beside_rtl(
     time_of: Callable[[Row], float | None] = lambda _: None,
     calibrated: Callable[[Row], bool] = lambda _: False,
 ) -> tuple[RtlRow, ...]:
-    """Return the cycles of each phase of a record, and those of the model.
+    """Return each phase of a record with its measured cycles and those of the model.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def beside_rtl(
 
 
 def groups_of(strategy: Strategy, phase: str) -> Groups:
-    """Return the collective that a phase is, and the NPUs of each group, the root first."""
+    """Return the collective of a phase, and the NPUs of each group, the root first."""
     pattern, what = collective_phases(strategy).get(phase, ("multicast", ()))
     if pattern != "multicast":
         return pattern, [list(one) for one in what if not isinstance(one, Flow)]
@@ -234,7 +234,7 @@ def groups_of(strategy: Strategy, phase: str) -> Groups:
 
 
 def groups_of_flows(flows: Sequence[Flow]) -> Groups:
-    """Return the collective of reductions or multicasts, and their members.
+    """Return the collective of the given reductions or multicasts, and their members.
 
     The root comes first: to which all is reduced, or of whom all have copies.
     """
@@ -248,7 +248,7 @@ def _first(root: Sequence[int], others: Sequence[int]) -> list[int]:
 
 
 def summaries(rows: Sequence[RtlRow]) -> tuple[Summary, ...]:
-    """Return the errors of all rows, and of those that take long and those that do not."""
+    """Return the errors of all rows, of long transfers and of short transfers."""
     kinds: list[tuple[str, list[Any]]] = [
         (f"over {LONG_CYCLES:,} cycles", [one for one in rows if one.rtl_cycles > LONG_CYCLES]),
         (f"up to {LONG_CYCLES:,} cycles", [one for one in rows if one.rtl_cycles <= LONG_CYCLES]),

@@ -1,4 +1,4 @@
-"""Comparison of the model with RTL: a whole training iteration."""
+"""Validation of the model against RTL simulation: a whole training iteration."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 SHIPPED_ITERATIONS = ("iteration-wafer-20", "iteration-mesh-5x4")
-"""Records of iterations that come with the package."""
+"""Iteration records included in the package."""
 
 KINDS = ("compute", "mp", "dp", "pp")
-"""What an NPU does in a span."""
+"""Activities of an NPU in a span."""
 
 Cycle = Annotated[int, Field(ge=0, lt=1 << 40)]
 Number = Annotated[int, Field(ge=0, lt=1 << 16)]
@@ -44,7 +44,7 @@ _Spans = Annotated[tuple[_Span, ...], BeforeValidator(as_tuple)]
 
 
 class IterationRecord(Measured[Literal["fred-iteration-cycles/1"]]):
-    """What co-simulation measured of a training iteration.
+    """Co-simulation measurements of a training iteration.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class IterationRecord(Measured[Literal["fred-iteration-cycles/1"]]):
 
     @property
     def time_s(self) -> float:
-        """What the iteration takes [s]."""
+        """Duration of the iteration [s]."""
         return self.cycles / self.clock.hz
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A task of an NPU.
+    """A task of an NPU, with its start and end.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What an NPU does.
+    """All tasks of one NPU.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Lane:
     spans: tuple[Span, ...]
 
     def busy_s(self, kind: str) -> float:
-        """Return the time in which at least one task of a kind runs [s]."""
+        """Return the time in which at least one task of a kind is running [s]."""
         total, until = 0.0, 0.0
         for one in self.spans:
             if one.kind == kind:
@@ -153,7 +153,7 @@ class Lane:
 
 
 def load_iteration(name_or_path: str | Path) -> IterationRecord:
-    """Return the record of an iteration.
+    """Return the iteration record in a file or of a built-in name.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def load_iteration(name_or_path: str | Path) -> IterationRecord:
 
 
 def simulated(record: IterationRecord) -> Simulated:
-    """Return the iteration of a record as the model simulates it now.
+    """Return the iteration of a record as simulated by the current model.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def model_lanes(iteration: Iteration) -> dict[int, Lane]:
 
 
 def rtl_lanes(record: IterationRecord, stages: Mapping[int, int]) -> dict[int, Lane]:
-    """Return what each NPU did in RTL.
+    """Return the tasks of each NPU as measured in RTL simulation.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def rtl_lanes(record: IterationRecord, stages: Mapping[int, int]) -> dict[int, L
 
 
 def tasks_hash(tasks: Sequence[Sequence[Task]]) -> str:
-    """Return the hash of the NPUs' tasks, for a record; see ``chakra.plane``."""
+    """Return the hash of the NPUs' tasks that a record stores; see ``chakra.plane``."""
     said = [
         [[one.after, one.cycles, one.inputs, one.outputs, one.size] for one in npu] for npu in tasks
     ]

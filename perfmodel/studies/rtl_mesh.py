@@ -1,4 +1,4 @@
-"""Comparison of the model with RTL: phases on a mesh of routers with endpoints."""
+"""Validation of the model against RTL simulation: phases on a mesh of routers with endpoints."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 SHIPPED_MESH_CYCLES = RECORDS / "mesh-5x4-phases.json"
-"""Cycles of phases on the published mesh."""
+"""Record with the cycles of phases on the published mesh."""
 
 SHIPPED_TREE_CYCLES = RECORDS / "mesh-5x4-trees.json"
-"""Cycles of all-reduces along trees, by schedule tables, on the same mesh."""
+"""Records with the cycles of tree all-reduces, run from schedule tables, on meshes."""
 
 _UNICASTS = "unicasts"
-"""What the compiler calls the algorithm that the model calls ``direct``."""
+"""The compiler's name of the algorithm that the model calls ``direct``."""
 
 
 class MeshRow(CyclesRow):
-    """Cycles of a phase alone on a mesh.
+    """Cycles of a phase that runs alone on a mesh.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class MeshRow(CyclesRow):
 
     @property
     def lockstep_cycles(self) -> int | None:
-        """Cycles of all steps of a schedule by their estimate; None of other algorithms."""
+        """Estimated cycles of a schedule's steps in lockstep; None for other algorithms."""
         return self.steps * self.step_cycles if self.steps and self.step_cycles else None
 
 
 class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow]):
-    """What co-simulation measured on a mesh with an endpoint at each router.
+    """Co-simulation measurements of a mesh with an endpoint at each router.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow])
 
     @model_validator(mode="after")
     def _check_steps(self) -> Self:
-        """Refuse trees without steps, and steps of others."""
+        """Fail if trees lack steps, or if rows of other algorithms have steps."""
         for number, row in enumerate(self.rows):
             for name in ("steps", "step_cycles"):
                 if (getattr(row, name) is not None) != (row.algorithm == TREE_ALGORITHM):
@@ -81,7 +81,7 @@ class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow])
 
 
 def load_mesh_cycles(path: Path = SHIPPED_MESH_CYCLES) -> MeshRecord:
-    """Return cycles of phases from a file.
+    """Return the mesh record in a file.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def load_mesh_cycles(path: Path = SHIPPED_MESH_CYCLES) -> MeshRecord:
 
 
 def mesh_topology(record: MeshRecord) -> MeshTopology:
-    """Return the mesh as the model has it: a link carries a flit per cycle each way."""
+    """Return the model of a record's mesh; links carry one flit per cycle in each direction."""
     mesh, timing = record.spec, load_link_record("mesh-5x4")
     assert isinstance(timing, RouterTiming)
     hz = timing.record.clock.hz
@@ -112,7 +112,7 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
 
 
 def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
-    """Return the cycles of each phase of a record, and those of the model.
+    """Return each phase of a record with its measured cycles and those of the model.
 
     Of a schedule in lockstep the model has the estimated time of all steps.
     """

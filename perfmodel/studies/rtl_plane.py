@@ -1,4 +1,4 @@
-"""Comparison of the model with RTL: phases on a plane of switches with endpoints."""
+"""Validation of the model against RTL simulation: phases on a plane of switches with endpoints."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 SHIPPED_PLANE_CYCLES = RECORDS / "wafer-20.json"
-"""Cycles of phases on the published wafer."""
+"""Record with the cycles of phases on the published wafer."""
 
 _BY_ENDPOINTS = {"broadcast": "direct", "reduce_scatter": "ring", "all_gather": "ring"}
-"""What endpoints do otherwise than was published, by pattern."""
+"""Algorithms that endpoints use in place of the published ones, by pattern."""
 
 
 class PlaneRow(CyclesRow):
-    """Cycles of a phase alone on a plane.
+    """Cycles of a phase that runs alone on a plane.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ class PlaneRow(CyclesRow):
 
 
 class PlaneRecord(CyclesRecord[Literal["fred-wafer-cycles/1"], WaferSpec, PlaneRow]):
-    """What co-simulation measured on a plane of a wafer."""
+    """Co-simulation measurements of a plane of a wafer."""
 
     def phases_of(self, row: PlaneRow) -> Collection[str]:
-        """Return the names of the phases that the strategy of a row has."""
+        """Return the names of the phases in the strategy of a row."""
         strategy = Strategy.parse(row.strategy)
         if row.collectives == "ring":
             return ring_phases(strategy)
@@ -73,7 +73,7 @@ class PlaneRecord(CyclesRecord[Literal["fred-wafer-cycles/1"], WaferSpec, PlaneR
 
 
 def load_plane_cycles(path: Path = SHIPPED_PLANE_CYCLES) -> PlaneRecord:
-    """Return cycles of phases from a file.
+    """Return the plane record in a file.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def load_plane_cycles(path: Path = SHIPPED_PLANE_CYCLES) -> PlaneRecord:
 def plane_topology(
     record: PlaneRecord, *, in_network: bool, strategy: str | None = None
 ) -> FredTopology:
-    """Return one plane of a wafer as the model has it: a link carries a flit per cycle each way.
+    """Return the model of a wafer's plane, whose links carry one flit per cycle in each direction.
 
     An I/O controller with an endpoint is as an NPU, behind those of its L1, as the endpoint of both
     is the same. With a strategy, unicasts take the links that the compiler gives them, else they
@@ -130,7 +130,7 @@ def plane_topology(
 
 
 def _routed(wafer: WaferSpec, strategy: str) -> Callable[[int, int], Sequence[int]]:
-    """Return what says of two nodes which uplinks a unicast takes from one to the other.
+    """Return a function for the uplinks that a unicast uses between two nodes.
 
     They are those that the compiler chooses, where endpoints do the phases of a strategy.
     """
@@ -156,7 +156,7 @@ def _routed(wafer: WaferSpec, strategy: str) -> Callable[[int, int], Sequence[in
 
 
 def _timing(record: PlaneRecord, spec: SwitchSpec) -> SwitchTiming:
-    """Return the shipped timing of a chiplet."""
+    """Return the built-in timing of a chiplet."""
     for name in SHIPPED:
         timing = load_record(name)
         if timing.record.spec.name == spec.name:
@@ -167,7 +167,7 @@ def _timing(record: PlaneRecord, spec: SwitchSpec) -> SwitchTiming:
 
 
 def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
-    """Return the cycles of each phase of a record, and those of the model."""
+    """Return each phase of a record with its measured cycles and those of the model."""
 
     @cache
     def topology_of(collectives: str, strategy: str) -> FredTopology:
@@ -192,7 +192,7 @@ def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
 def _times_in_rounds(
     record: PlaneRecord, topology_of: Callable[[str, str], FredTopology]
 ) -> Callable[[PlaneRow], float | None]:
-    """Return what says of a row its time [s] if the compiler makes its groups take rounds."""
+    """Return a function for the time of a row whose groups take several rounds [s], else None."""
     plane, nodes = Plane(record.spec), _nodes(record.spec)
 
     @cache
@@ -226,7 +226,7 @@ def _times_in_rounds(
         )
 
     def nodes_first(flow: Flow) -> list[int]:
-        """Return the nodes of a flow, one that receives first."""
+        """Return the nodes of a flow, starting with one that receives."""
         root = flow.outputs[0]
         return [nodes[root], *(nodes[end] for end in flow.inputs if end != root)]
 
@@ -234,7 +234,7 @@ def _times_in_rounds(
 
 
 def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
-    """Return the collective of a row, and the nodes of its groups, root first.
+    """Return a function for the collective of a row, and the nodes of its groups, root first.
 
     NPUs, and controllers with endpoints, are nodes as ``plane_topology`` has them.
     """
@@ -251,7 +251,7 @@ def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
 
 
 def _nodes(wafer: WaferSpec) -> dict[int, int]:
-    """Return the node of each end by its address."""
+    """Return the node of each endpoint, keyed by address."""
     plane = Plane(wafer)
     homes = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes[: wafer.endpoints]]
     order = [end for one in wafer.below(wafer.root) for end in _at(homes, one)]
@@ -259,5 +259,5 @@ def _nodes(wafer: WaferSpec) -> dict[int, int]:
 
 
 def _at(homes: Sequence[int], switch: int) -> list[int]:
-    """Return the ends on a switch, NPUs before controllers."""
+    """Return the endpoints on a switch, NPUs before controllers."""
     return [end for end, home in enumerate(homes) if home == switch]

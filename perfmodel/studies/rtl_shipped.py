@@ -1,4 +1,4 @@
-"""Comparison of the model with RTL: shipped records and those of users."""
+"""Validation of the model against RTL simulation: built-in records and those of users."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -37,7 +37,7 @@ SHIPPED_PLANES = {
     "wafer-20-a": ("fred_a_", "FRED-A", "FRED-A, by endpoints, a plane of "),
     "wafer-20-b": ("fred_b_", "FRED-B", "FRED-B, by switches, a plane of "),
 }
-"""Records of planes, and the first members of ``Beside`` for each."""
+"""Records of planes, with the first fields of ``Beside`` for each."""
 
 SHIPPED_MESHES = {
     "mesh-5x4": ("mesh_", "mesh", "", SHIPPED_MESH_CYCLES),
@@ -48,7 +48,7 @@ SHIPPED_MESHES = {
         SHIPPED_TREE_CYCLES,
     ),
 }
-"""Records of meshes, the first members of ``Beside`` for each, and their files."""
+"""Records of meshes, with the first fields of ``Beside`` and the file of each."""
 
 SHIPPED_CYCLES = (*SHIPPED_PLANES, *SHIPPED_MESHES)
 """All records, those of meshes last."""
@@ -80,7 +80,7 @@ class Beside(NamedTuple):
 
 @cache
 def shipped_beside_rtl(name: str) -> Beside:
-    """Return one of ``SHIPPED_CYCLES``, which is simulated once: all 136 of the mesh take 45 s."""
+    """Return the cached comparison of one of ``SHIPPED_CYCLES``; the mesh's 136 rows take 45 s."""
     if name in SHIPPED_MESHES:
         key, fabric, title, path = SHIPPED_MESHES[name]
         mesh = load_mesh_cycles(path)
@@ -93,11 +93,11 @@ _KINDS: Mapping[str, tuple[type[CyclesRecord[Any, Any, Any]], str, _Compare]] = 
     "fred-wafer-cycles/1": (PlaneRecord, "a plane of ", plane_beside_rtl),
     "fred-mesh-cycles/1": (MeshRecord, "", mesh_beside_rtl),
 }
-"""Model of a record, what stands before its name, and its comparison with the model, by schema."""
+"""By schema: class of a record, prefix of its name, and function that compares it."""
 
 
 class _Head(FileModel, extra="ignore"):
-    """The schema that a file names."""
+    """The field of a file that names its schema."""
 
     file_kind: ClassVar[str] = "a record of phases in RTL"
 
@@ -105,7 +105,7 @@ class _Head(FileModel, extra="ignore"):
 
 
 def record_beside_rtl(path: Path) -> Beside:
-    """Return a record that ``fred characterize`` wrote, compared with the model.
+    """Return the comparison of the model with a record that ``fred characterize`` wrote.
 
     Raises
     ------

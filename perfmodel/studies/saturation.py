@@ -1,4 +1,4 @@
-"""Latency against load of 8 x 8 routers in RTL, compared with a published router.
+"""Latency against load of 8 x 8 mesh routers in RTL simulation, compared with a published router.
 
 Loads are shares of what single links allow with X-Y, latencies are in cycles or over that of the
 lowest load. Two figures say where a router saturates: the share at which latency is a number of
@@ -32,13 +32,14 @@ __all__ = [
 ]
 
 SHIPPED_SATURATION = RECORDS / "mesh-8x8-saturation.json"
-"""What was measured of our routers."""
+"""Record of measurements of the built-in routers."""
 
 KNEES = (2.0, 3.0)
-"""Latencies over that of the lowest load whose shares are given."""
+"""Latencies, relative to that of the lowest load, at which loads are reported."""
 
 FLOOR = UNIFORM_CURVES["20 flits, 2 VC x 16"]
-"""The published router that ours must not be below: fewer channels and less than half the room."""
+"""Published router that the built-in router must at least match; the published one has fewer
+channels and less than half of the buffers."""
 
 Share = Annotated[float, Field(gt=0, lt=1e3)]
 Cycles = Annotated[float, Field(ge=1, lt=1e9)]
@@ -46,16 +47,16 @@ Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 class Curve(Protocol):
-    """Whatever has latency by load."""
+    """A curve of latency against load."""
 
     @property
     def points(self) -> Sequence[tuple[float, float]]:
-        """Share of the capacity, ascending, and latency [cycles]."""
+        """Pairs of load, relative to the capacity and ascending, and latency [cycles]."""
         ...
 
 
 class LoadRow(FileModel):
-    """A load, and what came of it.
+    """Measurements at one load.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class LoadRow(FileModel):
 
 
 class MeasuredCurve(FileModel):
-    """Loads of one pattern and one mesh.
+    """Measurements of one traffic pattern on one mesh.
 
     Parameters
     ----------
@@ -111,12 +112,12 @@ class MeasuredCurve(FileModel):
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
-        """Share of the capacity and latency [cycles]."""
+        """Pairs of load, relative to the capacity, and latency [cycles]."""
         return tuple((row.share, row.latency_cycles) for row in self.rows)
 
 
 class SaturationRecord(Measured[Literal["fred-mesh-saturation/1"]]):
-    """What was measured of a mesh of 8 x 8 routers.
+    """Measurements of a mesh of 8 x 8 routers.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class SaturationRecord(Measured[Literal["fred-mesh-saturation/1"]]):
     curves: Annotated[tuple[MeasuredCurve, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def curve(self, pattern: str, routing: str, packet_flits: int) -> MeasuredCurve:
-        """Return a curve.
+        """Return the curve of a pattern and packet size.
 
         Raises
         ------
@@ -148,13 +149,13 @@ class SaturationRecord(Measured[Literal["fred-mesh-saturation/1"]]):
 
     @property
     def uniform(self) -> tuple[MeasuredCurve, ...]:
-        """Uniform traffic with X-Y, by the size of packets."""
+        """Curves of uniform traffic with X-Y routing, by packet size."""
         found = [one for one in self.curves if (one.pattern, one.routing) == ("uniform", "xy")]
         return tuple(sorted(found, key=lambda one: one.packet_flits))
 
 
 def load_saturation(path: Path = SHIPPED_SATURATION) -> SaturationRecord:
-    """Return a record from a file.
+    """Return the saturation record in a file.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def load_saturation(path: Path = SHIPPED_SATURATION) -> SaturationRecord:
 
 
 def knee(points: Sequence[tuple[float, float]], factor: float) -> float | None:
-    """Return the load at which latency is first ``factor`` times that of the lowest load.
+    """Return the load at which the latency is first ``factor`` times that of the lowest load.
 
     Between two loads latency is taken as a straight line; None if no load reaches it.
 
@@ -184,14 +185,14 @@ def knee(points: Sequence[tuple[float, float]], factor: float) -> float | None:
 
 
 def beyond_share(curve: MeasuredCurve | RouterCurve) -> float | None:
-    """Return what passes at more load than that, as a share of the capacity; None if unknown."""
+    """Return the throughput beyond saturation, relative to the capacity; None if unknown."""
     if isinstance(curve, MeasuredCurve):
         return curve.full.accepted / curve.capacity
     return None if curve.beyond is None else curve.beyond.value / curve.capacity
 
 
 def misses(curve: MeasuredCurve) -> list[str]:
-    """Return what is wrong with a curve of uniform traffic: its shape, or less than ``FLOOR``."""
+    """Return the deficiencies of a uniform-traffic curve: wrong shape, or worse than ``FLOOR``."""
     found: list[str] = []
     for one, other in pairwise(curve.rows):
         if other.latency_cycles <= one.latency_cycles:

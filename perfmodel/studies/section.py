@@ -1,4 +1,4 @@
-"""Rows and sections of the table of published figures, with classes of evidence.
+"""Rows and sections of the table of published figures, with their classes of evidence.
 
 **Classes.** A row is *predicted* if a simulation or a formula here gives the figure without it,
 *link-rate* if it is the rate of one link, or the ratio of two: such a row fails only if the
@@ -52,12 +52,12 @@ TOLERANCE, ABOUT, MEASURED = 0.05, 0.1, 0.1
 Evidence = Literal["predicted", "link-rate", "calibrated", "derived", "consistency"]
 
 CLASSES: tuple[Evidence, ...] = get_args(Evidence)
-"""What a row can be."""
+"""Classes of evidence of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Options with which our results are computed.
+    """Options with which the model's results are computed.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproduceRow:
-    """A published figure, or one derived from published ones, compared with our result.
+    """A published figure, or one derived from published figures, compared with the model's result.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class ReproduceRow:
 
     @property
     def others(self) -> str:
-        """The other readings in words."""
+        """The other readings as text."""
         return "; ".join(
             f"{one.words} {one.model if isinstance(one.model, str) else format(one.model, '.4g')}"
             for one in self.readings
@@ -154,24 +154,24 @@ class ReproduceRow:
 
     @property
     def every_reading(self) -> tuple[Reading, ...]:
-        """The chosen reading, and then the others."""
+        """The chosen reading, followed by the others."""
         return Reading(f"chosen: {self.reading or 'see how'}", self.model, self.ok), *self.readings
 
     @property
     def band(self) -> tuple[float, float] | None:
-        """Least and greatest figure over all readings; None of words and of a single reading."""
+        """Least and largest figure over all readings; None for text and for a single reading."""
         found = [one.model for one in self.every_reading if not isinstance(one.model, str)]
         return (min(found), max(found)) if len(found) > 1 else None
 
     @property
     def within(self) -> tuple[int, int]:
-        """How many readings are within the tolerance, and how many there are."""
+        """Number of readings within the tolerance, and number of all readings."""
         return sum(one.ok for one in self.every_reading), len(self.every_reading)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that are asked for together.
+    """Rows that are computed together.
 
     Parameters
     ----------
@@ -193,12 +193,12 @@ class Section:
 
     @property
     def available(self) -> bool:
-        """Whether what the section needs is installed."""
+        """Whether the optional package that the section needs is installed."""
         return not self.needs or find_spec(self.needs) is not None
 
 
 SECTIONS: Registry[Section] = Registry("perfmodel.studies.sections", "section of published figures")
-"""All sections by name; each is a module of ``sections``."""
+"""All sections by name; each module of ``sections`` registers its own."""
 
 
 def number(
@@ -214,7 +214,7 @@ def number(
     reading: str = "",
     readings: Mapping[str, float] = MappingProxyType({}),
 ) -> ReproduceRow:
-    """Return the row of a number.
+    """Return a row that compares numbers.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def number(
 
 
 def _tolerance(figure: Published | Derived, *, exact: bool) -> tuple[str, float]:
-    """Return the rule of tolerances that holds for a figure, and how far ours may be off."""
+    """Return the tolerance rule for a figure, and the allowed deviation."""
     if not isinstance(figure, Derived):
         if figure.about:
             return f"about, {ABOUT:.0%}", ABOUT
@@ -283,7 +283,7 @@ def measured(
     reading: str = "",
     readings: Mapping[str, float] = MappingProxyType({}),
 ) -> ReproduceRow:
-    """Return the row of a figure that was measured on a machine.
+    """Return a row that compares a figure measured on a machine.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def measured(
 def spread(
     name: str, what: str, figure: Published, ends: tuple[float, float], how: str
 ) -> ReproduceRow:
-    """Return the row of a number that is known only as an interval.
+    """Return a row that compares a number known only as an interval.
 
     All of that must be within the tolerance.
     """
@@ -321,7 +321,7 @@ def spread(
 def bound(
     name: str, what: str, figure: Published | Derived, model: float, how: str
 ) -> ReproduceRow:
-    """Return the row of a bound: below a published one, or no greater than a derived one."""
+    """Return a row for a bound: below a published figure, or at most a derived one."""
     derived = isinstance(figure, Derived)
     return ReproduceRow(
         id=name,
@@ -348,7 +348,7 @@ def word(
     reading: str = "",
     readings: Mapping[str, str] = MappingProxyType({}),
 ) -> ReproduceRow:
-    """Return the row of words, which must be the same."""
+    """Return a row that compares texts, which must be equal."""
     return ReproduceRow(
         id=name,
         what=what,

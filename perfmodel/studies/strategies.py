@@ -1,4 +1,4 @@
-"""All strategies of a workload on some fabrics."""
+"""Estimates of all strategies of a workload on several fabrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,15 +26,16 @@ __all__ = [
 ]
 
 MAX_ROWS = 10_000
-"""Estimates of all strategies on all fabrics at most: hours on wafers of hundreds of NPUs."""
+"""Largest number of estimates: all strategies on all fabrics; hours on wafers of hundreds of
+NPUs."""
 
 MAX_SHARES = 4096
-"""Largest CP or EP to ask for."""
+"""Largest CP or EP that can be requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """One strategy on one topology.
+    """Estimate of one strategy on one topology.
 
     Parameters
     ----------
@@ -46,12 +47,12 @@ class StrategyRow:
 
     @property
     def feasible(self) -> bool:
-        """Whether weights, gradients and optimizer fit the memory."""
+        """Whether weights, gradients and optimizer states fit in memory."""
         return self.estimate.memory.state_fits
 
     @property
     def fits(self) -> bool:
-        """Whether activations fit too, perhaps recomputed."""
+        """Whether activations fit too, possibly with recomputation."""
         return self.feasible and self.estimate.memory.fits
 
 
@@ -65,7 +66,7 @@ def feasible(
     sp: bool = False,
     most: int | None = None,
 ) -> list[Strategy]:
-    """Return the strategies that use at least so many NPUs and go with the layers.
+    """Return the strategies that use at least a number of NPUs and are valid for the layers.
 
     Those of MP, DP and PP with each of some CP, EP and SP where they go together.
 
@@ -118,7 +119,7 @@ def _goes_with(workload: Workload, strategy: Strategy) -> bool:
 
 
 def microbatch_rule(workload: Workload, samples: int) -> Mapping[int, int]:
-    """Return the microbatches for each number of pipeline stages.
+    """Return the number of microbatches for each number of pipeline stages.
 
     Those of the published sweep where there is one; else one without a pipeline, and with one the
     least divisor of the samples that is twice the number of stages or more.
@@ -140,7 +141,7 @@ def _divisors(number: int) -> tuple[int, ...]:
 
 
 def batch_of(workload: Workload, strategy: Strategy) -> Workload:
-    """Return the workload with its samples per replica in microbatches for a strategy.
+    """Return the workload with samples per replica and microbatches set for a strategy.
 
     Raises
     ------
@@ -153,7 +154,7 @@ def batch_of(workload: Workload, strategy: Strategy) -> Workload:
 
 
 def sweep(requests: Sequence[Request], choices: Sequence[Strategy]) -> tuple[StrategyRow, ...]:
-    """Estimate each strategy on each topology, fastest per sample first.
+    """Estimate each strategy on each topology, ordered by time per sample.
 
     Behind those that fit the memory come those whose activations do not fit even if recomputed,
     and behind them those whose weights do not.

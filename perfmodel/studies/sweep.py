@@ -1,4 +1,4 @@
-"""All points of a sweep file."""
+"""Estimates of all points of a sweep file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["SweepRow", "run_sweep"]
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """A point with what it comes to.
+    """A point with its estimate.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SweepRow:
 
 
 def run_sweep(sweep: Sweep) -> tuple[SweepRow, ...]:
-    """Estimate all points of a sweep, in its order.
+    """Estimate all points of a sweep in order.
 
     Points whose parts do not go together, such as more workers than the topology has NPUs, have
     no estimate but the reason; what does not fit the memory has an estimate that says so.

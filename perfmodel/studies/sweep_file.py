@@ -17,16 +17,16 @@ from .strategies import MAX_SHARES
 __all__ = ["ALL", "NO_TIER", "SWEEP_FILE", "SweepKeys"]
 
 ALL = "all"
-"""All strategies that fit."""
+"""Value that stands for all strategies that fit."""
 
 NO_TIER = "none"
-"""No remote memory: weights and input come from the I/O controllers."""
+"""Value for no remote memory: weights and input come from the I/O controllers."""
 
 _Shares = Annotated[list[Annotated[int, int_range(1, MAX_SHARES)]], EachOnce()]
 
 
 def _strategies(value: object) -> object:
-    """Check ``strategies``."""
+    """Check the key ``strategies``."""
     if value != ALL and not _texts(value):
         raise refused(f"must be all, or a list of one or more like MP2-DP5-PP2, not {value!r}")
     return value
@@ -44,7 +44,7 @@ def _strategies_schema() -> dict[str, Any]:
 
 
 class SweepKeys(FileModel):
-    """Lists of values. Every value of a list is combined with every value of the other lists.
+    """Lists of values, of which the Cartesian product is evaluated.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ class SweepKeys(FileModel):
     as_is: bool = False
 
     def values(self, option: Option) -> list[str]:
-        """Return the values of an option that are tried."""
+        """Return the values to try for an option."""
         return getattr(self, option.key)
 
 
 def _list_of(option: Option) -> tuple[Any, Any]:
-    """Return type and default of the key that lists the values of an option."""
+    """Return type and default of the key that lists an option's values."""
 
     def check(value: object) -> object:
         if not isinstance(value, str):
@@ -142,4 +142,4 @@ SWEEP_FILE: type[SweepKeys] = create_model(
     __doc__=SweepKeys.__doc__,
     **_LISTS,
 )
-"""Keys of a sweep file: those of :class:`SweepKeys`, and a list for each option."""
+"""Keys of a sweep file: those of :class:`SweepKeys`, and one list per option."""

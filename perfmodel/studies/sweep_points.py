@@ -31,12 +31,12 @@ from .sweep_file import ALL, NO_TIER, SWEEP_FILE, SweepKeys
 __all__ = ["MAX_POINTS", "Point", "Sweep", "load_sweep"]
 
 MAX_POINTS = 10_000
-"""Points of a sweep: some minutes, as most take a few hundredths of a second."""
+"""Largest number of points of a sweep, about minutes of computation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point(Options):
-    """One of each list, by the names in the file.
+    """A point: one value from each list, under the names in the file.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Sweep:
 
 
 def load_sweep(path: Path) -> Sweep:
-    """Return what a sweep file asks for.
+    """Return the sweep that a file describes.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _groups(
     fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
     means: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[Point, ...]]:
-    """Yield the points that are compared with each other, workload by workload.
+    """Yield the groups of points that are compared with each other, by workload.
 
     ``means`` are rates of NPUs and remote memories.
     """
@@ -160,7 +160,7 @@ def _option_values(file: SweepKeys) -> list[list[str]]:
 
 
 def _check_points(file: SweepKeys, strategies: int, source: str) -> None:
-    """Refuse too many points, given how many strategies all workloads have together."""
+    """Fail if there are too many points, given the number of strategies of all workloads."""
     lists = (file.topologies, *_option_values(file))
     optional = (one or [None] for one in (file.protocols, file.npus, file.memories))
     points = strategies * prod(map(len, (*lists, *optional)))
@@ -170,7 +170,7 @@ def _check_points(file: SweepKeys, strategies: int, source: str) -> None:
 
 
 def _text(rates: Mapping[str, Any]) -> str:
-    """Return rates of NPUs in a line."""
+    """Return NPU rates as one line of text."""
     flat = {key: value for key, value in rates.items() if key != "efficiency"}
     flat |= {f"efficiency.{kind}": share for kind, share in rates.get("efficiency", {}).items()}
     return " ".join(f"{key}={value:.12g}" for key, value in flat.items())
@@ -178,7 +178,7 @@ def _text(rates: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _naming(source: str, field: str) -> Generator[None]:
-    """Name the sweep file and the field in errors of names; those of other files stay."""
+    """Add the sweep file and the field to errors about names; other files' errors are unchanged."""
     try:
         yield
     except InputError as error:
@@ -189,7 +189,7 @@ def _naming(source: str, field: str) -> Generator[None]:
 
 
 def _files(names: Sequence[str], field: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each name of a list with what it is to be read as: a path from here if it is one."""
+    """Yield each name of a list with its resolved form: a path next to the sweep file or itself."""
     seen: dict[Path, str] = {}
     for name in names:
         if not name.endswith(SUFFIXES):
@@ -207,7 +207,7 @@ def _files(names: Sequence[str], field: str, path: Path) -> Iterator[tuple[str, 
 
 
 def _fabrics(file: SweepKeys, path: Path) -> dict[tuple[str, ProtocolModel | None], Topology]:
-    """Return the topologies by name and the protocol asked for."""
+    """Return the topologies by name, with the requested protocol."""
     found: dict[tuple[str, ProtocolModel | None], Topology] = {}
     for n, (name, text) in enumerate(_files(file.topologies, "topologies", path)):
         for protocol in file.protocols or [None]:
@@ -219,7 +219,7 @@ def _fabrics(file: SweepKeys, path: Path) -> dict[tuple[str, ProtocolModel | Non
 def _npus(
     file: SweepKeys, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
 ) -> dict[str, Mapping[str, Npu]]:
-    """Return the NPU of each topology, by the text that a point has for the changes to it."""
+    """Return the NPU of each topology, keyed by the text of the changes to it."""
     found: dict[str, Mapping[str, Npu]] = {}
     for entry in file.npus or [NpuEntry()]:
         # A topology stays the same one whatever its NPUs, so its collectives are simulated once.
@@ -245,7 +245,7 @@ def _workloads(file: SweepKeys, path: Path) -> dict[str, Workload]:
 
 
 def _memories(file: SweepKeys, path: Path) -> dict[str, MemoryFile | None]:
-    """Return the remote memories by name; which NPUs they have room for, points say."""
+    """Return the remote memories by name; whether they are large enough is checked per point."""
     found: dict[str, MemoryFile | None] = {}
     names = file.memories or [NO_TIER]
     for n, (name, text) in enumerate(_files(names, "memories", path)):
@@ -262,7 +262,7 @@ def _memories(file: SweepKeys, path: Path) -> dict[str, MemoryFile | None]:
 def _check_compute(
     file: SweepKeys, fabrics: Mapping[tuple[str, ProtocolModel | None], Topology], source: str
 ) -> None:
-    """Refuse models of compute that cannot compare these topologies."""
+    """Fail if a compute model cannot compare these topologies."""
     key = OPTIONS["compute"].key
     for n, name in enumerate(file.values(OPTIONS["compute"])):
         with _naming(source, f"{key}.{n}"):

@@ -20,11 +20,11 @@ from perfmodel.astra.transport import NETWORK_MODELS
 __all__ = ["MAX_RUNS", "TraceRow", "TraceSweep", "TraceSweepFile", "load_trace_sweep", "run_traces"]
 
 MAX_RUNS = 1_000
-"""Runs of a sweep at most."""
+"""Largest number of runs of a sweep."""
 
 
 class TraceSweepFile(FileModel):
-    """Lists of what is to be varied: every entry of each meets every entry of the others.
+    """Lists to vary: the Cartesian product of all lists is run.
 
     Paths are relative to this file.
 
@@ -66,20 +66,20 @@ class TraceSweepFile(FileModel):
 
 @dataclass(frozen=True)
 class TraceSweep:
-    """A sweep file, and where it is."""
+    """A sweep file and its location."""
 
     path: Path
     file: TraceSweepFile
 
     @property
     def baseline(self) -> str:
-        """The network that others are compared with."""
+        """The network with which others are compared."""
         return self.file.baseline or self.file.networks[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """A run with what it comes to.
+    """A run with its result.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class TraceRow:
 
 
 def load_trace_sweep(path: Path) -> TraceSweep:
-    """Return what a sweep file asks for.
+    """Return the sweep that a file describes.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def load_trace_sweep(path: Path) -> TraceSweep:
 
 
 def run_traces(sweep: TraceSweep) -> tuple[TraceRow, ...]:
-    """Run all traces of a sweep in its order.
+    """Run all traces of a sweep in order.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def run_traces(sweep: TraceSweep) -> tuple[TraceRow, ...]:
 
 
 _Group = tuple[str, str, str, int]
-"""Traces, system, network model and queues of runs that are compared with each other."""
+"""Traces, system, network model and queues, equal for runs that are compared."""
 
 
 def _groups(file: TraceSweepFile) -> Iterator[_Group]:
@@ -160,7 +160,7 @@ def _groups(file: TraceSweepFile) -> Iterator[_Group]:
 
 
 def _run(sweep: TraceSweep, group: _Group, network: str) -> RankTimes:
-    """Return where the time of the rank that ends last goes."""
+    """Return the time of the last rank by activity."""
     traces, system, model, queues = group
     folder, file = sweep.path.parent, sweep.file
     inputs = Inputs(

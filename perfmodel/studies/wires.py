@@ -47,21 +47,21 @@ __all__ = [
 
 NPUS, IO_CONTROLLERS = 20, 18
 FRED_D_RATES = NPU_L1_BYTES_PER_S, FRED_VARIANTS["fred-d"][0]
-"""Rates of FRED-D, which has 5 L1s."""
+"""Link rates of FRED-D, which has 5 L1 switches."""
 
 WIRES_BYTES_PER_S = NPUS * FRED_D_RATES[0] + 5 * FRED_D_RATES[1]
-"""Sum of the rates of all links of FRED-D but those of I/O controllers, one direction [B/s]."""
+"""Total rate of all links of FRED-D except I/O links, one direction [B/s]."""
 
 _CUTS = 40
-"""Tangents at most that bound the area."""
+"""Largest number of tangents that bound the area."""
 
 Rates = tuple[float, float]
-"""Rates of an NPU's link and of a link between switches or, on a mesh, between NPUs [B/s]."""
+"""Rate of an NPU's link, and of a link between switches or, on a mesh, between NPUs [B/s]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """A kind of fabric, whose links have no rates yet.
+    """A kind of fabric without link rates.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Fabric:
     switches: tuple[tuple[int, float, float], ...]
 
     def topology(self, rates: Rates, protocol: ProtocolModel) -> Topology:
-        """Return the topology with links of some rates."""
+        """Return the topology with given link rates."""
         return build_topology({**self.file(rates), "protocol": protocol}, self.name)
 
     def area_mm2(self, rates: Rates) -> float:
@@ -102,7 +102,7 @@ class Fabric:
         return found
 
     def area_slopes(self, rates: Rates) -> Rates:
-        """Return how the area grows with each rate [mm2 per B/s]; it is a convex function."""
+        """Return the derivative of the area by each rate [mm2 per B/s]; the area is convex."""
         end, inner = rates
         by_end = by_inner = 0.0
         for count, ends, links in self.switches:
@@ -160,22 +160,22 @@ def _mesh(rates: Rates) -> Mapping[str, Any]:
 
 
 FRED = {l1s: _fred(l1s) for l1s in (2, 4, 5, 10)}
-"""FRED trees by their number of L1 switches."""
+"""FRED trees, by number of L1 switches."""
 
 HYBRIDS = {
     f"{columns}x{rows}": _hybrid(columns, rows) for columns, rows in ((2, 2), (5, 1), (5, 2))
 }
-"""Mesh-switch hybrids by their groups in a row and in a column."""
+"""Mesh-switch hybrids, by number of groups per row and per column."""
 
 MESH = Fabric("mesh of 5 x 4", _mesh, ())
 
 FABRICS = (*FRED.values(), *HYBRIDS.values(), MESH)
-"""All that are compared."""
+"""All fabrics that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Wires of a fabric, split for a workload or given.
+    """A fabric with its link rates, optimized for a workload or given.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Split:
 
     @property
     def words(self) -> str:
-        """The fabric and its split in words."""
+        """The fabric and its link rates as text."""
         end, inner = (f"{rate / 1e12:.3g}" for rate in self.rates)
         total = f"{self.wires_bytes_per_s / 1e12:.4g} TB/s of wires, {self.area_mm2:,.0f} mm2"
         if self.fabric is MESH:
@@ -228,7 +228,7 @@ def _exposed_s(split: Split) -> float:
 
 
 def given_split(fabric: Fabric, workload: str, protocol: ProtocolModel, rates: Rates) -> Split:
-    """Return a split with some rates."""
+    """Return a split with given rates."""
     return _split(fabric, workload, protocol, *_asked(fabric, workload, protocol), rates)
 
 
@@ -274,7 +274,7 @@ def best_of(
     protocol: ProtocolModel,
     most_npu_bytes_per_s: float | None = None,
 ) -> Split:
-    """Return the best split of the fabric with the least communication; of equals, fewest wires."""
+    """Return the best split of the fabric with the least communication; ties take fewest wires."""
     found = [best_split(one, workload, protocol, most_npu_bytes_per_s) for one in fabrics]
     least = min(one.computed_s for one in found) * (1 + 1e-4)
     alike = [one for one in found if one.computed_s <= least]
@@ -284,7 +284,7 @@ def best_of(
 def _asked(
     fabric: Fabric, workload: str, protocol: ProtocolModel
 ) -> tuple[Workload, tuple[int, ...]]:
-    """Return the communication of a workload on a fabric, and the links of each class."""
+    """Return the communication of a workload on a fabric, and the number of links per class."""
     training, topology = load_workload(workload), fabric.topology(FRED_D_RATES, protocol)
     placed = default_placement(Request.of(topology, training))
     return communication(topology, training, placed), wires(topology)
@@ -308,7 +308,7 @@ def _split(
 def _best(
     fabric: Fabric, sent: Workload, bounds: Sequence[Constraint], counts: tuple[float, ...]
 ) -> Rates:
-    """Return the optimal rates under linear bounds and the area, by tangents of the area.
+    """Return the optimal rates under linear bounds and the area, which tangents approximate.
 
     Of splits that are as fast, it is the one with the fewest wires.
     """

@@ -1,4 +1,4 @@
-"""Record of areas: synthesis of switches, routers and endpoints of one configuration."""
+"""Area records: synthesis of switches, routers and endpoints of one configuration."""
 
 from typing import Annotated, Literal
 
@@ -12,27 +12,27 @@ from .record import RECORDS
 __all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea"]
 
 SHIPPED_AREAS = RECORDS / "areas-int8x1.json"
-"""Areas with a lane of INT8, the smallest configuration that all units have."""
+"""Areas with one INT8 lane, the smallest configuration that all units support."""
 
 Size = Annotated[float, Field(gt=0, lt=1e15)]
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 class UnitArea(FileModel):
-    """What synthesis found of a unit, memories and wires left out.
+    """Synthesis result of a unit, without memories and wires.
 
     Parameters
     ----------
     unit : str
         ``switch of 12 ports`` and likewise, ``router`` or ``endpoint``.
     name : str
-        Of its top module.
+        Name of its top module.
     area_um2, clock_ns : float
-        Of its cells [um2], and its shortest clock, register to register [ns].
+        Area of its cells [um2], and its shortest clock period, register to register [ns].
     flip_flops, memory_bits : int
-        In it, and in memories beside it.
+        Flip-flops in it, and bits of its memories.
     verilog_sha256 : str
-        Canonical hash of what was mapped.
+        Canonical hash of the mapped Verilog.
     """
 
     unit: str
@@ -45,26 +45,26 @@ class UnitArea(FileModel):
 
 
 class AreaRecord(FileModel):
-    """Areas of the units of both fabrics, of one configuration and one library.
+    """Areas of the units of both fabrics, for one configuration and one library.
 
     Parameters
     ----------
     schema : str
         ``fred-areas/1``; the field is called ``schema_name`` in Python.
     format, lanes : str, int
-        Of all units.
+        Format and lanes of all units.
     library : str
-        Of cells, in words.
+        Description of the cell library.
     libraries, tools : dict of str to str
         Hash of each file of the library, and versions of the tools.
     effort, target_clock_ns : str, float
-        How it was mapped, and the clock that was asked for [ns].
+        Effort of the mapping, and requested clock period [ns].
     git_commit : str or None
         Revision of the sources.
     date, minutes : str, float
         Day of the synthesis, and its processor time [min]; None if unknown.
     units : tuple of UnitArea
-        What was found.
+        Results by unit.
     """
 
     schema_name: Annotated[Literal["fred-areas/1"], Field(alias="schema")]
@@ -81,12 +81,12 @@ class AreaRecord(FileModel):
     units: Annotated[tuple[UnitArea, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def unit(self, name: str) -> UnitArea:
-        """Return what was found of a unit.
+        """Return the synthesis result of a unit.
 
         Raises
         ------
         KeyError
-            It is not in the record.
+            The record does not contain the unit.
         """
         for one in self.units:
             if one.unit == name:
@@ -94,12 +94,12 @@ class AreaRecord(FileModel):
         raise KeyError(name)
 
     def switch(self, ports: int) -> UnitArea:
-        """Return what was found of the smallest switch that has so many ports or more.
+        """Return the result of the smallest switch with at least a number of ports.
 
         Raises
         ------
         KeyError
-            There is none.
+            The record contains no switch of that size or larger.
         """
         found = {int(one.unit.split()[2]): one for one in self.units if "ports" in one.unit}
         enough = [one for one in found if one >= ports]

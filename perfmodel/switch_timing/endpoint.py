@@ -26,27 +26,28 @@ __all__ = [
 ]
 
 SHIPPED_ENDPOINTS = ("endpoint",)
-"""Records of endpoints that come with the package: those of the published wafer."""
+"""Built-in endpoint records: those of the published wafer."""
 
 SAME_RATE = 0.03
-"""How far the rate of links may be from that of ports: headers and CRC are 2.2 % of a flit."""
+"""Relative difference up to which link and port rates count as equal: headers and CRC are 2.2 % of
+a flit."""
 
 
 class EndpointCycles(FileModel):
-    """What co-simulation measured of an endpoint.
+    """Co-simulation measurements of an endpoint.
 
-    Cycles of the link and of memory, and those in which a chunk is loaded, are not in them.
+    The latencies of the link and of memory, and the time to load a chunk, are not included.
 
     Parameters
     ----------
     start_cycles, ring_start_cycles : int
-        From software about to write COMMAND to the first flit on the link, of an exchange and of a
-        ring of two [cycles].
+        From the software's write of COMMAND to the first flit on the link, for an exchange and for
+        a ring of two [cycles].
     command_cycles : int
         From a COMMAND of software to that of the next descriptor, a ring, which it writes meanwhile
         [cycles].
     finish_cycles : int
-        From the last flit on the link to software that has read that all is done [cycles].
+        From the last flit on the link until software has read the completion [cycles].
     ack_cycles : int
         From the last flit of a flow on the link to its ack, as the next flow is set [cycles].
     answer_cycles : int
@@ -54,20 +55,21 @@ class EndpointCycles(FileModel):
     next_cycles : int
         From the ack of the last flit to the first of the next descriptor, in another flow [cycles].
     received_cycles : int
-        The same from the last flit that a descriptor receives, if it ends with that [cycles].
+        The same from the last flit that a descriptor receives, if it ends with a reception
+        [cycles].
     step_cycles : int
-        From the last flit of a message on the link to the first of what a state machine sends
-        then, in a ring [cycles].
+        From the last flit of a message on the link to the first flit that a state machine sends
+        next, in a ring [cycles].
     turn_cycles : int
-        From a message of a ring to the next one of its circuit, and from a part of a chunk that is
-        loaded to the next one, however short they are [cycles].
+        From a message of a ring to the next one on its virtual channel, and from a loaded part of a
+        chunk to the next one, however short they are [cycles].
     credit_cycles : int
-        From a flit to the credit for it between an endpoint and a switch, links and the
-        interconnect left out [cycles]: a packet starts there when the next receiver has room.
+        From a flit to the credit for it between an endpoint and a switch, without links and the
+        interconnect [cycles]: a packet starts there when the next receiver has space.
     flits_per_cycle : float
-        Rate at which it sends from memory and receives to it, above 0 and at most 1.
+        Rate at which it sends from memory and receives into it, above 0 and at most 1.
     ring_flits_per_cycle : float
-        Rate of an all-reduce as a ring with all state machines at work, above 0 and at most 1.
+        Rate of an all-reduce in a ring with all state machines busy, above 0 and at most 1.
     """
 
     start_cycles: Cycles
@@ -91,7 +93,7 @@ class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpe
     Parameters
     ----------
     endpoint : EndpointCycles
-        What was measured.
+        Measurements of the endpoint.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -101,23 +103,23 @@ class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpe
 
 
 class EndpointTiming:
-    """Timing of an endpoint in SI units, derived from its record and from nothing else.
+    """Timing of an endpoint in SI units, derived only from its record.
 
     Parameters
     ----------
     record : EndpointRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     memory_s : float
-        From a read of memory to its data [s], 0 or more.
+        Latency of a memory read [s], 0 or more.
     ports : int
         Ports of an NPU, each with an endpoint that has its share of all data, 1 or more.
     clock : Clock, optional
-        Its clock, where that is another one than the record's.
+        Clock, if it differs from that of the record.
     read_ports : int, optional
-        Its ports to read memory, 1 or 2, where they are others than the record's: they change no
-        cycle of a record, which has one descriptor at a time and rings of two.
+        Number of memory read ports, 1 or 2, if it differs from that of the record: it does not
+        change the cycles of a record, which has one descriptor at a time and rings of two.
     """
 
     def __init__(
@@ -135,57 +137,57 @@ class EndpointTiming:
         self.clock = clock or record.clock
         measured, cycle_s = record.endpoint, 1 / self.clock.hz
         self.start_s = measured.start_cycles * cycle_s + memory_s
-        """Of an exchange, until what is sent first is being loaded [s]."""
+        """From the start of an exchange until its first data starts loading [s]."""
         self.ring_start_s = measured.ring_start_cycles * cycle_s + memory_s
-        """The same of a ring [s]."""
+        """From the start of a ring until its first data starts loading [s]."""
         self.next_s = measured.next_cycles * cycle_s + memory_s
-        """The same of what is queued behind something else, from the ack of that on [s]."""
+        """From the ack of a descriptor until the next queued one starts loading [s]."""
         self.received_s = measured.received_cycles * cycle_s + memory_s
-        """The same from the last flit that a descriptor receives, if it ends with that [s]."""
+        """From the last flit that a descriptor receives until the next one starts loading [s]."""
         self.finish_s = measured.finish_cycles * cycle_s
-        """From the last flit to the end [s]."""
+        """From the last flit to completion [s]."""
         self.ack_s = measured.ack_cycles * cycle_s
         """From the last flit to its ack [s]."""
         self.cycle_s = cycle_s
-        """Of its clock [s]."""
+        """Clock period [s]."""
         width = record.spec.data_width
         share = width / (width + HEADER_BITS + CRC_BITS)
         self.efficiency = measured.flits_per_cycle * share
-        """Share of the rate of its link that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
         self.ring_efficiency = measured.ring_flits_per_cycle * share
-        """The same in a ring."""
+        """The same fraction in a ring."""
         engine = record.spec.endpoint
         self.read_ports = read_ports or engine.read_ports
-        """Ports to read memory: the second one has what is added to what comes."""
+        """Number of memory read ports; the second one reads operands for received data."""
         self.fsms = engine.fsms
-        """State machines of a circuit."""
+        """Number of state machines of a virtual channel."""
         self.chunk_flits = engine.chunk_flits
-        """Flits of a slot."""
+        """Number of flits of a slot."""
         self.flit_bytes = width / 8 * ports
-        """A flit in all ports together [B]."""
+        """Size of a flit, over all ports [B]."""
         self.chunk_bytes = self.chunk_flits * self.flit_bytes
-        """Of a slot, in all ports together [B]."""
+        """Size of a slot, over all ports [B]."""
         self.load_bytes_per_s = width / 8 * self.clock.hz * ports
-        """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
+        """Load rate from memory, over all ports: one flit per cycle [B/s]."""
 
     def fills(self, bytes_per_s: float) -> bool:
-        """Return whether a link of a rate [B/s] carries a flit of all ports in each cycle."""
+        """Return whether a link of a rate [B/s] carries a flit of every port in each cycle."""
         return abs(bytes_per_s / self.load_bytes_per_s - 1) <= SAME_RATE
 
     def link_share(self, link_s: float, interconnect_cycles: int, rate: float = 1.0) -> float:
-        """Return the share of the rate of a link that is left for payload, above 0 and at most 1.
+        """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
-        Who sends does so while the other end has room: a buffer in each round trip of credits,
-        whatever the link itself could carry in that.
+        A sender can send while the other end has space: one buffer in each round trip of credits,
+        whatever the link itself could carry in that time.
 
         Parameters
         ----------
         link_s : float
             Latency of the link in one direction [s].
         interconnect_cycles : int
-            Latency of the interconnect of the switch at an end of it [cycles].
+            Latency of the interconnect of the switch at one end of the link [cycles].
         rate : float
-            What the link carries in each cycle, above 0 and at most 1 [flits].
+            Rate of the link, above 0 and at most 1 [flits per cycle].
         """
         record = self.record
         trip = 2 * link_s * self.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
@@ -193,23 +195,23 @@ class EndpointTiming:
         return self.efficiency * min(1.0, room / (rate * record.endpoint.flits_per_cycle))
 
     def with_ports(self, ports: int) -> "EndpointTiming":
-        """Return the timing of so many endpoints at an NPU."""
+        """Return the timing of a number of endpoints working in parallel at an NPU."""
         return EndpointTiming(self.record, self.loaded_as, self.memory_s, ports, self.clock)
 
     def with_clock(self, clock: Clock) -> "EndpointTiming":
-        """Return the timing of an endpoint of the same Verilog at another clock."""
+        """Return the timing of an endpoint with the same Verilog at another clock frequency."""
         return EndpointTiming(
             self.record, self.loaded_as, self.memory_s, clock=clock, read_ports=self.read_ports
         )
 
     def with_read_ports(self, ports: int) -> "EndpointTiming":
-        """Return the timing of an endpoint with so many ports to read memory."""
+        """Return the timing of an endpoint with a given number of memory read ports."""
         return EndpointTiming(
             self.record, self.loaded_as, self.memory_s, clock=self.clock, read_ports=ports
         )
 
     def acked_s(self, sent_bytes: float) -> float:
-        """Return how long after the last flit of what is sent the ack of it comes [s].
+        """Return the time from the last flit of a message to its ack [s].
 
         The record is of fewer packets than ask for one at once, which come after a pause of a
         quarter of ``nack_timeout_cycles``; whole intervals of ``ack_interval`` packets wait for
@@ -222,26 +224,26 @@ class EndpointTiming:
         return max(0, record.ack_cycles - protocol.nack_timeout_cycles // 4) * self.cycle_s
 
     def load_s(self, sent_bytes: float) -> float:
-        """Return how long the first chunk of what is sent is loaded [s]."""
+        """Return the load time of the first chunk of a message [s]."""
         return min(sent_bytes, self.chunk_bytes) / self.load_bytes_per_s
 
     def round_bytes(self, members: int) -> float:
-        """Return the block of a ring of which each state machine has a largest message [B]."""
+        """Return the block of a ring that fills one largest message per state machine [B]."""
         return max(1, self.chunk_flits // members) * self.fsms * self.flit_bytes
 
     def ring_load_s(self, members: int, block_bytes: float) -> float:
-        """Return how long the first message of a ring is loaded; others come meanwhile [s]."""
+        """Return the load time of the first message of a ring; others load during the ring [s]."""
         return self._message_bytes(members, block_bytes) / self.load_bytes_per_s
 
     def ring_step_s(self, members: int, block_bytes: float) -> float:
-        """Return how long a member takes from a message of a ring to the next one [s]."""
+        """Return the time from a received ring message to the next sent one, at a member [s]."""
         return self.step_s(self._message_bytes(members, block_bytes))
 
     def step_s(self, message_bytes: float) -> float:
-        """Return how long after the last flit of a message the first of the next one comes [s].
+        """Return the time from the last flit of a message to the first flit of the next one [s].
 
-        A packet leaves when all of it has been read: one that is shorter than the largest, of which
-        the record is, does so earlier.
+        A packet leaves when all of it has been read: packets shorter than the largest one, which
+        the record describes, leave earlier.
         """
         flits = ceil(message_bytes / self.flit_bytes - ROUNDING)
         less = max(0, self.record.spec.protocol.packet_flits - flits)
@@ -260,66 +262,66 @@ class EndpointTiming:
         loads: int = 0,
         reduces: bool = False,
     ) -> float:
-        """Return how long a block goes once around a ring, in steps of one member less [s].
+        """Return the time of a block once around a ring, in one step less than members [s].
 
-        State machines have a chunk each, of which a message goes on in each step, and take the next
-        chunks when they are through; what they send shares the link.
+        Each state machine handles one chunk, of which it sends one message in each step, and takes
+        the next chunk when it is done; their messages share the link.
 
         Parameters
         ----------
         members : int
-            Of the ring, 2 or more.
+            Members of the ring, 2 or more.
         block_bytes : float
-            What a member sends in a step in all messages [B].
+            Bytes that a member sends in a step in all messages [B].
         way_s : float
-            From a member to the next, of the head of a message, mean of all [s].
+            Mean latency of the head of a message from a member to the next [s].
         payload_bytes_per_s : float
             Payload that the link of an NPU carries for it [B/s].
         late_s : float or None
-            All ways that the message takes which is last [s]; those of the mean by default.
+            Total latency of the last message around the ring [s]; by default that of the mean.
         first : bool
-            Whether it is the first turn of a descriptor; a second one has no pause on a busy link.
+            Whether it is the first pass of a descriptor; a second one has no pause on a busy link.
         lanes : int
-            Circuits that share the link, and memory, at a time.
+            Number of virtual channels that share the link, and memory, at a time.
         loads : int
-            Blocks that are loaded meanwhile; of two ports the first one has one of them.
+            Number of blocks loaded meanwhile; with two ports the first one loads one of them.
         reduces : bool
-            Whether what comes first waits for what it is reduced with, which is loaded behind a
-            message of each state machine, where that has no port of its own.
+            Whether received data waits for its local operand, which is loaded after a message of
+            each state machine, if it has no port of its own.
         """
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)
         rounds = ceil(chunks / self.fsms)
-        # A last round of the last chunk alone is as short as that.
+        # If the last round has a single chunk, the round is as short as that chunk.
         alone = chunks == (rounds - 1) * self.fsms + 1
         last = block_bytes - (chunks - 1) * message if alone else message
         bytes_each = (rounds - 1) * message + last
         steps = members - 1
         load_s = lanes * block_bytes / self.load_bytes_per_s
         late_s = steps * way_s if late_s is None else late_s
-        # All rounds but the last end at one member after the other, that one at the last of them.
+        # Rounds end at one member after the other, except the last, which ends at its last member.
         ways_s = (rounds - 1) * steps * way_s + late_s
         rounds_s = lanes * steps * bytes_each / self.load_bytes_per_s + ways_s
         link_s = lanes * block_bytes / payload_bytes_per_s
         step_s = self.step_s(message)
-        # From the first flit of a message to its last one is a cycle less than it has flits.
+        # A message of n flits ends n - 1 cycles after its first flit.
         steps_s = ((rounds - 1) * step_s + self.step_s(last) - rounds * self.cycle_s) * steps
         ahead_s = lanes * self._ahead_s(block_bytes, message) if reduces else 0.0
         behind_s = max(way_s + step_s, ahead_s) if first else 0.0
         return max(rounds_s + steps_s, steps * link_s + behind_s, self._read(loads) * load_s)
 
     def _read(self, loads: int) -> int:
-        """Return how many of the blocks that are loaded one port reads: of two the second one."""
+        """Return how many of the loaded blocks one port reads; with two ports, the second one."""
         return max(1, loads - 1) if self.read_ports == 2 else loads
 
     def _ahead_s(self, block_bytes: float, message_bytes: float) -> float:
-        """Return how long a message of each state machine is loaded, before what it meets [s]."""
+        """Return the load time of one message per state machine, before its operands load [s]."""
         if self.read_ports == 2:
             return 0.0
         return min(block_bytes, self.fsms * message_bytes) / self.load_bytes_per_s
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
-        """Return the size of messages as compilers make them, whole flits [B]."""
+        """Return the message size that compilers generate, in whole flits [B]."""
         block = max(1, ceil(block_bytes / self.flit_bytes - ROUNDING))
         if members > self.chunk_flits:
             return self.flit_bytes
@@ -350,7 +352,7 @@ def load_endpoint_record(
     source: str = "timing record",
     field: str = "",
 ) -> EndpointTiming:
-    """Return the timing of endpoints from a shipped record or from a file.
+    """Return the timing of endpoints from a built-in record or a file.
 
     Parameters
     ----------
@@ -364,7 +366,7 @@ def load_endpoint_record(
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, SHIPPED_ENDPOINTS, source, field)
     return EndpointTiming(load_model(EndpointRecord, path), name_or_path, memory_s)

@@ -1,4 +1,4 @@
-"""Common fields of co-simulation records: what was measured, with which tools and inputs."""
+"""Common fields of co-simulation records: subject, tools and inputs of the measurement."""
 
 from typing import Annotated, ClassVar, Generic, TypeVar
 
@@ -16,12 +16,12 @@ Spec = TypeVar("Spec", SwitchSpec, MeshSpec, WaferSpec)
 
 
 def as_tuple(value: object) -> object:
-    """Return a list as a tuple: JSON and YAML know no tuples, and strict fields take no list."""
+    """Return a list as a tuple, as JSON and YAML have no tuples and strict fields reject lists."""
     return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 class Simulator(FileModel):
-    """A simulator that took part in the measurement."""
+    """A simulator used in the measurement."""
 
     name: str
     version: str
@@ -51,16 +51,16 @@ class Clock(FileModel):
 
 
 class Measured(FileModel, Generic[Schema]):
-    """Base of all records of what was co-simulated.
+    """Base of all records of co-simulation measurements.
 
     Parameters
     ----------
     schema : str
-        Its format, with a version; the field is called ``schema_name`` in Python.
+        Format with its version; the field is called ``schema_name`` in Python.
     name : str
         Name of the hardware.
     simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: its Verilog.
+        Simulators, random seed, and measured Verilog.
     date, minutes : str, float
         Day of the measurement, and its processor time [min]; None if unknown.
     """
@@ -75,26 +75,26 @@ class Measured(FileModel, Generic[Schema]):
 
     @property
     def measured_by(self) -> str:
-        """Description of tools and inputs of a measurement."""
+        """Tools and inputs of the measurement as text."""
         names = ", ".join(f"{one.name} {one.version}" for one in self.simulators)
         source = self.source.git_commit or f"Verilog {self.source.verilog_sha256[:12]}"
         return f"{names}; seed {self.seed}; {source}"
 
 
 class MeasuredRecord(Measured[Schema], Generic[Schema, Spec]):
-    """Base of those of hardware that a specification describes and names.
+    """Base of records of hardware with a named specification.
 
     Parameters
     ----------
     spec, measured_spec : Spec
-        What the record stands for, and what was simulated, which is smaller as ``SMALLER`` says:
+        Represented specification, and simulated one, which is smaller as given in ``SMALLER``:
         lanes are parallel and equal, so timing in cycles does not depend on them.
     flits_checked : int
         Flits compared with the golden model while measuring.
     """
 
     SMALLER: ClassVar[dict[str, tuple[str, ...]]] = {"lanes": ("lanes",)}
-    """Keys of the specification by which the two may differ, and what these are together."""
+    """Specification keys in which the two may differ, by the word for each set of keys."""
 
     spec: Spec
     measured_spec: Spec

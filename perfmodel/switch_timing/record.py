@@ -33,33 +33,33 @@ __all__ = [
 RECORDS = Path(__file__).parent / "records"
 
 SHIPPED = ("l1-11", "l1-12", "l2-10")
-"""Records of switches that come with the package: the chiplets of the published wafer."""
+"""Built-in switch records: the chiplets of the published wafer."""
 
 ProtocolModel = Literal["measured", "ideal"]
 
 PROTOCOL_MODELS: tuple[ProtocolModel, ...] = ("measured", "ideal")
-"""What headers, CRC, acks and the link layer of switches cost: as measured, or nothing."""
+"""Cost of headers, CRC, acks and the link layer of switches: as measured, or zero."""
 
 IDEAL_PROTOCOL = "protocol ideal: headers, CRC, acks and link layer take neither time nor link rate"
-"""Assumption behind every figure of the ideal protocol."""
+"""Assumption behind every figure with the ideal protocol."""
 
 ROUNDING = 1e-3
-"""Relative error that shares in a record may have."""
+"""Largest relative rounding error of the shares in a record."""
 
 
 class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
-    """What co-simulation measured of one switch.
+    """Co-simulation measurements of one switch.
 
     Parameters
     ----------
     latency_cycles : int
-        Of the interconnect alone, first flit in to first flit out [cycles].
+        Latency of the interconnect without ports, first flit in to first flit out [cycles].
     throughput_flits_per_cycle : float
         Sustained rate of a port of the interconnect [flits/cycle], above 0 and at most 1.
     reconfiguration_cycles : int
         Cycles lost when the interconnect changes its configuration [cycles].
     switch : WholeSwitch or None
-        The same and more of the whole switch; None where only the interconnect was measured.
+        The same and more for the whole switch; None if only the interconnect was measured.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -73,19 +73,19 @@ class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
     @model_validator(mode="after")
     def _check_share(self) -> "TimingRecord":
         if self.switch:
-            # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
+            # The measured width: a header is a larger share of a flit with fewer lanes.
             rate, share = self.switch.data_flits_per_cycle, self.switch.payload_share
             check_payload_share("switch", rate, share, self.spec.data_width)
         return self
 
     @property
     def not_measured(self) -> tuple[str, ...]:
-        """Fields that are null."""
+        """Fields that are null since they were not measured."""
         return () if self.switch else ("switch",)
 
 
 def check_payload_share(of: str, rate: float, payload_share: float, width: int) -> None:
-    """Refuse a share that does not follow from data flits per cycle and their bits of data."""
+    """Fail if a payload share does not follow from data flits per cycle and their data bits."""
     share = rate * width / (width + HEADER_BITS + CRC_BITS)
     if abs(payload_share / share - 1) > ROUNDING:
         raise ValueError(
@@ -95,22 +95,22 @@ def check_payload_share(of: str, rate: float, payload_share: float, width: int) 
 
 
 class SwitchTiming:
-    """Timing of a switch in SI units, derived from its record and from nothing else.
+    """Timing of a switch in SI units, derived only from its record.
 
     Parameters
     ----------
     record : TimingRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     protocol : str
-        One of ``PROTOCOL_MODELS``: ``measured`` takes the whole switch where the record has it,
-        ``ideal`` the interconnect alone, as if the link layer took neither time nor link rate.
+        One of ``PROTOCOL_MODELS``: ``measured`` uses the whole switch if the record has it,
+        ``ideal`` only the interconnect, as if the link layer took neither time nor link rate.
     ports : int or None
-        Of the switch, if it has more than that of the record: its latency is then interpolated.
-        The interconnect has ``stage_registers`` in each of two stages more, and
-        ``adder_registers`` in one of them, for each level of micro-switches more; all else is as
-        measured, as the stages around it do not depend on ports.
+        Ports of the switch, if more than in the record: its latency is then interpolated. The
+        interconnect has ``stage_registers`` in each of two more stages, and ``adder_registers`` in
+        one of them, for each additional level of micro-switches; everything else is as measured, as
+        the other stages do not depend on the number of ports.
     """
 
     def __init__(
@@ -124,31 +124,31 @@ class SwitchTiming:
         self.loaded_as = loaded_as
         self.protocol: ProtocolModel = protocol
         self.switch = record.switch if protocol == "measured" else None
-        """What is taken of the whole switch; None where the interconnect alone is."""
+        """Measurements of the whole switch; None if only the interconnect's are used."""
         taken = self.switch or record
         spec = record.spec
         self.ports = max(spec.ports, ports or 0)
-        """Of each chiplet."""
+        """Number of ports of each chiplet."""
         levels = split_count(self.ports) - split_count(spec.ports)
         more = levels * (2 * spec.stage_registers + spec.adder_registers)
         self.latency_cycles = taken.latency_cycles + more
-        """First flit in to first flit out [cycles]."""
+        """Latency from first flit in to first flit out [cycles]."""
         self.latency_s = self.latency_cycles / record.clock.hz
-        """The same [s]."""
+        """Latency from first flit in to first flit out [s]."""
         sooner = self.switch.latency_cycles - self.switch.follow_cycles if self.switch else 0
         self.sooner_s = sooner / record.clock.hz
-        """What a unicast takes less where its path has stayed [s]."""
+        """Latency that a unicast saves if it follows another on the same path [s]."""
         self.reconfiguration_cycles = taken.reconfiguration_cycles
-        """Cycles without a flit when the configuration or the phase changes [cycles]."""
+        """Cycles without flits when the configuration or the phase changes [cycles]."""
         cycles = self.switch.preemption_cycles if self.switch else 0
         self.preemption_s = cycles / record.clock.hz
-        """What an urgent packet waits for until it goes before others [s]."""
+        """Delay of an urgent packet until it preempts others [s]."""
         self.efficiency = (
             self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
         )
-        """Share of the link rate that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
         self.link_share = self.switch.payload_share if self.switch else 1.0
-        """The same of links that carry its flits and do not hang on it."""
+        """The same fraction of links that carry the switch's flits but are not attached to it."""
 
     def with_ports(self, ports: int) -> "SwitchTiming":
         """Return the interpolated timing of the same switch with more ports."""
@@ -160,9 +160,9 @@ class SwitchTiming:
         Parameters
         ----------
         switches : str
-            What is described.
+            Name of the described switches.
         latency : bool
-            Whether the latency was taken too, and not the efficiency alone.
+            Whether the latency was used too, and not only the efficiency.
         """
         record = self.record
         return RecordUse(
@@ -188,23 +188,24 @@ def load_record(
     source: str = "timing record",
     field: str = "",
 ) -> SwitchTiming:
-    """Return the timing of a switch from a shipped record or from a file.
+    """Return the timing of a switch from a built-in record or a file.
 
     Parameters
     ----------
     name_or_path : str
-        Name of a shipped record, such as ``l1-12``, or path of a JSON file, told by its ending.
+        Name of a shipped record, such as ``l1-12``, or path of a JSON file, recognised by its
+        suffix.
     base : Path or None
         Folder that a relative path starts from; None is the working directory.
     protocol : str
         One of ``PROTOCOL_MODELS``.
     source, field : str
-        Where the name stands, for the refusal of one that no record has.
+        Position of the name in the input, for error messages.
 
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, SHIPPED, source, field)
     return SwitchTiming(load_model(TimingRecord, path), name_or_path, protocol)
@@ -213,7 +214,7 @@ def load_record(
 def record_path(
     name_or_path: str, base: Path | None, names: Sequence[str], source: str, field: str
 ) -> Path:
-    """Return the file of a shipped record or of a given path; see `load_record`.
+    """Return the path of a built-in record or of a given file; see `load_record`.
 
     Parameters
     ----------
@@ -223,9 +224,9 @@ def record_path(
     Raises
     ------
     InputError
-        It is no name of these and no path.
+        The text is neither the name of a record nor a path.
     """
-    # No path has a NUL.
+    # A path contains no NUL.
     if name_or_path.endswith(".json") and "\0" not in name_or_path:
         return (base or Path()) / name_or_path
     if name_or_path not in names:

@@ -33,32 +33,32 @@ __all__ = [
 SCHEMA = "fred-mesh-timing/2"
 
 SHIPPED_ROUTERS = ("mesh-5x4",)
-"""Records of routers that come with the package: those of the published mesh."""
+"""Built-in router records: those of the published mesh."""
 
 
 class Router(FileModel):
-    """What co-simulation measured of a router; shares are those of a link at full load.
+    """Co-simulation measurements of a router; shares are of a link at full load.
 
     Parameters
     ----------
     latency_cycles : int
-        A lone flit, port to port [cycles].
+        Latency of a lone flit, port to port [cycles].
     follow_cycles : int
-        Likewise of a flit that goes the way of the one before it [cycles].
+        The same for a flit that follows another one on the same route [cycles].
     preemption_cycles : int
-        What a lone urgent flit takes more at most where less urgent packets go the same way
+        Largest additional latency of a lone urgent flit if less urgent packets use the same route
         [cycles].
     message_cycles : int
-        Likewise of an ack or a nack [cycles].
+        The same as ``latency_cycles`` for an ack or a nack [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
-        Share of the cycles in which an ack crosses, and in which a flit without data does, acks
-        among them, 0 or more and below 1.
+        Share of the cycles in which an ack crosses, and in which any flit without data does,
+        including acks, 0 or more and below 1.
     payload_share : float
         Share of the raw link rate that is payload, above 0 and at most 1: ``data_flits_per_cycle``
-        times the bits of the data of a flit of ``spec`` over those of the flit with its header and
-        CRC.
+        times the bits of the data of a flit of ``spec`` divided by those of the flit with its
+        header and CRC.
     """
 
     latency_cycles: Cycles
@@ -72,12 +72,12 @@ class Router(FileModel):
 
 
 class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
-    """What co-simulation measured of the routers of a mesh, equal but for where they stand.
+    """Co-simulation measurements of the routers of a mesh, which differ only in position.
 
     Parameters
     ----------
     router : Router
-        What was measured.
+        Measurements of a router.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
@@ -104,14 +104,14 @@ class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
 
 
 class RouterTiming:
-    """Timing of a router in SI units, derived from its record and from nothing else.
+    """Timing of a router in SI units, derived only from its record.
 
     Parameters
     ----------
     record : RouterRecord
-        What was measured.
+        Record of the measurements.
     loaded_as : str
-        Name that the record was loaded by.
+        Name under which the record was loaded.
     protocol : str
         One of ``PROTOCOL_MODELS``: ``measured``, or ``ideal``, as if routers and link layer took
         neither time nor link rate.
@@ -124,23 +124,23 @@ class RouterTiming:
         self.loaded_as = loaded_as
         self.protocol: ProtocolModel = protocol
         self.measured = protocol == "measured"
-        """Whether routers take the time and the link rate that were measured."""
+        """Whether routers have their measured latency and link rate."""
         self.latency_cycles = record.router.latency_cycles if self.measured else 0
-        """A lone flit, port to port [cycles]."""
+        """Port-to-port latency of a lone flit [cycles]."""
         router = record.router
         self.sooner_cycles = router.latency_cycles - router.follow_cycles if self.measured else 0
-        """What a flit takes less that goes the way of the one before it [cycles]."""
+        """Latency that a flit saves if it follows another on the same path [cycles]."""
         self.message_cycles = router.message_cycles if self.measured else 0
-        """An ack, port to port [cycles]."""
+        """Port-to-port latency of an ack [cycles]."""
         self.router_cycles = self.sooner_cycles, self.message_cycles
-        """Both."""
+        """Both of the previous values."""
         self.latency_s = self.latency_cycles / record.clock.hz
-        """The same [s]."""
+        """Port-to-port latency of a lone flit [s]."""
         cycles = router.preemption_cycles if self.measured else 0
         self.preemption_s = cycles / record.clock.hz
-        """What an urgent packet waits for until it goes before others [s]."""
+        """Delay of an urgent packet until it preempts others [s]."""
         self.link_share = record.router.payload_share if self.measured else 1.0
-        """Share of the link rate that is left for payload, above 0 and at most 1."""
+        """Fraction of the link rate available for payload, above 0 and at most 1."""
 
     def use(self, routers: str) -> RecordUse:
         """Return the provenance of the routers called ``routers``."""
@@ -159,7 +159,7 @@ class RouterTiming:
 
 
 LinkTiming = SwitchTiming | RouterTiming
-"""Of what stands at the ends of links."""
+"""Timing of the routers or switches at the ends of links."""
 
 
 def load_link_record(
@@ -170,7 +170,7 @@ def load_link_record(
     source: str = "timing record",
     field: str = "",
 ) -> LinkTiming:
-    """Return the timing of routers, or of the switch whose flits the links of a mesh carry.
+    """Return the timing of routers, or of a switch whose flits a mesh's links carry.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def load_link_record(
     Raises
     ------
     InputError
-        There is no such record, or it is no valid one; names the field.
+        There is no such record, or it is invalid; names the field.
     """
     path = record_path(name_or_path, base, (*SHIPPED_ROUTERS, *SHIPPED), source, field)
     data = read_data(path)

@@ -9,7 +9,7 @@ from fred_hw.files import FileModel
 __all__ = ["Cycles", "Recovery", "Share", "SmallShare", "WholeSwitch"]
 
 Cycles = Annotated[int, Field(ge=0, lt=1 << 31)]
-# Of less no time is worked out that anybody has measured, and of much less none that is finite.
+# Smaller shares have never been measured, and much smaller ones would give infinite times.
 Share = Annotated[float, Field(ge=1e-6, le=1)]
 SmallShare = Annotated[float, Field(ge=0, lt=1)]
 
@@ -20,8 +20,8 @@ class Recovery(FileModel):
     Parameters
     ----------
     to_switch, from_switch : int
-        From its loss until all packets come as if it had not been, at half of the full rate, on a
-        link into the switch and on one out of it [cycles].
+        Cycles from its loss until all packets arrive as without it, at half of the full rate, on a
+        link to the switch and on a link from it [cycles].
     """
 
     to_switch: Cycles
@@ -29,7 +29,7 @@ class Recovery(FileModel):
 
 
 class WholeSwitch(FileModel):
-    """What co-simulation measured of the whole switch: link layer, buffers and interconnect.
+    """Co-simulation measurements of a whole switch: link layer, buffers and interconnect.
 
     Shares are those of links out of the switch while all ports send packets of the largest size.
 

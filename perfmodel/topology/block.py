@@ -1,4 +1,4 @@
-"""A block: the links that join the NPUs of a line."""
+"""A block: the links between the NPUs of a line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ BlockKind = Literal["ring", "fully_connected", "switch"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A dimension: what joins the NPUs of each line along it.
+    """A dimension: the links between the NPUs of each line.
 
     Parameters
     ----------
     kind : str
         ``ring``, ``fully_connected`` or ``switch``.
     npus : int
-        In a line.
+        NPUs in a line.
     bytes_per_s : float
-        Of each link, each direction [B/s]: between neighbours of a ring, between two NPUs that are
-        fully connected, or from an NPU to its switch.
+        Bandwidth of each link in each direction [B/s]: between neighbours of a ring, between two
+        NPUs that are fully connected, or from an NPU to its switch.
     latency_s : float
-        Of each link, each direction [s]; through a switch it counts twice.
+        Latency of each link in each direction [s]; counted twice through a switch.
     """
 
     kind: BlockKind
@@ -32,14 +32,14 @@ class Block:
     latency_s: float
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the places of NPUs that links join, each pair once; none with a switch."""
+        """Yield the positions of directly linked NPUs, each pair once; none with a switch."""
         if self.kind == "ring":
             yield from ((i, (i + 1) % self.npus) for i in range(self.npus - (self.npus == 2)))
         elif self.kind == "fully_connected":
             yield from ((i, j) for j in range(self.npus) for i in range(j))
 
     def way(self, source: int, target: int) -> list[int]:
-        """Return the positions on the route between two NPUs, switches left out.
+        """Return the positions on the route between two NPUs, without switches.
 
         On a ring it is the shorter way, and upwards if both are as long.
         """
@@ -52,7 +52,7 @@ class Block:
 
     @property
     def halves_bytes_per_s(self) -> float:
-        """Bandwidth between the first half of a line and the rest, one direction [B/s]."""
+        """Bandwidth between the first half of a line and the rest, in one direction [B/s]."""
         half = self.npus // 2
         links = {"ring": min(2, self.npus - 1), "switch": half}
         return self.bytes_per_s * links.get(self.kind, half * (self.npus - half))

@@ -30,24 +30,25 @@ from .graph import Dimension, Hops, Link, Node, Topology
 __all__ = ["MAX_NPUS", "BlocksFile", "BlocksTopology"]
 
 MAX_NPUS = 4096
-"""NPUs of a topology at most."""
+"""Largest number of NPUs of a topology."""
 
 _ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
 
 
 class BlocksTopology(Topology):
-    """NPUs in as many dimensions as there are blocks.
+    """NPUs in one dimension per block.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     blocks : sequence of Block
         The dimensions, the innermost first.
     io_bytes_per_s : float or None
-        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
+        Bandwidth of an I/O controller at every NPU in each direction [B/s]; None without
+        controllers.
     link_timing : SwitchTiming or None
-        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        Timing of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
         protocol is ideal.
     """
 
@@ -96,7 +97,7 @@ class BlocksTopology(Topology):
         self._npu_of = {node: i for i, node in enumerate(range(len(nodes) - count, len(nodes)))}
         if io_bytes_per_s is None:
             self._npu_of = {}
-        # Who is in one line of the innermost block; streams and rings keep together what is there.
+        # Line of each NPU in the innermost block; streams and rings keep its members together.
         inner = blocks[0].npus
         self.switch_of = {
             **{npu: npu // inner for npu in range(count)},
@@ -107,7 +108,7 @@ class BlocksTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: the switches of blocks only route."""
+        """False, since the switches of blocks only route."""
         return False
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
@@ -142,11 +143,11 @@ class BlocksTopology(Topology):
         return path if end == target else [*path, target]
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
-        """Return the members line by line, every other line backwards, in all dimensions."""
+        """Return the members line by line, alternating direction, in all dimensions."""
 
         def key(npu: int) -> list[int]:
             found: list[int] = []
-            line = 0  # number of the line in this order: of two that follow, one is turned round
+            line = 0  # number of the line in this order: every second line runs backwards
             for block, stride in reversed(list(zip(self.blocks, self.strides, strict=True))):
                 place = npu // stride % block.npus
                 found.append(block.npus - 1 - place if line % 2 else place)
@@ -158,10 +159,10 @@ class BlocksTopology(Topology):
         return [*order[first:], *order[:first]]
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return tiles of the two innermost blocks side by side, switches below, in pixels."""
+        """Return the two innermost blocks as adjacent tiles with switches below, in pixels."""
         columns = self.blocks[0].npus
         tile = columns * (self.blocks[1].npus if len(self.blocks) > 1 else 1)
-        across = ceil(sqrt(self.npus / tile))  # tiles in a row
+        across = ceil(sqrt(self.npus / tile))  # number of tiles in a row
         wide, high = 90 * columns + 30, 70 * tile // columns + 30
         place: dict[int, tuple[float, float]] = {}
         for npu in range(self.npus):
@@ -169,7 +170,7 @@ class BlocksTopology(Topology):
             y, x = divmod(npu % tile, columns)
             place[npu] = (60.0 + wide * column + 90 * x, 60.0 + high * row + 70 * y)
         below = max(y for _, y in place.values()) + 90
-        fitting = max(1, round(max(x for x, _ in place.values()) / 60))  # switches in a row
+        fitting = max(1, round(max(x for x, _ in place.values()) / 60))  # switches in each row
         for number, node in enumerate(self._switches.values()):
             row, column = divmod(number, fitting)
             place[node] = (60.0 + 60 * column, below + 60 * row)
@@ -191,19 +192,19 @@ _SIZES: dict[str, Any] = {"type": "array", "items": _SIZE, "minItems": 1}
 
 
 class BlockEntry(FileModel):
-    """A block: what joins the NPUs of each line along a dimension.
+    """A block: the links between the NPUs of each line along a dimension.
 
     Parameters
     ----------
     block : str
-        What joins them. A `torus` is a ring along each of its dimensions.
+        Connection of the NPUs of a line. A `torus` is a ring along each of its dimensions.
     npus : int or list of int
-        NPUs in a line; of a `torus` a list, one number for each dimension.
+        NPUs in a line; for a `torus` a list with one number for each dimension.
     bytes_per_s : float
-        Of each link, one direction [B/s]: between neighbours of a ring, between two NPUs that are
-        fully connected, or from an NPU to its switch.
+        Bandwidth of each link in one direction [B/s]: between neighbours of a ring, between two
+        NPUs that are fully connected, or from an NPU to its switch.
     latency_s : float
-        Of each link, one direction [s]; through a switch it counts twice.
+        Latency of each link in one direction [s]; counted twice through a switch.
     """
 
     block: Annotated[str, one_of("ring", "torus", "fully_connected", "switch")]
@@ -221,7 +222,7 @@ class BlockEntry(FileModel):
         return {**found, "if": torus, "then": many, "else": one}
 
     def blocks(self, name: str, field: str) -> list[Block]:
-        """Return the dimensions, those of a torus as rings."""
+        """Return the dimensions of the entry; a torus becomes rings."""
         given = self.npus if self.block == "torus" else [self.npus]
         if not isinstance(given, list) or not given:
             message = f"must list the NPUs along each dimension of a torus, not {given!r}"
@@ -239,7 +240,7 @@ class BlockEntry(FileModel):
 
 
 class BlocksFile(TopologyFile):
-    """``kind: blocks``: dimensions of NPUs that stack, the innermost first.
+    """``kind: blocks``: stacked dimensions of NPUs, the innermost first.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class BlocksFile(TopologyFile):
 
 
 def _read_name(text: str) -> Mapping[str, object] | None:
-    """Return a torus with the links of the mesh that the paper compares with."""
+    """Return a torus whose links are those of the paper's mesh."""
     size = re.fullmatch(r"torus:([0-9]{1,9}(?:x[0-9]{1,9})+)", text.lower())
     if size is None:
         return None

@@ -18,17 +18,18 @@ _MAX_LINKS = 100_000
 class Clos:
     """A Clos network of one to four levels of switches.
 
-    Level 1 are the leaves, which GPUs hang on. A pod of level n has ``widths[n - 1]`` switches of
-    that level, each linked to every switch at the top of the ``pods[n - 1]`` pods below.
+    Level 1 consists of the leaves, which are connected to GPUs. A pod of level n has ``widths[n -
+    1]`` switches of that level, each linked to every switch at the top of the ``pods[n - 1]`` pods
+    below.
 
     Parameters
     ----------
     gpus_per_leaf : int
         GPUs of a leaf.
     pods : tuple of int
-        Of level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
+        From level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
     widths : tuple of int
-        Of level 2 on: switches at the top of a pod.
+        From level 2 on: switches at the top of a pod.
     gbps : tuple of float
         Rate of a link of each level, level 1 first [Gb/s].
     latency_us : tuple of float
@@ -51,26 +52,26 @@ class Clos:
 
     @property
     def levels(self) -> int:
-        """Levels of switches."""
+        """Number of switch levels."""
         return 1 + len(self.pods)
 
     @property
     def gpus(self) -> int:
-        """GPUs of the network."""
+        """Number of GPUs."""
         return self.gpus_per_leaf * prod(self.pods)
 
     @property
     def switches(self) -> int:
-        """Switches of all levels, without NVSwitches."""
+        """Number of switches of all levels, without NVSwitches."""
         return self._tree()[0]
 
     @property
     def links(self) -> int:
-        """Links of all levels, without those to NVSwitches."""
+        """Number of links of all levels, without those to NVSwitches."""
         return self._tree()[1]
 
     def _tree(self) -> tuple[int, int]:
-        """Return the switches and the links of all levels."""
+        """Return the numbers of switches and links of all levels."""
         leaves = prod(self.pods)
         switches, links, pods, top = leaves, self.gpus, leaves, 1
         for below, width in zip(self.pods, self.widths, strict=True):
@@ -81,7 +82,7 @@ class Clos:
 
 
 def clos_file(clos: Clos) -> LinksFile:
-    """Return a Clos network: GPUs, then leaves, spines and higher levels, and NVSwitches last.
+    """Return a Clos network: GPUs, then leaves, spines and higher levels, NVSwitches last.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def clos_file(clos: Clos) -> LinksFile:
             message = f"must give at most {most} {what} with --pods, not {count}"
             raise InputError("widths", "", message)
     if clos.nvswitches and gpus % clos.gpus_per_server:
-        message = f"must divide the GPUs, {gpus}, not {clos.gpus_per_server}"
+        message = f"must be a divisor of the number of GPUs, {gpus}, not {clos.gpus_per_server}"
         raise InputError("gpus_per_server", "", message)
     switches = 0
     links: list[tuple[str, str, float, float]] = []

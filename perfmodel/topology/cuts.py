@@ -1,4 +1,4 @@
-"""The few functions of networkx that the model needs, with types, loaded at first use."""
+"""Typed wrappers of the networkx functions that the model uses, loaded at first use."""
 
 import importlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ def digraph(
 
 
 def distances(graph: DiGraph, source: str) -> Mapping[str, int]:
-    """Return the least number of edges from a node to each that they lead to."""
+    """Return the least number of edges from a node to each reachable node."""
     return importlib.import_module("networkx").single_source_shortest_path_length(graph, source)
 
 
 def cut_off(graph: DiGraph, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return those of some nodes that the first cannot reach, and those that cannot reach it."""
+    """Return the nodes that the first node cannot reach, and those that cannot reach it."""
     networkx = importlib.import_module("networkx")
     first, *others = names
     after, before = networkx.descendants(graph, first), networkx.ancestors(graph, first)
@@ -41,9 +41,10 @@ def cut_off(graph: DiGraph, names: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:
-    """Return the least ``weight`` of edges whose removal parts all ``sources`` from ``targets``.
+    """Return the least total ``weight`` of edges whose removal separates sources from targets.
 
-    The sources hang on one added node and the targets on another, by edges that cannot be cut.
+    The sources are connected to one added node and the targets to another, by edges that cannot be
+    cut.
     """
     networkx = importlib.import_module("networkx")
     graph = graph.copy()
@@ -53,5 +54,5 @@ def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weig
 
 
 def union_find(items: Iterable[Hashable]) -> UnionFind:
-    """Return disjoint sets of one item each: ``union`` joins them, an index finds the root."""
+    """Return disjoint sets of one item each: ``union`` merges, indexing returns the root."""
     return importlib.import_module("networkx.utils").UnionFind(items)

@@ -14,7 +14,7 @@ def _given(key: str) -> dict[str, Any]:
 
 
 ENDPOINT_KEYS = {"if": _given("memory_latency_s"), "then": _given("endpoint_record")}
-"""What a JSON Schema says of them."""
+"""JSON Schema of these keys."""
 
 
 class HasEndpoint(Protocol):
@@ -27,7 +27,7 @@ class HasEndpoint(Protocol):
 
     @property
     def memory_latency_s(self) -> float | None:
-        """From a read of an endpoint to its data [s]."""
+        """Latency from a read request of an endpoint to its data [s]."""
         ...
 
     @property
@@ -37,21 +37,21 @@ class HasEndpoint(Protocol):
 
 
 def endpoint_of(file: HasEndpoint, name: str, base: Path | None) -> EndpointTiming | None:
-    """Return the timing of endpoints; nothing without a record, or with an ideal protocol.
+    """Return the timing of endpoints; None without a record or with an ideal protocol.
 
     Parameters
     ----------
     file : HasEndpoint
-        What the file says.
+        Contents of the file.
     name : str
         The file, for messages.
     base : Path or None
-        Where records with relative paths are.
+        Folder of records with relative paths.
 
     Raises
     ------
     InputError
-        There is no such record, it is no valid one, or a latency of memory is given alone.
+        The record is missing or invalid, or only one latency of memory is given.
     """
     if file.endpoint_record is None:
         if file.memory_latency_s is not None:

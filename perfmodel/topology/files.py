@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 
-# Within these bounds no time that is worked out overflows, or is lost beside another.
+# Within these limits no computed time overflows or vanishes in a sum with another.
 Rate = Annotated[float, number_range(1, 1e24)]
 Time = Annotated[float, number_range(0, 1e6)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 
 class EfficiencyEntry(FileModel):
-    """``efficiency:`` of an NPU: the share of the peak that each kind of operator reaches.
+    """``efficiency:`` of an NPU: the fraction of the peak that each kind of operator reaches.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class EfficiencyEntry(FileModel):
 
 
 class NpuEntry(FileModel):
-    """``npu:`` of a file: an NPU. Keys that are not given have the values of an H100.
+    """``npu:`` of a file. Missing keys have the values of an H100.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class NpuEntry(FileModel):
 
     @property
     def rates(self) -> dict[str, Any]:
-        """Its keys, as ``Topology.with_npu`` takes them."""
+        """The keys in the form that ``Topology.with_npu`` takes."""
         return self.model_dump(exclude_none=True)
 
 
@@ -112,7 +112,7 @@ class TopologyFile(FileModel):
 
     @abstractmethod
     def build(self, name: str, base: Path | None = None) -> Topology:
-        """Return the topology; records with relative paths are looked for in ``base``.
+        """Return the topology; relative paths of records are resolved from ``base``.
 
         Raises
         ------
@@ -123,16 +123,16 @@ class TopologyFile(FileModel):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of topologies.
+    """A kind of topology.
 
     Parameters
     ----------
     file : type
-        What a file of this kind holds.
+        Model of a file of this kind.
     names : tuple of str
-        Names that stand for such a file, as the command line lists them.
+        Names for such files, as listed by the command line.
     read_name : callable
-        Returns what the file would say that a name stands for, or None if it is no such name.
+        Returns the file contents for a name, or None for other names.
     """
 
     file: type[TopologyFile]
@@ -141,16 +141,16 @@ class Kind:
 
 
 KINDS: Registry[Kind] = Registry("perfmodel.topology", "kind of topologies")
-"""Kinds of topologies by name; each is a module of this package."""
+"""Kinds of topologies by name; each module of this package registers one."""
 
 FORMATS: Registry[Callable[[Any, str], TopologyFile]] = Registry(
     "perfmodel.topology", "format of topologies"
 )
-"""Readers of imported formats by name; they take file contents, or a path for text, and a name."""
+"""Readers of imported formats by name; arguments: file contents (a path for text) and a name."""
 
 
 def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology of a YAML file, or of a text file of the ns-3 simulator.
+    """Return the topology in a YAML file or an ns-3 text file.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
 
 
 def read_topology_file(path: Path) -> TopologyFile:
-    """Return the contents of a YAML file, of an InfraGraph description or of ns-3 text (.txt).
+    """Return the contents of a YAML file, an InfraGraph description or ns-3 text (.txt).
 
     Raises
     ------
@@ -183,14 +183,14 @@ def read_topology_file(path: Path) -> TopologyFile:
 def build_topology(
     data: object, name: str, base: Path | None = None, protocol: ProtocolModel | None = None
 ) -> Topology:
-    """Return the topology of file contents, of an InfraGraph description too.
+    """Return the topology of file contents, which may be an InfraGraph description.
 
     Parameters
     ----------
     data : object
-        What was read.
+        Contents of the file.
     name : str
-        Of the topology, and of its source in errors.
+        Name of the topology, and of its source in errors.
     base : Path or None
         Folder that relative paths of records start from; None is the working directory.
     protocol : str or None
@@ -223,7 +223,7 @@ def is_infragraph(data: object) -> bool:
 def _built(
     file: TopologyFile, name: str, base: Path | None, protocol: ProtocolModel | None
 ) -> Topology:
-    """Return the topology of a file, with its NPUs and another protocol if one is given."""
+    """Return the topology of a file, with its NPUs and optionally another protocol."""
     if protocol:
         file = file.model_copy(update={"protocol": protocol})
     topology = file.build(name, base)

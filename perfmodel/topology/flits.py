@@ -8,31 +8,31 @@ __all__ = ["payload_share", "protocol_of", "provenance"]
 
 
 def payload_share(timing: LinkTiming | None) -> float:
-    """Return the share of a link's rate that is left for payload, above 0 and at most 1.
+    """Return the fraction of a link's rate available for payload, above 0 and at most 1.
 
-    All of it if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
-    interconnect alone.
+    It is 1 if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
+    interconnect without ports.
     """
     return timing.link_share if timing else 1.0
 
 
 def protocol_of(timing: LinkTiming | None) -> ProtocolModel:
-    """Return the protocol of such links."""
+    """Return the protocol of links that carry flits outside a FRED switch."""
     return timing.protocol if timing else "ideal"
 
 
 def provenance(timing: LinkTiming | None, links: str, assumption: str) -> Provenance:
-    """Return what the efficiency of such links comes from.
+    """Return the source of such links' efficiency.
 
     Parameters
     ----------
     timing : SwitchTiming, RouterTiming or None
-        Of the routers at their ends, or of the switch whose flits, headers, CRC and acks they
-        carry.
+        Timing of the routers at their ends, or of the switch whose flits, headers, CRC and acks
+        they carry.
     links : str
-        What they are called, such as ``mesh links``.
+        Name of the links, such as ``mesh links``.
     assumption : str
-        What else their topology takes for granted without a record of its routers.
+        Further assumption of their topology without a record of its routers.
     """
     if timing is None or timing.protocol == "ideal":
         return Provenance(assumptions=(assumption, IDEAL_PROTOCOL))

@@ -1,4 +1,4 @@
-"""The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
+"""The FRED fabric: NPUs and I/O controllers on L1 switches, with levels of switches above."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class L1:
     Parameters
     ----------
     npus, io_controllers : int
-        What hangs on it.
+        Numbers of NPUs and I/O controllers attached to it.
     timing : SwitchTiming
-        Of each of the chiplets that it is made of.
+        Timing of each of its chiplets.
     """
 
     npus: int
@@ -39,11 +39,11 @@ class Level:
     Parameters
     ----------
     switches : tuple of SwitchTiming
-        Of each chiplet of each switch.
+        Timing of each chiplet, by switch.
     fan_in : int
-        Switches of the level below that hang on each, the last of which may have fewer.
+        Number of switches of the level below per switch; the last switch may have fewer.
     bytes_per_s : float
-        Bandwidth from each switch below, each direction [B/s].
+        Bandwidth from each lower switch, each direction [B/s].
     links : int
         Parallel links that share this bandwidth equally.
     """
@@ -60,27 +60,27 @@ class FredTopology(Topology):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     l1 : sequence of L1
         The L1 switches.
     levels : sequence of Level
-        Those above, the lowest first; the last has one switch, whose protocol is that of the
+        Levels above, the lowest first; the last has one switch, whose protocol is that of the
         topology.
     npu_l1_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU and of an I/O controller to its L1, each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     in_network : bool
-        Whether the switches reduce (FRED-B, D) or only route (FRED-A, C). Those that reduce fork
-        multicasts, too.
+        Whether the switches reduce (FRED-B, D) or only route (FRED-A, C). Switches that reduce also
+        fork multicasts.
     multicast : bool
         Whether the switches fork multicasts without ``in_network``.
     endpoint : EndpointTiming or None
-        Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
-        are free of cost.
+        Timing of the endpoint at each port of an NPU, which has as many as its bandwidth needs;
+        None if endpoints cost nothing.
     links_of : callable or None
-        Returns for the ends of a unicast which of the parallel links it takes, from one switch to
-        the next; with None every unicast takes the first one.
+        Returns, for the ends of a unicast, the parallel link that it takes from one switch to the
+        next; with None every unicast takes the first one.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class FredTopology(Topology):
         self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
-        # Switches by level, and what is known of each.
+        # Switches by level, with their timing and their parent.
         self.levels: list[tuple[int, ...]] = []
         timings, above = dict[int, SwitchTiming](), dict[int, int]()
         for number, row in enumerate([[one.timing for one in l1], *(up.switches for up in levels)]):
@@ -145,12 +145,12 @@ class FredTopology(Topology):
         self._take(timings, max(one.bytes_per_s for one in levels))
 
     def _take(self, timings: Mapping[int, SwitchTiming], widest_bytes_per_s: float) -> None:
-        """Take from timings, and the widest link between switches, what nodes have no place for."""
+        """Set properties of the topology that depend on timings and the widest switch link."""
         every, own = [*timings.values()], next(one for one in self.links if one.source == 0)
         if self.multicast:
             self.interconnects = self._insides(timings, own.bytes_per_s)
         if self.endpoint and not self.in_network:
-            # Links of a part of a port are no cycles of an endpoint.
+            # Links narrower than a port do not match the flit cycle of an endpoint.
             narrow = widest_bytes_per_s <= own.bytes_per_s
             self.single_ports = narrow and self.endpoint.fills(own.bytes_per_s)
         self.inside_cycles = max(one.record.latency_cycles for one in every)
@@ -159,11 +159,11 @@ class FredTopology(Topology):
     def _insides(
         self, timings: Mapping[int, SwitchTiming], npu_bytes_per_s: float
     ) -> dict[int, Interconnect]:
-        """Return what is inside each switch."""
+        """Return the interior of each switch."""
         return {node: self._inside(node, one, npu_bytes_per_s) for node, one in timings.items()}
 
     def _inside(self, node: int, timing: SwitchTiming, npu_bytes_per_s: float) -> Interconnect:
-        """Return what is inside a switch.
+        """Return the interior of a switch.
 
         An NPU and an I/O controller have a port of every chiplet, and what is left goes in equal
         parts to the switches beside it, the rest of that to the one above. There are as many
@@ -171,7 +171,7 @@ class FredTopology(Topology):
         """
         rates = {link.source: link.bytes_per_s for link in self.links if link.target == node}
         ends = [one for one in rates if self.nodes[one].kind != "switch"]
-        switches = sorted(set(rates) - set(ends))  # from below, then the one above
+        switches = sorted(set(rates) - set(ends))  # those below first, then the parent
         each = (timing.ports - len(ends)) // len(switches)
         counts = [*[1] * len(ends), *[each] * len(switches)]
         if node != self.top_node:
@@ -192,20 +192,20 @@ class FredTopology(Topology):
 
     @property
     def l1_nodes(self) -> tuple[int, ...]:
-        """Nodes of the L1 switches."""
+        """Node numbers of the L1 switches."""
         return self.levels[0]
 
     @property
     def top_node(self) -> int:
-        """Node of the switch above all others."""
+        """Node number of the topmost switch."""
         return self.levels[-1][0]
 
     @property
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
-        """NPUs on an L1, then the switches on each of the level above, a dimension per level.
+        """Dimensions: NPUs on an L1, then per level the switches below each of its switches.
 
-        An NPU has an equal share of the links above its switch. There are none if switches of a
-        level differ in what hangs on them.
+        An NPU has an equal share of the links above its switch. There are no dimensions if switches
+        of a level differ in their members.
         """
         found: list[Dimension] = []
         stride, below = 1, tuple(range(self.npus))
@@ -222,7 +222,7 @@ class FredTopology(Topology):
         return tuple(found)
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return each level above those below it, and NPUs and I/O controllers last, in pixels."""
+        """Return node positions in pixels: levels from top to bottom, NPUs and I/O last."""
         place: dict[int, tuple[float, float]] = {}
         below: dict[int, list[int]] = {}
         for end, switch in self.switch_of.items():
@@ -242,11 +242,11 @@ class FredTopology(Topology):
         return place
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
-        """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
+        """Return the links of a flow that reduces over ``sources`` and distributes to ``targets``.
 
-        Each switch reduces what comes from below it, as far up as it must: what only one switch
-        has above it is joined there, and what one switch has does not come back to it from
-        above. A route from one node to another is the flow of one source and one target.
+        Each switch reduces the data from below it, as far up as necessary: data that only one
+        switch has above it is reduced there, and data does not return to a switch from above. A
+        route from one node to another is the flow of one source and one target.
 
         Raises
         ------
@@ -261,7 +261,7 @@ class FredTopology(Topology):
         def add(here: int, there: int, before: Sequence[int]) -> int:
             index = self.link_index[here, there]
             if self.nodes[here].kind == self.nodes[there].kind == "switch":
-                index += 2 * next(parallel, 0)  # links of both directions alternate
+                index += 2 * next(parallel, 0)  # alternate between the parallel links
             hops.append((index, tuple(before)))
             return len(hops) - 1
 
@@ -280,7 +280,7 @@ class FredTopology(Topology):
             for way in ways
             for place, (here, there) in enumerate(pairwise(way))
         }
-        # The farthest from where they meet first: so each has all that comes to it.
+        # Nodes farthest from the meeting point first, so that all inputs of a node are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
         brought: dict[int, Sequence[int]] = {meeting: sorted(arrived[meeting])}
@@ -294,10 +294,10 @@ class FredTopology(Topology):
         return tuple(hops)
 
     def bisection_bytes_per_s(self) -> float:
-        """Return half of the least cut between all NPUs and the top switch, one direction [B/s].
+        """Return half of the min cut between all NPUs and the top switch, one direction [B/s].
 
-        Five L1 switches have no whole half: as the published figures do, this counts the uplinks
-        of two and a half of them.
+        Five L1 switches have no exact half: as the published figures do, this counts the uplinks of
+        two and a half of them.
         """
         npus = [f"npu_{i}" for i in range(self.npus)]
         top = self.nodes[self.top_node].name
@@ -307,7 +307,7 @@ class FredTopology(Topology):
 def _share(
     ends: Sequence[SwitchTiming], endpoint: EndpointTiming | None, link_s: float, rate: float
 ) -> float:
-    """Return the share of a link between switches, or to one, that is left for payload.
+    """Return the payload fraction of a link between switches, or of one to a switch.
 
     It has ``rate`` times the rate of an NPU: more ports if that is more, else slower ones.
     """
@@ -319,19 +319,19 @@ def _share(
 
 
 def _both_ways(a: int, b: int, bytes_per_s: float, latency_s: float, share: float) -> list[Link]:
-    """Return a link in each direction."""
+    """Return a link in each direction between two nodes."""
     return [Link(*way, bytes_per_s, latency_s, share) for way in ((a, b), (b, a))]
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:
-    """Return the timing of as many endpoints as carry the bandwidth of an NPU."""
+    """Return the timing of as many endpoints as an NPU's bandwidth requires."""
     if timing is None:
         return None
     return timing.with_ports(max(1, round(npu_bytes_per_s / timing.load_bytes_per_s)))
 
 
 def _names(level: int, count: int) -> Sequence[str]:
-    """Return the names of the switches of a level; one alone above the L1s has no number."""
+    """Return the names of the switches of a level; a single switch has no number."""
     alone = count == 1 and level > 1
     return [f"l{level}"] if alone else [f"l{level}_{place}" for place in range(count)]
 
@@ -339,7 +339,7 @@ def _names(level: int, count: int) -> Sequence[str]:
 def _provenance(
     named: Mapping[str, SwitchTiming], endpoint: EndpointTiming | None, forks: bool
 ) -> Provenance:
-    """Return the records of switches and endpoints, and what is assumed of the rest."""
+    """Return the records of switches and endpoints, and the remaining assumptions."""
     uses = _uses([*named.items()])
     if endpoint is not None:
         uses = (*uses, endpoint.use("endpoints"))
@@ -358,7 +358,7 @@ def _uses(switches: Sequence[tuple[str, SwitchTiming]]) -> tuple[RecordUse, ...]
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names one after the other, of more than four on a level the first and the last."""
+    """Return a list of names as text; of more than four per level only the first and last."""
     levels: dict[str, list[str]] = {}
     for name in names:
         levels.setdefault(name.partition("_")[0], []).append(name)
@@ -368,7 +368,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _assumptions(timings: Sequence[SwitchTiming], forks: bool) -> tuple[str, ...]:
-    """Return what the records and the variant leave open."""
+    """Return the assumptions that records and variant leave open."""
     found: list[str] = []
     if forks:
         found.append("a switch serves flows of different circuits at once if they share no link")

@@ -23,7 +23,7 @@ __all__ = ["FredFile", "L1Entry", "LevelEntry"]
 
 
 class L1Entry(FileModel):
-    """One or ``count`` equal L1 switches: what hangs on each, and the record of its chiplet.
+    """One or ``count`` equal L1 switches: the attached nodes, and the record of the chiplet.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ class L1Entry(FileModel):
 
 
 class LevelEntry(FileModel):
-    """A level of switches: how many of the level below hang on each, by links of what rate.
+    """A level of switches: number of lower switches per switch, and the link rates.
 
     Parameters
     ----------
     fan_in : int
-        Switches of the level below on each.
+        Number of switches of the level below per switch.
     bytes_per_s : float
-        Of the links from one switch of the level below, one direction [B/s].
+        Bandwidth of the links from one switch of the level below, one direction [B/s].
     record : str
         Timing record of the chiplets, as for `l1`.
     """
@@ -170,7 +170,7 @@ class FredFile(TopologyFile):
         )
 
     def _levels(self, name: str) -> Sequence[tuple[str, LevelEntry]]:
-        """Return the levels above the L1s, each with the field that its record stands in."""
+        """Return the levels above the L1s, each with the field that names its record."""
         short = {"l2_record": self.l2_record, "l1_l2_bytes_per_s": self.l1_l2_bytes_per_s}
         for field, value in short.items():
             if self.levels is None and value is None:
@@ -188,7 +188,7 @@ class FredFile(TopologyFile):
     def _timing(
         self, name: str, base: Path | None, field: str, record: str, links: int
     ) -> SwitchTiming:
-        """Return the timing of a switch with so many links, each of which needs a port."""
+        """Return the timing of a switch with a number of links, each of which needs a port."""
         timing = load_record(record, base, self.protocol, source=name, field=field)
         if links <= timing.ports:
             return timing

@@ -19,12 +19,12 @@ from .block import BlockKind
 __all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
-"""Links that a transfer crosses: each a link index and the positions of the hops before it."""
+"""Links that a transfer crosses: each a link index and the positions of the preceding hops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A place where links meet.
+    """A node of the graph, at which links meet.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ class Node:
     kind : str
         npu, switch or io.
     latency_s : float
-        From the head of a message coming in to its head going out [s]; of an NPU that of the router
-        beside it, which what begins or ends there crosses too, 0 without one.
+        From the arrival of a message's head to its departure [s]; for an NPU that of its router,
+        which messages that start or end there also cross, 0 without a router.
     preemption_s : float
-        What an urgent message waits for at most until it goes before others [s].
+        Longest wait of an urgent message until it overtakes others [s].
     sooner_s : float
-        What a unicast takes less in a switch where its path has stayed [s].
+        Time that a unicast saves in a switch where its path is still set up [s].
     """
 
     name: str
@@ -50,16 +50,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Interconnect:
-    """What is inside a switch: how many flows have a path at once depends on it.
+    """The interior of a switch, which limits how many flows have paths at the same time.
 
     Parameters
     ----------
     ports, middle_switches : int
-        Those of FRED_m(P).
+        Ports P and middle subswitches m of FRED_m(P).
     ports_of : mapping
-        Ports by the node at the other end of their link.
+        Port numbers by the node at the other end of their link.
     bytes_per_s : float
-        Payload that one round of flows gets through all chiplets of the switch [B/s].
+        Payload rate of one round of flows through all chiplets of the switch [B/s].
     """
 
     ports: int
@@ -92,20 +92,20 @@ class Link:
 
     @property
     def payload_bytes_per_s(self) -> float:
-        """Bandwidth that is left for payload [B/s]."""
+        """Bandwidth available for payload [B/s]."""
         return self.bytes_per_s * self.efficiency
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A dimension along which NPUs lie.
+    """A dimension of the NPUs of a topology.
 
     Parameters
     ----------
     npus, stride : int
-        NPUs in a line along it, and how far apart their numbers are.
+        NPUs in a line along it, and the difference of their numbers.
     kind : str
-        What joins the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
+        Connection of the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
         neighbours without the link that closes a ring.
     bytes_per_s : float
         Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
@@ -118,11 +118,11 @@ class Dimension:
     bytes_per_s: float
 
     def place(self, npu: int) -> int:
-        """Return the place of an NPU along it."""
+        """Return the position of an NPU along the dimension."""
         return npu // self.stride % self.npus
 
     def npu_bytes_per_s(self, members: int) -> float:
-        """Return the bandwidth of an NPU along it for a collective of some in a line [B/s].
+        """Return an NPU's bandwidth along the dimension for a collective on part of a line [B/s].
 
         That is the sum over its links, except in a line without wrap-around: the one link of the
         NPU at the end bounds all.
@@ -137,15 +137,15 @@ class Topology(ABC):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     nodes : sequence of Node
         NPUs first, so that NPU number i is node i.
     links : sequence of Link
-        Those from a node to another; several of them are parallel.
+        Links between nodes; there may be several parallel links.
     provenance : Provenance
         Timing records and assumptions in the numbers.
     protocol : str
-        One of ``timing.PROTOCOL_MODELS``: which of them the numbers are of.
+        One of ``timing.PROTOCOL_MODELS``: the protocol model of the numbers.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Topology(ABC):
 
     @abstractmethod
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
-        """Return the links from the nodes ``sources``, joined, to the nodes ``targets``, forked.
+        """Return the links from the nodes ``sources`` (joined) to the nodes ``targets`` (forked).
 
         Raises
         ------
@@ -178,37 +178,37 @@ class Topology(ABC):
         """
 
     multicast: str = ""
-    """How messages fork on their way to several targets, in words; empty if they cannot."""
+    """How switches copy messages to several targets, as text; empty if they cannot."""
 
     adds: bool = True
-    """Whether contributions to a stream to an I/O controller are added up on their way."""
+    """Whether contributions to an I/O controller are summed in the network."""
 
     fork_assumptions: tuple[str, ...] = ()
-    """What a multicast takes for granted."""
+    """Assumptions of a multicast."""
 
     stream_assumptions: Mapping[str, str] = MappingProxyType({})
-    """What trees between I/O controllers and NPUs take for granted, by ``streaming.STREAMS``."""
+    """Assumptions of trees between I/O controllers and NPUs, by ``streaming.STREAMS``."""
 
     grid: tuple[int, int] | None = None
-    """NPUs in a row and in a column, numbered row by row, where neighbours are linked."""
+    """Number of NPUs per row and per column if neighbours of a grid are linked, numbered by row."""
 
     dimensions: tuple[Dimension, ...] = ()
-    """Dimensions whose lines have links of their own, the innermost first; empty if it has none."""
+    """Dimensions whose lines have separate links, the innermost first; empty if there are none."""
 
     @property
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
-        """Dimensions that chunks of a collective may take in any order, the innermost first.
+        """Dimensions that chunks of a collective can visit in any order, the innermost first.
 
-        Those of ``dimensions``, or where these are none levels that share links of NPUs; empty if
-        the topology has neither.
+        They are those of ``dimensions``, or else levels that share links of NPUs; empty if the
+        topology has neither.
         """
         return self.dimensions
 
     npu_rates: Mapping[str, Any] = MappingProxyType({})
-    """Rates and memory of an NPU by their names in ``training.compute.Npu``; others by default."""
+    """Rates and memory of an NPU, keyed as in ``training.compute.Npu``; others have defaults."""
 
     def with_npu(self, rates: Mapping[str, Any]) -> Self:
-        """Return the topology with NPUs of which some rates are others, or itself without any."""
+        """Return the topology with changed NPU rates, or itself without changes."""
         if not rates:
             return self
         shares = {**self.npu_rates.get("efficiency", {}), **rates.get("efficiency", {})}
@@ -217,16 +217,16 @@ class Topology(ABC):
         return other
 
     network_options: Mapping[str, Any] = MappingProxyType({})
-    """Parameters of network models by the name of the model; its own by default."""
+    """Parameters of network models by model name; missing models use their defaults."""
 
     def with_network_options(self, model: str, options: Any) -> Self:
-        """Return the topology with parameters of a network model."""
+        """Return the topology with given parameters of a network model."""
         other = copy(self)
         other.network_options = {**self.network_options, model: options}
         return other
 
     def called(self, name: str) -> Self:
-        """Return the topology under another name, or itself if that is its own."""
+        """Return the topology under another name, or itself if the name is unchanged."""
         if name == self.name:
             return self
         other = copy(self)
@@ -234,34 +234,35 @@ class Topology(ABC):
         return other
 
     switch_of: Mapping[int, int] = MappingProxyType({})
-    """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""
+    """Switch that each NPU or I/O controller is attached to, if there is one."""
 
     sooner_cycles: int = 0
-    """What a packet takes less in a router of a mesh where its path has stayed [cycles]."""
+    """Latency that a packet saves in a mesh router if it follows on the same path [cycles]."""
 
     message_cycles: int | None = None
-    """What an ack takes in a router of a mesh [cycles]; None if there are switches."""
+    """Latency of an ack through a mesh router [cycles]; None if there are switches."""
 
     inside_cycles: int = 0
-    """What a flit takes through the interconnect of a switch [cycles]."""
+    """Latency of a flit through the interconnect of a switch [cycles]."""
 
     single_ports: bool = False
-    """Whether nodes are linked by one port or less, so that unicasts alone may go by packets."""
+    """Whether no link is wider than one port, as packet-level unicasts require."""
 
     neighbours_matter: bool = False
-    """Whether it matters for the time who is next to whom, so that placements are searched."""
+    """Whether the distance between NPUs matters, so that placements are searched."""
 
     interconnects: Mapping[int, Interconnect] = MappingProxyType({})
-    """What is inside the switches that join or fork flows, by their nodes."""
+    """Interiors of the switches that join or fork flows, keyed by node."""
 
     endpoint: EndpointTiming | None = None
-    """What endpoints of NPUs take, where it is known."""
+    """Timing of the NPUs' endpoints; None if unknown."""
 
     waits_for_acks: bool = False
-    """Whether a source waits for acks before it sends to others, as the link layer asks."""
+    """Whether a source waits for acks before it sends to other targets, as the link layer
+    requires."""
 
     def port_of(self, link: int) -> int:
-        """Return the place of a link among the ports of what it ends at, in their order.
+        """Return the position of a link among the ports of its end node.
 
         NPUs stand before other switches.
         """
@@ -269,10 +270,10 @@ class Topology(ABC):
 
     @abstractmethod
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return where to draw each node, in pixels from the left and from above."""
+        """Return the position of each node in a drawing, in pixels from the top left."""
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
-        """Return the order in which a logical ring visits a group, the first of it first.
+        """Return the order in which a logical ring visits a group, starting with its first member.
 
         Members of one switch stand together, so that a ring leaves each switch once.
         """
@@ -282,7 +283,7 @@ class Topology(ABC):
         return sorted(members, key=lambda member: switches[self.switch_of.get(member, -1)])
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
-        """Return the links from NPUs, joined, to an I/O controller.
+        """Return the links of a reduction from NPUs to an I/O controller.
 
         Raises
         ------
@@ -293,7 +294,7 @@ class Topology(ABC):
 
     @abstractmethod
     def bisection_bytes_per_s(self) -> float:
-        """Return the bandwidth between the halves of the wafer, one direction [B/s]."""
+        """Return the bandwidth between the halves of the wafer in one direction [B/s]."""
 
     @cached_property
     def npus(self) -> int:
@@ -307,12 +308,12 @@ class Topology(ABC):
 
     @cached_property
     def io_nodes(self) -> tuple[int, ...]:
-        """Nodes of the I/O controllers."""
+        """Node numbers of the I/O controllers."""
         return tuple(i for i, node in enumerate(self.nodes) if node.kind == "io")
 
     @cached_property
     def capacities(self) -> tuple[float, ...]:
-        """Payload bandwidth of each link [B/s], then of each node where flows take rounds."""
+        """Payload bandwidth of each link [B/s], followed by each node where flows take rounds."""
         links = [link.payload_bytes_per_s for link in self.links]
         inside = self.interconnects
         nodes = range(len(self.nodes))
@@ -320,12 +321,12 @@ class Topology(ABC):
 
     @cached_property
     def sent_bytes_per_s(self) -> tuple[float, ...]:
-        """Payload bandwidth of the links from each NPU to NPUs and switches, together [B/s]."""
+        """Total payload bandwidth from each NPU to NPUs and switches [B/s]."""
         return self._summed((link.source, link.target, link) for link in self.links)
 
     @cached_property
     def received_bytes_per_s(self) -> tuple[float, ...]:
-        """Payload bandwidth of the links to each NPU from NPUs and switches, together [B/s]."""
+        """Total payload bandwidth to each NPU from NPUs and switches [B/s]."""
         return self._summed((link.target, link.source, link) for link in self.links)
 
     def _summed(self, ends: Iterable[tuple[int, int, Link]]) -> tuple[float, ...]:
@@ -336,11 +337,11 @@ class Topology(ABC):
         return tuple(found)
 
     def turns_index(self, node: int) -> int:
-        """Return the index in ``capacities`` of the rounds of flows in a switch."""
+        """Return the index in ``capacities`` of the rounds in a switch."""
         return len(self.links) + node
 
     def latency_s(self, hops: Hops, *, urgent: bool = False) -> float:
-        """Return the latency of the longest route through ``hops`` [s], with its switches.
+        """Return the latency of the longest route through ``hops``, including switches [s].
 
         One that is ``urgent`` waits in each until others give way.
         """
@@ -365,7 +366,7 @@ class Topology(ABC):
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:
-        """Index of the link between two nodes, the first of several."""
+        """Index of the link between two nodes, the first if there are several."""
         found: dict[tuple[int, int], int] = {}
         for index, link in enumerate(self.links):
             found.setdefault((link.source, link.target), index)
@@ -373,30 +374,30 @@ class Topology(ABC):
 
     @cached_property
     def node_index(self) -> dict[str, int]:
-        """Index of the node of a name."""
+        """Index of the node with a given name."""
         return {node.name: i for i, node in enumerate(self.nodes)}
 
     def link_ends(self, index: int) -> tuple[str, str]:
-        """Return the kinds of the nodes at the ends of a link, in alphabetical order."""
+        """Return the kinds of a link's end nodes, in alphabetical order."""
         link = self.links[index]
         first, second = sorted((self.nodes[link.source].kind, self.nodes[link.target].kind))
         return first, second
 
     def link_name(self, index: int) -> str:
-        """Return a link in words, ``npu_0 -> l1_0``; or where flows take turns, ``l1_0 turns``."""
+        """Return a link as text, ``npu_0 -> l1_0``; or ``l1_0 turns`` for a switch's rounds."""
         if index >= len(self.links):
             return f"{self.nodes[index - len(self.links)].name} turns"
         link = self.links[index]
         return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
 
     def distances(self, sources: Sequence[int], targets: Sequence[int]) -> list[list[int]]:
-        """Return the least number of links from each of some nodes to each of others."""
+        """Return the least number of links between nodes of two sets."""
         graph, names = self.graph(), [node.name for node in self.nodes]
         found = [cuts.distances(graph, names[source]) for source in sources]
         return [[one[names[target]] for target in targets] for one in found]
 
     def graph(self) -> cuts.DiGraph:
-        """Return the same as a ``networkx.DiGraph`` by node name, for analysis and drawing."""
+        """Return the topology as a ``networkx.DiGraph`` by node name, for analysis and drawing."""
         nodes = [
             (node.name, {"kind": node.kind, "latency_s": node.latency_s}) for node in self.nodes
         ]

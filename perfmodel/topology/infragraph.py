@@ -19,19 +19,19 @@ from .links import LinksFile, ethernet_file
 __all__ = ["infragraph_text", "read_infragraph"]
 
 _UNLIMITED = 1e13
-"""Rate of a link without one [B/s]."""
+"""Rate of a link whose description states none [B/s]."""
 
 _BYTES_PER_S = {"bits": 0.125e9, "bytes": 1e9, "transfers": 0.125e9 * 16}
-"""Of one giga-unit per second; a transfer moves a bit in each of 16 lanes, as in PCI Express."""
+"""B/s per unit of a link rate; a PCI Express transfer moves one bit in each of 16 lanes."""
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _MOST_BYTES_PER_S, _MOST_SECONDS = 1e24, 1e6
-"""Of a link, as in files of kind links."""
+"""Limits of a link's rate and latency, as in files of kind links."""
 
 _MAX_NODES = 4096
 
 Edge = tuple[str, str, str]
-"""Nodes at the ends of a connection, and its link."""
+"""Node numbers at the ends of a connection, with its link."""
 
 
 def _mapping(source: str, field: str, value: object) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _list(source: str, field: str, value: object) -> list[Any]:
 
 
 class _Reader:
-    """Nodes and connections of a description."""
+    """Reader of the nodes and connections of a description."""
 
     def __init__(self, source: str, data: Mapping[str, Any]) -> None:
         self.source = source
@@ -57,9 +57,9 @@ class _Reader:
         self.top = _mapping(source, "infrastructure", top)
         self.path = "infrastructure." if "infrastructure" in data else ""
         self.kinds: dict[str, str] = {}
-        """``npu`` or ``switch`` of each node, in order."""
+        """Kind of each node, ``npu`` or ``switch``, in order."""
         self.rates: dict[str, tuple[float, float]] = {}
-        """Rate and latency of each link, those of devices by ``device/link``."""
+        """Rate and latency of each link; links of devices are named ``device/link``."""
         devices = _list(source, f"{self.path}devices", self.top.get("devices"))
         self.devices: dict[str, dict[str, Any]] = {}
         for place, one in enumerate(devices):
@@ -71,7 +71,7 @@ class _Reader:
     def name(
         self, field: str, value: object, key: str = "name", taken: Collection[str] = ()
     ) -> str:
-        """Return the name of an entry, which none of the entries before it has."""
+        """Return the name of an entry; fail if an earlier entry has the same name."""
         entry = _mapping(self.source, field, value)
         if not isinstance(entry.get(key), str) or not entry[key]:
             raise InputError(
@@ -92,7 +92,7 @@ class _Reader:
         return value
 
     def links(self, field: str, values: object, prefix: str) -> None:
-        """Take the rates of links."""
+        """Read the rates of links."""
         taken: set[str] = set()
         for place, value in enumerate(_list(self.source, field, values)):
             here = f"{field}.{place}"
@@ -108,7 +108,7 @@ class _Reader:
             )
 
     def _chosen(self, field: str, value: object) -> tuple[str, float] | None:
-        """Return the unit and the number of a quantity."""
+        """Return the unit and the value of a quantity."""
         if value is None:
             return None
         entry = _mapping(self.source, field, value)
@@ -190,7 +190,7 @@ class _Reader:
     def _between(
         self, place: int, value: object
     ) -> tuple[list[tuple[str, int, tuple[str, int]]], str]:
-        """Return the ends of a connection of instances, and its link."""
+        """Return the ends of a connection between instances, with its link."""
         words = value.split(".") if isinstance(value, str) else []
         field = f"{self.path}connections.{place}"
         numbers = [words[i] for i in (1, 3, 6, 8)] if len(words) == 9 else [""]
@@ -242,7 +242,7 @@ class _Reader:
             self.edges.append((ends[0], ends[1], prefix + words[2]))
 
     def _used(self, device: Mapping[str, Any], component: str) -> int:
-        """Return how many of a component the connections of a device name."""
+        """Return the number of a component's units that a device's connections use."""
         most = 1
         for value in cast("list[object]", device.get("connections") or []):
             words = str(value).split(".")
@@ -258,7 +258,7 @@ class _Reader:
             raise InputError(self.source, f"{self.path}instances", message)
 
     def _node(self, field: str, name: str, number: int, component: tuple[str, int]) -> str:
-        """Return the node of an end of a connection."""
+        """Return the node at an end of a connection."""
         whole, part = f"{name}.{number}", f"{name}.{number}.{component[0]}.{component[1]}"
         for node in (whole, part):
             if node in self.kinds:
@@ -303,7 +303,7 @@ def read_infragraph(data: Mapping[str, Any], source: str) -> LinksFile:
 
 
 def infragraph_text(file: LinksFile, name: str) -> str:
-    """Return a topology as an InfraGraph description: hosts of one NPU, and switches."""
+    """Return a topology as an InfraGraph description with one-NPU hosts and switches."""
     rates: dict[tuple[float, float], str] = {}
     connections: list[str] = []
     ports: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Wafers of FRED joined by an Ethernet network: their I/O controllers are its NICs."""
+"""FRED wafers joined by an Ethernet network, with the I/O controllers as NICs."""
 
 from fred_hw.errors import InputError
 
@@ -9,19 +9,19 @@ __all__ = ["joined_wafers"]
 
 
 def joined_wafers(network: LinksFile, wafer: Topology) -> LinksFile:
-    """Return a network whose GPUs are replaced by the I/O controllers of equal wafers.
+    """Return a network in which I/O controllers of identical wafers replace the GPUs.
 
     The first GPUs become the controllers of the first wafer, the next ones those of the second, and
-    so on. NPUs are numbered wafer by wafer. Switches of the network come first, then of each wafer
-    its switches and its controllers, which forward too. Links on a wafer have its bandwidth for
-    payload; half of the latency of a switch is added to each of its links.
+    so on. NPUs are numbered wafer by wafer. Switches of the network come first, then for each wafer
+    its switches and its controllers, which also forward. Links on a wafer have its payload
+    bandwidth; half of the latency of a switch is added to each of its links.
 
     Parameters
     ----------
     network : LinksFile
-        Of NICs.
+        Network that connects the wafers.
     wafer : Topology
-        Has switches and I/O controllers, such as ``fred-d``.
+        A topology with switches and I/O controllers, such as ``fred-d``.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def joined_wafers(network: LinksFile, wafer: Topology) -> LinksFile:
         )
         raise InputError("wafer", "", message)
     names: dict[str, str] = {}
-    """What a GPU of the network is called."""
+    """Name of each GPU of the network."""
     links: list[tuple[str, str, float, float]] = []
     switches = network.switches
     for number in range(count):

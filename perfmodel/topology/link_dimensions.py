@@ -9,7 +9,7 @@ from .graph import Dimension, Topology
 __all__ = ["IO", "link_dimensions"]
 
 IO = "I/O controllers"
-"""Name of links to and from I/O controllers, which belong to no dimension."""
+"""Name for links of I/O controllers, which belong to no dimension."""
 
 _found: WeakKeyDictionary[Topology, tuple[str, ...]] = WeakKeyDictionary()
 
@@ -17,12 +17,12 @@ _found: WeakKeyDictionary[Topology, tuple[str, ...]] = WeakKeyDictionary()
 def link_dimensions(topology: Topology) -> tuple[str, ...]:
     """Return the name of the dimension of each link, such as ``1: ring of 4``.
 
-    A link between two NPUs belongs to the dimension along which their places differ, a link of a
+    A link between two NPUs belongs to the dimension along which their positions differ, a link of a
     switch of blocks to that along which its NPUs lie, and in a tree of switches the links below
-    each level of switches are a dimension. Links of topologies without dimensions are named by
-    what is at their ends.
+    each level of switches are a dimension. Links of topologies without dimensions are named after
+    the kinds of their ends.
     """
-    if topology not in _found:  # each estimate asks for them
+    if topology not in _found:  # requested by each estimate
         _found[topology] = tuple(_names(topology))
     return _found[topology]
 
@@ -45,7 +45,7 @@ def _names(topology: Topology) -> Iterator[str]:
 
 
 def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
-    """Return the outermost dimension along which the places of some NPUs differ."""
+    """Return the outermost dimension along which the given NPUs differ."""
     return max(
         (i for i, one in enumerate(dimensions) if len(set(map(one.place, npus))) > 1),
         default=len(dimensions) - 1,
@@ -53,7 +53,7 @@ def _outermost(dimensions: tuple[Dimension, ...], npus: Iterable[int]) -> int:
 
 
 def _npus_below(topology: Topology) -> dict[int, frozenset[int]]:
-    """Return the NPUs below each node: itself of an NPU, of a switch those of what it joins.
+    """Return the NPUs below each node: the node itself for an NPU, all descendants for a switch.
 
     A switch is above the nodes that are nearer to NPUs.
     """

@@ -1,4 +1,4 @@
-"""Any network: NPUs, switches and the links between them, one by one."""
+"""Arbitrary networks: NPUs, switches and individually listed links."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -24,31 +24,32 @@ __all__ = ["LinkEntry", "LinksFile", "LinksTopology", "ethernet_file"]
 _ENDS = "links and switches have the bandwidth and the latency of the file, and no more"
 
 HOST_BYTES_PER_S = 64e9
-"""Rate at which a GPU of an Ethernet network loads its input [B/s]: PCI Express 5.0 with 16 lanes,
-32 Gb/s each, less encoding. The formats of such networks do not say it."""
+"""Rate at which a GPU of an Ethernet network loads its input [B/s]: PCI Express 5.0 with 16 lanes
+of 32 Gb/s each, less encoding. The formats of such networks do not state it."""
 
 
 class LinksTopology(Topology):
     """NPUs and switches with the given links; messages take a path with the fewest links.
 
-    With ``ecmp`` NPUs forward only where there are no switches, and each pair of NPUs takes one of
-    the shortest paths by a hash, as in Ethernet (equal-cost multipath).
+    With ``ecmp`` NPUs forward only if there are no switches, and each pair of NPUs takes one of the
+    shortest paths by a hash, as in Ethernet (equal-cost multipath).
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     npus, switches : int
-        How many there are; they are called ``npu_0`` on and ``switch_0`` on.
+        Numbers of NPUs and switches, called ``npu_0`` on and ``switch_0`` on.
     links : sequence of Link
         All links, at most one from a node to another.
     link_timing : SwitchTiming or None
-        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        Timing of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
         protocol is ideal.
     ecmp : bool
         Whether pairs of NPUs are spread over all shortest paths.
     io_bytes_per_s : float or None
-        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
+        Bandwidth of an I/O controller at every NPU in each direction [B/s]; None without
+        controllers.
     """
 
     neighbours_matter = True
@@ -87,13 +88,13 @@ class LinksTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: the switches only route."""
+        """False, since the switches only route."""
         return False
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return a path with the fewest links.
 
-        Of several it is the one that a file names first, or with ``ecmp`` one by a hash.
+        Of several paths it is the first one in the file, or with ``ecmp`` one chosen by a hash.
 
         Raises
         ------
@@ -116,7 +117,7 @@ class LinksTopology(Topology):
         return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
 
     def _towards(self, target: int) -> dict[int, list[int]]:
-        """Return the next nodes on paths from each node to one: all with ``ecmp``, else one."""
+        """Return the next nodes on shortest paths to a node: all with ``ecmp``, else one."""
         found: dict[int, list[int]] = {target: []}
         distance = {target: 0}
         switched = self._ecmp and any(node.kind == "switch" for node in self.nodes)
@@ -139,7 +140,7 @@ class LinksTopology(Topology):
         return found
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return where to draw each node: NPUs on a circle, switches on one inside, in pixels."""
+        """Return node positions in pixels: NPUs on a circle, switches on an inner circle."""
         radius = 40.0 + 20.0 * self.npus
         rings = (
             (0, self.npus, radius),
@@ -155,14 +156,14 @@ class LinksTopology(Topology):
         } | {node: (20.0 * i, 2 * radius + 80) for i, node in enumerate(self.io_nodes)}
 
     def bisection_bytes_per_s(self) -> float:
-        """Return the least cut between the first half of the NPUs and the rest [B/s]."""
+        """Return the min cut between the first half of the NPUs and the rest [B/s]."""
         names = [node.name for node in self.nodes[: self.npus]]
         half = self.npus // 2
         return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
 
 
 def _nearest(links: Sequence[Link], npus: int, end: int) -> dict[int, int]:
-    """Return the switch of each NPU, of several that with the fastest link."""
+    """Return the switch of each NPU; if there are several, the one with the fastest link."""
     found: dict[int, Link] = {}
     for link in links:
         if link.source < npus <= link.target < end:
@@ -173,7 +174,7 @@ def _nearest(links: Sequence[Link], npus: int, end: int) -> dict[int, int]:
 
 
 class LinkEntry(FileModel):
-    """A link.
+    """A link of the file.
 
     Parameters
     ----------
@@ -209,8 +210,9 @@ class LinksFile(TopologyFile):
     links : list of LinkEntry
         All links; they lead from each NPU to every other.
     routing : str
-        `first` takes the path that the file names first, of those with the fewest links; `ecmp`
-        spreads pairs of NPUs over all of them, and NPUs forward only where there are no switches.
+        `first` takes the path that comes first in the file, among those with the fewest links;
+        `ecmp` spreads pairs of NPUs over all of these, and NPUs forward only if there are no
+        switches.
     io_bytes_per_s : float
         Bandwidth of an I/O controller at every NPU, one direction [B/s]. Without this key there are
         no I/O controllers, and the topology runs collectives only.
@@ -254,7 +256,7 @@ class LinksFile(TopologyFile):
         return topology
 
     def rate_and_latency(self, link: LinkEntry) -> tuple[float, float]:
-        """Return the bandwidth [B/s] and the latency [s] of a link; the file has the defaults."""
+        """Return the bandwidth [B/s] and latency [s] of a link, using the file's defaults."""
         rate = self.bytes_per_s if link.bytes_per_s is None else link.bytes_per_s
         return rate, self.latency_s if link.latency_s is None else link.latency_s
 
@@ -286,7 +288,7 @@ class LinksFile(TopologyFile):
 def ethernet_file(
     npus: int, switches: int, links: Sequence[tuple[str, str, float, float]], source: str
 ) -> LinksFile:
-    """Return an Ethernet network: equal-cost multipath, and nothing but payload on its links.
+    """Return an Ethernet network with equal-cost multipath and links without protocol overhead.
 
     GPUs load input at ``HOST_BYTES_PER_S``.
 

@@ -46,33 +46,33 @@ _OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pa
 class MeshTopology(Topology):
     """A mesh of ``columns`` x ``rows`` NPUs, NPU x + columns * y at column x and row y.
 
-    Each side of an NPU that lies at the edge of the wafer has an I/O controller, so a corner has
-    two; 5 x 4 has the 18 published ones.
+    Each side of an NPU at the edge of the wafer has an I/O controller, so a corner has two; 5 x 4
+    has the 18 published ones.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     columns, rows : int
         NPUs in a row and in a column.
     link_bytes_per_s, io_bytes_per_s : float
         Bandwidth of a link between NPUs and of an I/O controller, each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     link_timing : RouterTiming, SwitchTiming or None
-        Of the routers: what crosses one is late by its latency, also where it begins or ends at an
-        NPU. Or of the switch whose flits, headers, CRC and acks the links carry, so that the same
-        share of their rate is left for payload where the whole switch was measured, and routers
-        take no time. None if the protocol is ideal.
+        Timing of the routers: every message that crosses one is delayed by its latency, also where
+        it starts or ends at an NPU. Or timing of the switch whose flits, headers, CRC and acks the
+        links carry, so that the same share of their rate remains for payload if the whole switch
+        was measured, and routers take no time. None if the protocol is ideal.
     endpoint : EndpointTiming or None
-        Of the NPUs' ends of links. Then an NPU hangs on a router by a link of its own, as in
-        docs/explanation/mesh.md, and runs at the clock of the routers; otherwise it is where its
-        router is.
+        Timing of the endpoints of NPUs. Then an NPU is connected to its router by a link, as in
+        docs/explanation/mesh.md, and runs at the clock of the routers; otherwise it is at the
+        position of its router.
 
     Raises
     ------
     ValueError
-        There are endpoints, and no timing of routers.
+        There are endpoints, but no timing of routers.
     """
 
     multicast = "X-Y multicast tree"
@@ -97,7 +97,7 @@ class MeshTopology(Topology):
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)
         cross_s = (link_timing.latency_s, link_timing.preemption_s) if routed else (0.0, 0.0)
-        self._routers = 0  # the first of them; without endpoints NPUs are in their place
+        self._routers = 0  # index of the first router; without endpoints NPUs stand for routers
         nodes = [Node(f"npu_{i}", "npu", *(() if endpoint else cross_s)) for i in range(count)]
         if endpoint:
             if not isinstance(link_timing, RouterTiming):
@@ -122,7 +122,7 @@ class MeshTopology(Topology):
                 connect(npu, first + npu, link_bytes_per_s)
                 connect(first + npu, npu, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
-        self._npu_of: dict[int, int] = {}  # of each I/O controller
+        self._npu_of: dict[int, int] = {}  # NPU of each I/O controller
         for npu in range(count):
             for side, beside in enumerate(self._neighbours(npu)):
                 if beside is not None:
@@ -142,12 +142,12 @@ class MeshTopology(Topology):
 
     @property
     def in_network(self) -> bool:
-        """False: a mesh router neither reduces nor changes data."""
+        """False, since mesh routers neither reduce nor change data."""
         return False
 
     @property
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
-        """Rows and columns; a row or a column of one NPU is none."""
+        """Rows and columns; a dimension of one NPU is left out."""
         first = self._routers
         sizes = ((self.columns, 1), (self.rows, self.columns))
         return tuple(
@@ -162,9 +162,9 @@ class MeshTopology(Topology):
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.
 
-        Several targets are served by a multicast tree, the union of their routes. An I/O
-        controller sends straight inwards along its own row or column, and from there across: so the
-        worst link of an N x N mesh carries 2N - 1 channels when all of them broadcast.
+        Several targets are served by a multicast tree, the union of their routes. An I/O controller
+        sends directly inwards along its own row or column, and from there across: so the busiest
+        link of an N x N mesh carries 2N - 1 channels when all of them broadcast.
 
         Raises
         ------
@@ -181,7 +181,7 @@ class MeshTopology(Topology):
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:
-        """Return the router port of a link: its index in ``DIRECTIONS``."""
+        """Return the router port of a link, an index into ``DIRECTIONS``."""
         one = self.links[link]
         routers, step = range(self._routers, self._routers + self.npus), one.source - one.target
         if one.source not in routers or one.target not in routers:
@@ -190,11 +190,11 @@ class MeshTopology(Topology):
         return DIRECTIONS.index(straight.get(step, "west" if step < 0 else "east"))
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
-        """Return the group from neighbour to neighbour, see ``mesh_rings.mesh_ring``."""
+        """Return the group ordered from neighbour to neighbour; see ``mesh_rings.mesh_ring``."""
         return mesh_ring(self.columns, tuple(members))
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return where NPUs are, and I/O controllers outside of them, in pixels."""
+        """Return node positions in pixels, with I/O controllers outside the NPUs."""
         place = {
             npu: (110.0 + 120 * (npu % self.columns), 90.0 + 90 * (npu // self.columns))
             for npu in range(self.npus)
@@ -215,7 +215,7 @@ class MeshTopology(Topology):
         return place
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
-        """Return the tree from NPUs to an I/O controller: that of its broadcast, reversed.
+        """Return the tree from NPUs to an I/O controller, the reverse of its broadcast tree.
 
         NPUs add what meets in them, and pass it on.
         """
@@ -224,7 +224,7 @@ class MeshTopology(Topology):
         for place, (_, before) in enumerate(tree):
             for parent in before:
                 children[parent].append(place)
-        # Parents stand before their children, so turned round each follows those before it.
+        # Parents precede their children, so in reverse order each follows its children.
         last = len(tree) - 1
         return tuple(
             (
@@ -243,7 +243,7 @@ class MeshTopology(Topology):
         tree: dict[int, tuple[int, tuple[int, ...]]] = {}
         place: dict[int, int] = {}
         for target in targets:
-            # What the tree has of a path is its beginning, so the rest is found from its end.
+            # The tree contains the first part of a path, so search backwards from its end.
             path = [target]
             while path[-1] not in place and path[-1] != source:
                 path.append(self._previous(source, path[-1]))
@@ -254,7 +254,7 @@ class MeshTopology(Topology):
         return tuple(tree.values())
 
     def _previous(self, source: int, node: int) -> int:
-        """Return what stands before a node on the way from a source; see ``_path``."""
+        """Return the node before a given node on the path from a source; see ``_path``."""
         if node < self._routers:
             return self._routers + node
         first = self._npu_of.get(source, source)
@@ -264,7 +264,7 @@ class MeshTopology(Topology):
         return self._routers + self._before(source, first, node)
 
     def _before(self, source: int, first: int, node: int) -> int:
-        """Return the NPU before one on the way from the first, of NPUs alone."""
+        """Return the NPU before a given NPU on the path from the first."""
         (x, y), (to_x, to_y) = divmod(node, self.columns)[::-1], divmod(first, self.columns)[::-1]
         if y != to_y and (x == to_x or self._along_row.get(source, True)):
             return node + (self.columns if y < to_y else -self.columns)
@@ -275,7 +275,7 @@ class MeshTopology(Topology):
         if self._along_row.get(source, True):
             way = self.route(npu, target)
         else:
-            # Y-X: the X-Y route back, turned round.
+            # Y-X: the X-Y route of the opposite direction, reversed.
             way = self.route(target, npu)[::-1]
         of_npu = source == npu
         if self._routers:
@@ -284,7 +284,7 @@ class MeshTopology(Topology):
         return way if of_npu else [source, *way]
 
     def route(self, source: int, target: int) -> list[int]:
-        """Return the NPUs on the X-Y route, source and destination included."""
+        """Return the NPUs on the X-Y route, including source and destination."""
         path = [source]
         here, row = source, target // self.columns * self.columns
         while here % self.columns != target % self.columns:
@@ -296,7 +296,7 @@ class MeshTopology(Topology):
         return path
 
     def bisection_bytes_per_s(self) -> float:
-        """Return the least cut between halves of the NPUs, by rows and by columns [B/s].
+        """Return the min cut between halves of the NPUs, split by rows or by columns [B/s].
 
         A half is the first half of the NPUs counted along rows, or along columns; the cut of an
         odd number of lines is a staircase.
@@ -313,7 +313,7 @@ class MeshTopology(Topology):
         )
 
     def _neighbours(self, npu: int) -> list[int | None]:
-        """Return the NPUs beside this one: right, left, below, above; None beyond the edge."""
+        """Return the neighbouring NPUs: right, left, below, above; None beyond the edge."""
         x, y = npu % self.columns, npu // self.columns
         return [
             npu + 1 if x + 1 < self.columns else None,
@@ -324,7 +324,7 @@ class MeshTopology(Topology):
 
 
 class MeshFile(TopologyFile):
-    """``kind: mesh``: NPUs in rows and columns, an I/O controller at each side of the edge.
+    """``kind: mesh``: NPUs in rows and columns, with an I/O controller on each outer side.
 
     Parameters
     ----------
@@ -340,14 +340,14 @@ class MeshFile(TopologyFile):
         Latency of every link, one direction [s].
     link_record : str
         Timing record of the routers: the shipped `mesh-5x4` or the path of a JSON file. The record
-        of a switch, such as `l1-12`, gives the share of payload on the links; routers then take no
-        time.
+        of a switch, such as `l1-12`, gives only the share of payload on the links; routers then
+        take no time.
     endpoint_record : str
         Timing record of the NPUs' collective endpoints: ``endpoint`` or a file of `fred
         characterize`. An NPU then has one link to its router, as in hardware. Without this key NPUs
         take no time and have all links of their routers, as in the paper.
     memory_latency_s : float
-        From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
+        Latency of a memory read of an endpoint, with `endpoint_record`; 0 by default [s].
     """
 
     kind: Annotated[str, one_of("mesh")]

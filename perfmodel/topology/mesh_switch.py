@@ -1,4 +1,4 @@
-"""Mesh-switch hybrids: groups of NPUs around switches, and a mesh of these switches."""
+"""Mesh-switch hybrids: groups of NPUs around switches, which form a mesh."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -22,27 +22,27 @@ _TREES = "a flow is joined at the switch in the middle of its groups, along rows
 
 
 class MeshSwitchTopology(Topology):
-    """Groups of NPUs on switches, each linked to those of the neighbouring groups.
+    """Groups of NPUs on switches, each linked to the switches of the neighbouring groups.
 
-    NPUs are numbered group by group, groups row by row. I/O controllers are spread evenly.
+    NPUs are numbered group by group, and groups row by row. I/O controllers are spread evenly.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     columns, rows : int
         Groups in a row and in a column.
     npus : int
         NPUs of each group.
     io_controllers : int
-        I/O controllers of all groups.
+        I/O controllers of all groups together.
     timing : SwitchTiming
-        Of each switch.
+        Timing of each switch.
     npu_bytes_per_s, mesh_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU to its switch, of a link between switches, and of an I/O controller,
         each direction [B/s].
     link_latency_s : float
-        Of every link, each direction [s].
+        Latency of every link in each direction [s].
     in_network : bool
         Whether the switches reduce and multicast, or only route.
     """
@@ -101,7 +101,7 @@ class MeshSwitchTopology(Topology):
         return self._in_network
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
-        """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
+        """Return the links of a flow that reduces over ``sources`` and distributes to ``targets``.
 
         Flows meet at the switch in the middle of all switches that take part, or at the one of the
         only source or target. They go there along their row, then along the column, and leave the
@@ -132,7 +132,7 @@ class MeshSwitchTopology(Topology):
             way = self._way(switch, meeting)
             for place, (here, there) in enumerate(pairwise(way)):
                 steps[here] = (len(way) - place, there)
-        # The farthest from where they meet first, so that each switch has all that comes to it.
+        # Nodes farthest from the meeting point first, so that all inputs of a switch are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
         brought: dict[int, Sequence[int]] = {meeting: arrived[meeting]}
@@ -146,7 +146,7 @@ class MeshSwitchTopology(Topology):
         return tuple(hops)
 
     def _meeting(self, joins: Mapping[int, None], forks: Mapping[int, None]) -> int:
-        """Return the switch where flows from some switches meet on their way to others."""
+        """Return the switch where flows from some switches meet before they go to others."""
         if len(forks) == 1 or len(joins) == 1:
             return next(iter(forks if len(forks) == 1 else joins))
         places = [self._place(switch) for switch in {**joins, **forks}]
@@ -158,7 +158,7 @@ class MeshSwitchTopology(Topology):
         return column, row
 
     def _way(self, source: int, target: int) -> list[int]:
-        """Return the switches from one to another, along the row first, both included."""
+        """Return the switches between two switches, inclusive, along the row first."""
         (x, y), (column, row) = self._place(source), self._place(target)
         found = [source]
         while (x, y) != (column, row):
@@ -170,7 +170,7 @@ class MeshSwitchTopology(Topology):
         return found
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return each switch with its NPUs and I/O controllers around it, in pixels."""
+        """Return node positions in pixels: switches, each with its NPUs and I/O controllers."""
         ends: dict[int, list[int]] = {}
         for end, switch in self.switch_of.items():
             ends.setdefault(switch, []).append(end)
@@ -185,7 +185,7 @@ class MeshSwitchTopology(Topology):
         return place
 
     def bisection_bytes_per_s(self) -> float:
-        """Return the least bandwidth between the halves of all rows or of all columns [B/s]."""
+        """Return the least bandwidth between the halves of all rows or all columns [B/s]."""
         lines = ((self._rows, self._columns), (self._columns, self._rows))
         return self._mesh_bytes_per_s * min(count for count, along in lines if along > 1)
 
@@ -198,7 +198,7 @@ def _provenance(timing: SwitchTiming) -> Provenance:
 
 
 class MeshSwitchFile(TopologyFile):
-    """``kind: mesh_switch``: groups of NPUs around a switch each, and a mesh of these switches.
+    """``kind: mesh_switch``: groups of NPUs around one switch each, and a mesh of the switches.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def read_links(path: Path) -> LinksFile:
-    """Return a topology; hosts become NPUs and switches follow them, both in their order.
+    """Return a topology from text; hosts become NPUs, followed by switches, both in order.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_links(path: Path) -> LinksFile:
 
 
 def host_numbers(path: Path) -> Sequence[int]:
-    """Return the number of each NPU in a file; errors are those of :func:`read_links`."""
+    """Return the host number of each NPU in a file; errors as for :func:`read_links`."""
     return _head(str(path), _lines(path))[1]
 
 
@@ -56,13 +56,13 @@ _Lines = list[tuple[int, list[str]]]
 
 
 def _lines(path: Path) -> _Lines:
-    """Return the number and the words of each line that is not empty."""
+    """Yield the number and the words of each non-empty line."""
     lines = enumerate(read_text(path, _MAX_BYTES).splitlines(), start=1)
     return [(number, line.split()) for number, line in lines if line.strip()]
 
 
 def _head(source: str, lines: _Lines) -> tuple[int, list[int], list[int], _Lines]:
-    """Return the count of links, the numbers of hosts and switches, and the lines that follow."""
+    """Return the number of links, the hosts and switches, and the remaining lines."""
     if not lines:
         raise InputError(source, "line 1", "must have the counts of nodes, switches and links")
     nodes, switches, count = _integers(source, *lines[0], 3)
@@ -100,7 +100,7 @@ def _integers(source: str, number: int, words: list[str], count: int) -> list[in
 def _link(
     source: str, number: int, words: list[str], names: dict[int, str]
 ) -> tuple[str, str, float, float]:
-    """Return the nodes of a link, its bandwidth [B/s] and its latency [s]."""
+    """Return the end nodes of a link, its bandwidth [B/s] and its latency [s]."""
     field = f"line {number}"
 
     def refuse(message: str) -> NoReturn:
@@ -127,7 +127,7 @@ def _link(
 
 
 def links_text(file: LinksFile) -> str:
-    """Return a topology as text for ns-3.
+    """Return a topology as text in ns-3's format.
 
     Raises
     ------

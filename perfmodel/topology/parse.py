@@ -21,16 +21,16 @@ FABRICS = tuple(WAFER_BANDWIDTH)
 """The topologies compared in the paper, the baseline first."""
 
 BASELINE = FABRICS[0]
-"""The mesh that the others are compared with."""
+"""The mesh with which the other topologies are compared."""
 
 
 def topology_names() -> tuple[str, ...]:
-    """Return the names that stand for a topology without a file."""
+    """Return the names of topologies that need no file."""
     return tuple(name for kind in KINDS.values() for name in kind.names)
 
 
 def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return the topology called ``text``.
+    """Return the topology with the name or file ``text``.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
         ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``, another of ``topology_names()``,
         or the path of a file: YAML, an InfraGraph description, or an ns-3 topology (.txt).
     protocol : str or None
-        One of ``record.PROTOCOL_MODELS``: what headers, CRC, acks and the link layer cost. None is
-        what the file says, and ``measured`` where it or a name says nothing.
+        One of ``record.PROTOCOL_MODELS``: the cost of headers, CRC, acks and the link layer. None
+        takes it from the file, or ``measured`` if the file or name does not set it.
 
     Raises
     ------
     InputError
-        It is none of these, the file is bad, or there is no such protocol.
+        There is no such topology or protocol, or the file is invalid.
     """
     if protocol not in (None, *PROTOCOL_MODELS):
         raise InputError("protocol", "", not_one_of(protocol, PROTOCOL_MODELS))
@@ -72,10 +72,10 @@ def said_of(text: str) -> dict[str, Any] | None:
 
 
 def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
-    """Return what :func:`parse_topology` does, of ``FABRICS`` the same one every time.
+    """Return a topology as :func:`parse_topology`; those of ``FABRICS`` are shared.
 
-    What is known of its collectives is then found again: calibration and studies ask for the same
-    few wafers many times. So it must not be changed.
+    Cached data about its collectives is thus reused: calibration and studies request the same few
+    wafers many times. So it must not be changed.
     """
     if (name := find_choice(text, FABRICS)) is None:
         return parse_topology(text, protocol)
@@ -84,5 +84,5 @@ def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topolog
 
 @cache
 def _shared(text: str, protocol: ProtocolModel, _records: Path) -> Topology:
-    """Return a published wafer with the records of a folder."""
+    """Return a published wafer with the records in a folder."""
     return parse_topology(text, protocol)

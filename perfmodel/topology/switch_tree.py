@@ -6,12 +6,12 @@ __all__ = ["SwitchTree"]
 
 
 class SwitchTree:
-    """Switches, each but one below another.
+    """A tree of switches, given as the parent of each switch but the root.
 
     Parameters
     ----------
     above : dict of int to int
-        Switch that each switch hangs on; the one at the top is in no key.
+        Parent of each switch; the root has no entry.
     """
 
     def __init__(self, above: dict[int, int]) -> None:
@@ -23,21 +23,21 @@ class SwitchTree:
             self._chains[switch] = tuple(chain)
 
     def meeting(self, sources: Iterable[int], targets: Iterable[int]) -> int:
-        """Return the switch where what comes from some switches is joined, and forks to others.
+        """Return the switch where flows from some switches join before they fork to others.
 
-        What the targets have above them alone is joined there, so nothing rises higher than it
-        must; what only the sources have above them forks there.
+        It is the lowest common ancestor of the targets if that is below that of the sources, and
+        that of the sources otherwise, so flows rise no higher than necessary.
         """
         joins, forks = self._common(sources), self._common(targets)
         return forks if joins in self._chains[forks] else joins
 
     def path(self, source: int, target: int) -> Sequence[int]:
-        """Return the switches from one to another, both included."""
+        """Return the switches between two switches, inclusive."""
         up, down = self._chains[source], self._chains[target]
         turn = next(place for place, switch in enumerate(up) if switch in down)
         return [*up[: turn + 1], *reversed(down[: down.index(up[turn])])]
 
     def _common(self, switches: Iterable[int]) -> int:
-        """Return the lowest switch that is above all of some, or one of them."""
+        """Return the lowest common ancestor of switches, which may be one of them."""
         chains = [self._chains[switch] for switch in switches]
         return next(one for one in chains[0] if all(one in chain for chain in chains))

@@ -1,1 +1,1 @@
-"""One training iteration: parallelization, schedules of compute and communication, memory."""
+"""A training iteration: parallelization, schedules of compute and communication, memory."""

@@ -1,4 +1,4 @@
-"""Lower bounds of the figures of iterations, for many iterations of a workload at once.
+"""Lower bounds of the figures of many iterations of a workload at once.
 
 An iteration takes at least as long as every chain of its tasks, with each collective as fast as
 the links of its NPUs allow whatever the algorithm. Arrays have an entry for each iteration, so
@@ -29,12 +29,12 @@ __all__ = ["Fabric", "Rates", "Sizes", "bounds_of"]
 Array = NDArray[np.float64]
 
 _ROUNDING = 1e-9
-"""Share by which a bound may exceed a simulated time, as its sums have another order."""
+"""Share by which rounding may raise a bound above a simulated time."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of strategies, as arrays."""
+    """Sizes of many strategies, as arrays."""
 
     mp: Array
     dp: Array
@@ -47,7 +47,7 @@ class Sizes:
 
     @classmethod
     def of(cls, rows: Array) -> "Sizes":
-        """Return the sizes whose rows are those of :meth:`row`."""
+        """Return the sizes from rows in the form of :meth:`row`."""
         return cls(*rows.T)
 
     @staticmethod
@@ -58,7 +58,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of NPUs, as arrays.
+    """Rates of many NPUs, as arrays.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Rates:
 
     @staticmethod
     def row(npu: Npu) -> list[float]:
-        """Return the rates of one NPU; operators with one unit of work tell them."""
+        """Return the rates of one NPU, determined from operators with one unit of work."""
         ones = [Operator("", kind, 1.0, 0, 0.0) for kind in KINDS]
         ones += [Operator("", KINDS[0], 0.0, 0, 1.0), Operator("", KINDS[0], 0.0, 1, 0.0)]
         times = [npu.pass_s(one, 1.0, 1) for one in ones]
@@ -87,14 +87,14 @@ class Rates:
 
     @classmethod
     def of(cls, rows: Array) -> "Rates":
-        """Return the rates whose rows are those of :meth:`row`."""
+        """Return the rates from rows in the form of :meth:`row`."""
         kinds = len(KINDS)
         return cls(rows[:, :kinds].T, *rows[:, kinds:].T)
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """Payload bandwidths of topologies, as arrays [B/s].
+    """Payload bandwidths of many topologies, as arrays [B/s].
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Fabric:
 
     @classmethod
     def of(cls, rows: Array) -> "Fabric":
-        """Return the bandwidths whose rows are those of :meth:`row`."""
+        """Return the bandwidths from rows in the form of :meth:`row`."""
         return cls(*rows.T)
 
     @staticmethod
@@ -131,7 +131,7 @@ class Fabric:
 
 @dataclass
 class _Sums:
-    """Sums over all layers for one microbatch.
+    """Sums over all layers for one microbatch, as arrays.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class _Sums:
 def bounds_of(
     workload: Workload, sizes: Sizes, npu: Rates, fabric: Fabric, scale: Array
 ) -> dict[str, Array]:
-    """Return lower bounds of iterations of one workload, by the names of figures of an estimate.
+    """Return lower bounds of iterations of one workload, keyed by figure of an estimate.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def bounds_of(
 
 
 def _ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
-    """Return the least time of many collectives at once, latency left out [s].
+    """Return the least time of many collectives, without latency [s].
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _filled(part: Any, stages: Array) -> Array:
 
 
 class _Many:
-    """Iterations of one workload; parameters as for :func:`bounds_of`."""
+    """Bounds of many iterations of one workload; parameters as for :func:`bounds_of`."""
 
     def __init__(
         self, workload: Workload, sizes: Sizes, npu: Rates, fabric: Fabric, scale: Array
@@ -243,7 +243,7 @@ class _Many:
             one.share = one.share / np.where(again, 1 + one.share, 1.0)
 
     def _add(self, sums: _Sums, layer: Layer, count: int) -> _Sums:
-        """Add a layer that is there ``count`` times."""
+        """Add a layer that occurs ``count`` times."""
         sizes = self._sizes
         compute_s = self._compute_s(layer)
         each_s, gathered_s, scattered_s = self._collectives_s(layer)
@@ -282,7 +282,7 @@ class _Many:
         return self._scale * total / (sizes.mp if layer.splits else 1.0)
 
     def _collectives_s(self, layer: Layer) -> tuple[Array, Array, Array]:
-        """Return the collectives of every pass, and those along CP before and behind one [s]."""
+        """Return the collectives of both passes, and those along CP before and after a pass [s]."""
         sizes, samples = self._sizes, self._samples
         numbers = np.ceil(layer.mp_reduced_numbers / sizes.cp) * samples
         split = self._ends_s("reduce_scatter", sizes.mp, numbers) + self._ends_s(
@@ -301,7 +301,7 @@ class _Many:
         return _ends_s(pattern, members, NUMBER_BYTES * numbers, fabric.sent, fabric.received)
 
     def time_s(self) -> Array:
-        """Return the least time of the iterations [s]."""
+        """Return lower bounds of the iterations' times [s]."""
         sizes = self._sizes
         given = self._workload.network.input_bytes * self._workload.samples_per_replica * sizes.dp
         streaming = self._workload.mode == "streaming"
@@ -309,7 +309,7 @@ class _Many:
         return np.maximum(found, given / self._fabric.loaded)
 
     def _stationary_s(self) -> Array:
-        """Return the least time of iterations with all weights on the wafer [s].
+        """Return lower bounds of iterations with all weights on the wafer [s].
 
         A stage waits for the first forward pass of the stages before it, works on all
         microbatches, and then the last backward pass goes through the stages before it. The
@@ -333,7 +333,7 @@ class _Many:
         return np.maximum(np.maximum(best, after), (many * both + gradients) / pp)
 
     def _streaming_s(self) -> Array:
-        """Return the least time of iterations whose weights come from storage [s].
+        """Return lower bounds of iterations with weights streamed from storage [s].
 
         Layers are loaded one after the other for each pass, and gradients leave likewise.
         """
@@ -361,13 +361,13 @@ class _Many:
 
     @property
     def _own(self) -> Array:
-        """Numbers whose gradients all replicas reduce."""
+        """Parameters whose gradients all replicas reduce."""
         shared = np.where(self._sizes.ep == 1, self.sums.shared, 0.0)
         return (self.sums.own + shared) / self._sizes.mp
 
     @property
     def _shared(self) -> Array:
-        """Numbers whose gradients the replicas of an expert reduce."""
+        """Parameters whose gradients the replicas of an expert reduce."""
         return np.where(self._sizes.ep == 1, 0.0, self.sums.shared) / self._sizes.mp
 
     def _memory(self) -> tuple[Array, Array]:

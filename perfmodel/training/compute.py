@@ -20,15 +20,15 @@ EFFICIENCY: Mapping[str, float] = MappingProxyType(
         "attention": 0.75,
         # Assumption: dense products reach the same share; those of large models are as regular.
         "matmul": 0.75,
-        # Assumption: 3x3 and 1x1 convolutions of a residual network have less reuse.
+        # Assumption: 3x3 and 1x1 convolutions of a residual network reuse data less.
         "convolution": 0.5,
-        # Assumption: these move more than they compute; memory sets their time in any case.
+        # Assumption: these move more data than they compute; memory bandwidth sets their time.
         "normalization": 0.05,
         "elementwise": 0.05,
         "embedding": 0.05,
     }
 )
-"""Share of ``PEAK_FLOPS`` that each kind of operator reaches."""
+"""Fraction of ``PEAK_FLOPS`` that each kind of operator reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class Npu:
-    """One NPU.
+    """Rates and memory of one NPU.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ class Npu:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Rates, memory and efficiencies by their keys in a file."""
+        """Rates, memory and efficiencies, keyed as in a file."""
         names = ("peak_flops", "hbm_bytes_per_s", "hbm_bytes")
         shares = {f"efficiency.{kind}": share for kind, share in self.efficiency.items()}
         return {**{name: getattr(self, name) for name in names}, **shares}
 
     def without(self, core_share: float, memory_share: float) -> Self:
-        """Return what is left of the NPU if communication takes shares of cores and memory."""
+        """Return the NPU without the shares of cores and memory that communication takes."""
         return replace(
             self,
             peak_flops=self.peak_flops * (1 - core_share),
@@ -97,17 +97,17 @@ class Npu:
         )
 
     def time_s(self, kind: str, flops: float, moved_bytes: float) -> float:
-        """Return the time of so many operations of a kind and bytes from or to memory [s]."""
+        """Return the time of operations of a kind that move bytes from or to memory [s]."""
         return max(
             flops / (self.peak_flops * self.efficiency[kind]), moved_bytes / self.hbm_bytes_per_s
         )
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
-        """Return the time of the forward pass of an operator that so many NPUs share [s]."""
+        """Return the time of an operator's forward pass, shared by a number of NPUs [s]."""
         return self.time_s(operator.kind, *_work(operator, samples, mp))
 
     def layer_s(self, layer: Layer, samples: float, mp: int) -> LayerTime:
-        """Return the time of both passes of a layer that so many NPUs share.
+        """Return the time of both passes of a layer, shared by a number of NPUs.
 
         A backward pass takes twice as long as the forward pass, which is all operators.
         """
@@ -116,7 +116,7 @@ class Npu:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What compute times take for granted."""
+        """Assumptions of compute times."""
         shares = ", ".join(f"{kind} {share:g}" for kind, share in self.efficiency.items())
         return (
             (
@@ -130,13 +130,13 @@ class Npu:
 
 
 def _work(operator: Operator, samples: float, mp: int) -> tuple[float, float]:
-    """Return operations of a forward pass on each of ``mp`` NPUs, and bytes that it moves."""
+    """Return operations of a forward pass on each of ``mp`` NPUs, and the bytes it moves."""
     moved = operator.moved_numbers * samples + operator.read_parameters
     return operator.flops * samples / mp, NUMBER_BYTES * moved / mp
 
 
 def forward_work(layer: Layer, samples: float, mp: int) -> tuple[float, float]:
-    """Return operations of the forward pass of a layer, and bytes from or to memory.
+    """Return the operations of a layer's forward pass, and the bytes from or to memory.
 
     Each of ``mp`` NPUs that share the layer has this work; a backward pass has twice as much.
     """
@@ -145,27 +145,27 @@ def forward_work(layer: Layer, samples: float, mp: int) -> tuple[float, float]:
 
 
 def npu_of(rates: Mapping[str, Any]) -> Npu:
-    """Return an NPU with some rates, ``Topology.npu_rates``, and the others by default."""
+    """Return an NPU with the given rates (``Topology.npu_rates``), others by default."""
     shares = {**EFFICIENCY, **rates.get("efficiency", {})}
     return replace(Npu(), **{**rates, "efficiency": shares})
 
 
 def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
-    """Return the time of a layer for some samples.
+    """Return the time of a layer for a number of samples.
 
     Operators are split evenly; where Megatron-LM splits no product, by tokens (sequence
-    parallelism, Korthikanti et al., arXiv 2205.05198, which moves as much as without).
+    parallelism, Korthikanti et al., arXiv 2205.05198, which moves equally many bytes).
 
     Parameters
     ----------
     layer : Layer
-        What is computed.
+        The layer.
     samples : float
-        Samples that go through it at once.
+        Samples that are processed at once.
     mp : int
-        NPUs that share it.
+        Number of NPUs that share the layer.
     npu : Npu
-        Each of them.
+        Properties of each NPU.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compute models: where the compute times of an iteration come from."""
+"""Compute models: the sources of the compute times of an iteration."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,35 +18,35 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True, slots=True)
 class ComputeModel:
-    """A compute model; models are never mixed. What is left out is as with the roofline alone.
+    """A compute model; models are never mixed. Defaults are those of the plain roofline.
 
     Parameters
     ----------
     check : callable
-        Refuses fabrics that a workload cannot be compared on with this model.
+        Refuses fabrics on which a workload cannot be compared with this model.
     scale : callable
-        Returns what the compute times of the roofline are multiplied by, given the name of the
-        workload, the topology and the NPU; refuses what the model does not know.
+        Returns the factor for the compute times of the roofline, given the name of the workload,
+        the topology and the NPU; refuses unknown workloads.
     assumptions : callable
-        Returns what the model takes for granted, given the scale, the share of the peak that
-        compute then reaches (None where it is not identified), and the NPU.
+        Returns the assumptions of the model, given the scale, the share of the peak that compute
+        then reaches (None if it is not identified), and the NPU.
     workloads : callable
-        Returns which of some workloads it knows: what a comparison of all workloads takes.
+        Returns the known ones of some workloads, which a comparison of all workloads uses.
     basis : str
-        What stands behind its name in help texts: what it is solved from, if anything.
+        Text after its name in help texts: the source from which it is solved, if any.
     identified : callable
-        Returns whether what the model is solved from tells the compute, given the name of the
-        workload and the topology; where it does not, no rate of compute is stated.
+        Returns whether the source determines the compute rate, given the name of the workload and
+        the topology; otherwise no rate of compute is stated.
     fitted : bool
-        Whether a number of it is solved from the published speed-ups of FRED-C.
+        Whether a parameter is solved from the published speed-ups of FRED-C.
     chosen_by : tuple of str
-        Fabrics whose published speed-ups set a number of it, or had it taken at all: they are no
-        test of it.
+        Fabrics whose published speed-ups determined a parameter, or the choice of the model: they
+        cannot serve as a test of it.
     npu : callable
-        Returns the NPU that computes, given the one of the roofline; its ``pass_s`` gives the time
-        of an operator, its ``layer_s`` that of a layer.
+        Returns the NPU that computes, given that of the roofline; its ``pass_s`` gives the time of
+        an operator, its ``layer_s`` that of a layer.
     given : callable or None
-        Returns the model for the text behind the colon, such as a number or the path of a file, if
+        Returns the model for the text after the colon, such as a number or the path of a file, if
         its name has one.
     """
 
@@ -67,19 +67,19 @@ class ComputeModel:
 COMPUTE_MODELS: Registry[ComputeModel] = Registry(
     "perfmodel.training.compute_models", "compute model"
 )
-"""Compute models by name; each is a module of ``training/compute_models``.
+"""Compute models by name; each module of ``training/compute_models`` registers one.
 
 A name such as ``scaled:K`` takes a text in the place of what is behind the colon.
 """
 
 
 def compute_model(name: str) -> ComputeModel:
-    """Return the compute model of a name.
+    """Return the compute model with a given name.
 
     Raises
     ------
     InputError
-        There is none, or what is behind the colon of the name is not allowed.
+        There is no such model, or the text after the colon is not allowed.
     """
     kind, colon, text = name.partition(":")
     for known, model in COMPUTE_MODELS.items():
@@ -92,12 +92,12 @@ def compute_model(name: str) -> ComputeModel:
 
 
 def parse_factor(name: str, text: str) -> float:
-    """Return the factor K of a model called like ``scaled:K``.
+    """Return the factor K in the name ``scaled:K`` of a model.
 
     Raises
     ------
     InputError
-        The text is no number, or none from 1e-6 to 1e6.
+        The text is not a number from 1e-6 to 1e6.
     """
     factor = parse_number(text)
     if factor is None or not 1 / _LARGEST <= factor <= _LARGEST:

@@ -1,4 +1,4 @@
-"""How often an iteration does what: tasks with the same profile, and periods left out."""
+"""Repetition counts of an iteration's tasks, including periods that were skipped."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from perfmodel.network.fluid.tasks import Run
 __all__ = ["Counted", "counted"]
 
 Counted = Sequence[tuple[str, Profile, int]]
-"""Kind and profile of tasks, and how often they ran."""
+"""Kind and profile of tasks, with the number of runs."""
 
 
 def counted(tasks: Sequence[Task], run: Run) -> Counted:
-    """Return each kind of tasks with each profile, and how often it ran.
+    """Return how often tasks of each kind and profile ran.
 
     Parameters
     ----------
     tasks, run : sequence of Task, Run
-        What was simulated, and the periods that were left out, which count too.
+        Simulated tasks, and the periods that were left out, which also count.
     """
     profiles = {id(task.profile): task.profile for task in tasks}
     times = Counter((task.kind, id(task.profile)) for task in tasks)

@@ -1,10 +1,10 @@
-"""Energy of an iteration: operations, memory, bits on links, and additions of reductions.
+"""Energy of an iteration: operations, memory, link traffic, and additions of reductions.
 
-Energy is proportional to what is done: operations, bytes to and from memory, bits that cross each
-link with what the protocol adds to them, and additions of collectives. A reduction over N members
-adds N - 1 times the numbers of its vector, whether switches or NPUs add, so that the same transfer
-has one energy however it is asked for. Endpoints that are not ideal read memory for collectives;
-what collectives write to memory is left out, as are leakage, clocks of idle units and cooling.
+Energy is proportional to the work: operations, bytes to and from memory, bits that cross each link
+including those of the protocol, and additions of collectives. A reduction over N members takes N -
+1 additions for each number of its vector, whether switches or NPUs add, so that the same transfer
+always has the same energy. Endpoints that are not ideal read memory for collectives; writes of
+collectives to memory are left out, as are leakage, clocks of idle units and cooling.
 """
 
 from dataclasses import dataclass
@@ -41,13 +41,13 @@ _FOLDER = Path(__file__).with_name("energy_tables")
 _Picojoules = Annotated[float, number_range(0.0, 1e6)]
 
 LINK_CLASSES: tuple[str, ...] = ("npu_npu", "npu_switch", "switch_switch", "io", "remote_memory")
-"""Classes of links: what is at their ends, ``io`` at either end, or a link to remote memory."""
+"""Link classes by the nodes at the ends; ``io`` if either end is one, or remote memory."""
 
 _USES: tuple[str, ...] = ("operations", "memory", "additions", *LINK_CLASSES)
 
 
 class EnergyTable(FileModel):
-    """What each unit of work takes.
+    """Energy of each unit of work.
 
     Parameters
     ----------
@@ -79,22 +79,22 @@ class EnergyTable(FileModel):
     remote_memory_pj_per_bit: _Picojoules
 
     def link_j_per_byte(self, name: str) -> float:
-        """Return what a byte takes on a link of a class [J/B]."""
+        """Return the energy per byte on a link of a class [J/B]."""
         return 8e-12 * float(getattr(self, f"{name}_pj_per_bit"))
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of an iteration, all NPUs and links together.
+    """Energy of an iteration over all NPUs and links.
 
     Parameters
     ----------
     total_j : float
-        All of it [J].
+        Total energy [J].
     parts_j : dict
-        The same by compute and kinds of communication, ``parts.PARTS`` [J].
+        Energy by compute and kinds of communication, ``parts.PARTS`` [J].
     uses_j : dict
-        The same by ``operations``, ``memory``, ``additions`` and ``LINK_CLASSES`` [J].
+        Energy by ``operations``, ``memory``, ``additions`` and ``LINK_CLASSES`` [J].
     """
 
     total_j: float
@@ -104,12 +104,12 @@ class Energy:
 
 @cache
 def energy_tables() -> tuple[str, ...]:
-    """Return the names of the shipped tables, that of a wafer first."""
+    """Return the names of the built-in energy tables, that of a wafer first."""
     return tuple(sorted((path.stem for path in _FOLDER.glob("*.yaml")), reverse=True))
 
 
 def load_energy(path: Path) -> EnergyTable:
-    """Return the table in a file.
+    """Return the energy table in a file.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _shipped(name: str) -> EnergyTable:
 
 
 def read_energy(name_or_path: str) -> EnergyTable:
-    """Return a shipped table by its name, or the one in a YAML file.
+    """Return the energy table with a built-in name or in a YAML file.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def read_energy(name_or_path: str) -> EnergyTable:
 
 
 def link_class(topology: Topology, link: int, endpoints: int = 0) -> str | None:
-    """Return the class of a link of a profile; None if it stands for paths inside a switch.
+    """Return the class of a link in a profile; None for the rounds inside a switch.
 
     Behind ``topology.capacities`` are the endpoints that read memory for collectives, so many, and
     then the links to remote memory.
@@ -158,18 +158,18 @@ def link_class(topology: Topology, link: int, endpoints: int = 0) -> str | None:
 def profile_energy(
     table: EnergyTable, topology: Topology, profile: Profile, npus: int = 1, endpoints: int = 0
 ) -> dict[str, float]:
-    """Return the energy of one task by its uses, without those that it has not [J].
+    """Return the energy of one task by use, without unused entries [J].
 
     Parameters
     ----------
     table : EnergyTable
-        What each unit of work takes.
+        Energy of each unit of work.
     topology : Topology
-        Whose links the profile loads.
+        Topology whose links the profile loads.
     profile : Profile
         Compute of one NPU, or a transfer of all that communicate at once.
     npus : int
-        NPUs that compute the same.
+        Number of NPUs that compute the same.
     endpoints : int
         As for :func:`link_class`.
     """
@@ -202,7 +202,7 @@ def energy(
     table, topology : EnergyTable, Topology
         As for :func:`profile_energy`.
     counts : Counted
-        What was done how often.
+        Number of executions of each task.
     npus : int
         NPUs of a pipeline stage.
     endpoints : int

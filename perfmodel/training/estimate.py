@@ -23,16 +23,16 @@ __all__ = ["Estimate", "Simulated", "estimate", "memory_of", "simulate", "summar
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One training iteration.
+    """Estimate of one training iteration.
 
     Parameters
     ----------
     topology, workload, strategy : str
-        What was trained where, and how in parallel.
+        Names of the topology, the workload and the strategy.
     options : dict
         The options of the request by name.
     placement : str
-        How workers were placed.
+        Placement of the workers.
     npus : tuple of int
         NPU of each worker.
     mode : str
@@ -42,36 +42,37 @@ class Estimate:
     iteration_time_s : float
         Compute time and exposed time together [s].
     time_per_sample_s : float
-        The same divided by the samples [s].
+        Iteration time divided by the samples [s].
     rank : int
         NPU whose compute and exposed time are given: the first of those that end last.
     compute_s : float
         Time in which this NPU computes [s].
     exposed_s : Exposed
-        Iteration time minus ``compute_s``, by what this NPU waits for [s].
+        Iteration time minus ``compute_s``, by the kind of communication for which this NPU waits
+        [s].
     busy_s : float
-        Compute of the NPU that computes most [s].
+        Compute time of the busiest NPU [s].
     critical_path_s : dict
-        The same iteration along its critical path, which runs over all NPUs: compute and each
-        kind of communication on the path [s].
+        The same iteration along its critical path, which may cross all NPUs: compute and each kind
+        of communication on the path [s].
     peak_share : float or None
         Rate of matrix products and convolutions, on average over the NPUs and ``busy_s``, divided
-        by the peak of the NPU. Above 1 there is no such NPU: so it is where compute is calibrated.
-        None where the model of compute does not tell it, and where there is no compute.
+        by the peak of the NPU. Calibrated compute can give a value above 1, which no NPU can reach.
+        None if the compute model does not determine it, and without compute.
     communication_s : dict
-        All communication of each kind, hidden or not, on the stage that has most of it [s].
+        All communication of each kind, hidden or not, on the stage with the most of it [s].
     compute_model : str
         As for ``compute_model.compute_model``.
     compute_scale : float
-        What the compute times were multiplied by; 1 from first principles.
+        Factor of the compute times; 1 from first principles.
     energy : Energy
-        What the iteration takes, all NPUs and links together.
+        Energy of the iteration, for all NPUs and links together.
     utilization : tuple of DimensionUse
         Use of the links of each dimension of the topology.
     memory : Memory
-        Need of the NPU that needs most.
+        Need of the NPU with the largest need.
     memory_verdict : str
-        Whether that fits.
+        Whether the model fits.
     provenance : Provenance
         Timing records used and assumptions made.
     """
@@ -104,16 +105,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A request and its simulated iteration.
+    """A request with its simulated iteration.
 
     Parameters
     ----------
     request : Request
-        What was asked for.
+        The requested iteration.
     iteration : Iteration
-        What was simulated.
+        The simulated iteration.
     taken : Reservation or None
-        What communication takes of the NPUs: the fastest of what the endpoint model allows.
+        Resources of the NPUs used by communication: the fastest setting of the endpoint model.
     """
 
     request: Request
@@ -138,12 +139,12 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
     Parameters
     ----------
     request : Request
-        What to simulate.
+        Iteration to simulate.
     fitting : bool
         Whether to refuse a model whose weights do not fit the memory of the NPUs.
     repeats : bool
         Whether to leave out microbatches that are sure to take as long as earlier ones. The
-        iteration then does not have all tasks.
+        iteration then does not contain all tasks.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         placement needs a mesh; the compute is calibrated for another workload or another NPU; or
         the model does not fit; or the iteration takes no time at all.
     """
-    if fitting:  # before placements are compared
+    if fitting:  # checked before placements are compared
         _check_memory(request, memory_of(request))
 
     def run(placed: Placement) -> Simulated:
@@ -165,14 +166,14 @@ def simulate(request: Request, *, fitting: bool = True, repeats: bool = True) ->
         return min(found, key=lambda one: one.iteration.time_s)
 
     found = run(default_placement(request, lambda placed: run(placed).iteration.time_s))
-    if not found.iteration.time_s:  # an all-reduce of one NPU, of which no rate could be given
+    if not found.iteration.time_s:  # an all-reduce of one NPU, whose rate is undefined
         message = f"must give the iteration work or communication, not {request.strategy}"
         raise InputError("", "strategy", message)
     return found
 
 
 def memory_of(request: Request) -> Memory:
-    """Return the memory that an iteration needs, which does not depend on the placement.
+    """Return the memory that an iteration needs, which is independent of the placement.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def summarize(simulated: Simulated) -> Estimate:
     topology, workload, strategy = request.topology, request.workload, request.strategy
     model, npu, scale = request.compute_model, request.compute_npu, request.compute_scale
     minibatch = workload.samples_per_replica * strategy.dp
-    # A backward pass has twice the operations of the forward pass, which may run again.
+    # A backward pass has twice the operations of the forward pass, which may be recomputed.
     passes = 4 if iteration.memory.recomputed else 3
     flops = passes * workload.network.forward_flops * minibatch / strategy.workers
     peak_share = None
@@ -253,7 +254,7 @@ def _check_memory(request: Request, need: Memory) -> None:
     if request.workload.mode == "stationary":
         message = f"must be streaming where weights and optimizer do not fit, not need {given}"
     else:
-        message = f"must leave room for the layers at work, not need {given}"
+        message = f"must leave memory for the layers being computed, not need {given}"
     raise InputError(request.workload.name, "mode", message)
 
 

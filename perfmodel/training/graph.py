@@ -1,6 +1,6 @@
 """Tasks of an iteration: compute, communication, and their dependencies.
 
-All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task stands for
+All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task represents
 all of them: compute on each, or the collectives of all their groups at once.
 """
 
@@ -18,12 +18,12 @@ from .parts import PRIORITIES
 __all__ = ["Job", "LayerWork", "Stage", "Work", "stationary_tasks", "streaming_tasks"]
 
 PREFETCH = 2
-"""Layers that a stage has room for: one to work on, and one that is loaded meanwhile."""
+"""Layers for which a stage has memory: one in use, and one being loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work(Profile):
-    """Compute of one NPU: its time, and what a roofline finds that time from.
+    """Compute of one NPU: its time, and the operations and bytes a roofline derives it from.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Work(Profile):
 
 
 LayerWork = Callable[[Layer], tuple[Work, Work]]
-"""Forward and backward pass of a layer for one microbatch on one NPU."""
+"""Function that returns the forward and backward work of a layer, per microbatch and NPU."""
 
 Way = Literal["forward", "backward"]
 _SIDE: dict[Way, int] = {"forward": 0, "backward": 1}
@@ -54,14 +54,14 @@ _SIDE: dict[Way, int] = {"forward": 0, "backward": 1}
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Consecutive layers that the same NPUs compute."""
+    """Consecutive layers computed by the same NPUs."""
 
     layers: tuple[Layer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done in an iteration.
+    """Inputs from which the tasks of an iteration are built.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class Job:
     samples : float
         Samples in a microbatch.
     microbatches : int
-        How many.
+        Number of microbatches.
     schedule : str
-        A name of ``SCHEDULES``; layers that are streamed run in the order in which they come.
+        A name of ``SCHEDULES``; streamed layers run in the order in which they arrive.
     overlap : bool
-        Reduce the gradients of a layer while the layers before it are still at work, instead of
-        all of them in the end.
+        Whether the gradients of a layer are reduced while earlier layers are still being computed,
+        instead of all gradients at the end.
     input_numbers : float
         Numbers of two bytes that storage sends to each replica.
     deferred : bool
@@ -105,19 +105,19 @@ class Job:
 
 
 def _effort(layer: Layer, way: Way) -> float:
-    """Return the operations of a pass: twice as many backward as forward."""
+    """Return the operations of a pass; a backward pass has twice those of a forward pass."""
     return layer.forward_flops * (1 + _SIDE[way])
 
 
 class _Step(NamedTuple):
-    """A task of a pass of a layer.
+    """A task within a pass of a layer.
 
     Parameters
     ----------
     kind, profile, effort : str, Profile, float
-        As of ``Task``.
+        See ``Task``.
     suffix : str
-        What the name of the task has behind that of the pass.
+        Suffix of the task's name, after the name of the pass.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class _Step(NamedTuple):
 
 @dataclass
 class _Graph:
-    """Tasks so far."""
+    """Builder of the task list."""
 
     job: Job
     tasks: list[Task] = field(default_factory=list[Task])
@@ -137,11 +137,11 @@ class _Graph:
     _turn: Turn | None = None
 
     def begin(self, block: int, number: int) -> None:
-        """Add to a microbatch from now on; ``block`` is what each of them goes through."""
+        """Start the tasks of a microbatch; ``block`` identifies the repeated sequence."""
         self._turn = Turn(block, number, 0)
 
     def end(self) -> None:
-        """Add what is there once from now on."""
+        """End the tasks of a microbatch; further tasks do not repeat."""
         self._turn = None
 
     def add(
@@ -168,16 +168,16 @@ class _Graph:
     def compute(
         self, s: int, layers: Sequence[Layer], way: Way, name: str, after: Sequence[int | None]
     ) -> int:
-        """Add one pass of layers at once."""
+        """Add one pass of several layers as one task."""
         work, effort = self._work(layers, way)
         return self.add("compute", s, name, work, after, effort)
 
     def layer(
         self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
     ) -> int:
-        """Add one pass of a layer, interrupted by its communication; return its last task."""
-        key = (stage, way, id(layer))  # by identity: a layer takes long to hash
-        if key not in self._steps:  # the same with each microbatch
+        """Add one pass of a layer with its communication; return the last task."""
+        key = (stage, way, id(layer))  # by identity, as a layer is slow to hash
+        if key not in self._steps:  # the steps repeat with each microbatch
             self._steps[key] = tuple(self._pass(stage, layer, way))
         for one in self._steps[key]:
             after = (self.add(one.kind, stage, name + one.suffix, one.profile, after, one.effort),)
@@ -185,7 +185,7 @@ class _Graph:
         return after[0]
 
     def _work(self, layers: Sequence[Layer], way: Way) -> tuple[Work, float]:
-        """Return the compute of one pass of layers, and its operations."""
+        """Return the work of one pass of layers, and its operations."""
         ways: tuple[Way, ...] = (way,)
         if way == "backward" and self.job.recomputed:
             ways = ("forward", "backward")
@@ -198,7 +198,7 @@ class _Graph:
         return work, sum(_effort(layer, one) for layer in layers for one in ways)
 
     def _pass(self, stage: int, layer: Layer, way: Way) -> Iterator[_Step]:
-        """Yield the tasks of one pass of a layer, each of which waits for the one before it.
+        """Yield the tasks of one pass of a layer, each of which waits for its predecessor.
 
         Compute is cut into equal parts, each followed by what MP reduces. Forward, keys and values
         are gathered along CP before the first, and tokens go to their experts before the last and
@@ -226,7 +226,7 @@ class _Graph:
         part = self.job.work(layer)[_SIDE[way]].part(parts)
         effort = _effort(layer, way) / parts
         forward = way == "forward"
-        first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention, experts
+        first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention and experts
         both = layer.all_to_alls == 2
         for number in range(parts):
             if gather is not None and number == first:
@@ -243,7 +243,7 @@ class _Graph:
             yield _Step("cp", " keys reduce-scatter", scatter)
 
     def hand_on(self, stage: int, there: int, name: str, profile: Profile, done: int | None) -> int:
-        """Add the activations of a stage to another one, or their gradients.
+        """Add a transfer of activations, or of their gradients, from a stage to another.
 
         If the last ones went elsewhere, the acks for them must be back: a source ends a burst
         before it begins one of another phase.
@@ -260,7 +260,7 @@ class _Graph:
         return number
 
     def load_input(self) -> None:
-        """Add the input of the next iteration, loaded during this one."""
+        """Add the loading of the next iteration's input, which overlaps this iteration."""
         profile = self.job.operations.load_input(self.job.input_numbers)
         if profile is not None:
             self.add("input_load", 0, "input of the next iteration", profile, ())
@@ -338,7 +338,7 @@ def _backward(
     mp: int,
     final: bool,
 ) -> tuple[int, int | None]:
-    """Add a backward pass; return its last task and the last all-reduce of gradients with it."""
+    """Add a backward pass; return its last task and its last gradient all-reduce."""
     job = graph.job
     overlap = final and job.overlap
     if not job.interrupted and not overlap:
@@ -370,7 +370,7 @@ def _hand_on(
     done: int | None,
     stages: Sequence[Stage],
 ) -> None:
-    """Send what a pass has computed to the stage that needs it."""
+    """Send the result of a pass to the stage that needs it."""
     there = s + 1 if way == "forward" else s - 1
     if there == count:
         arrived["backward", s, number] = done
@@ -386,14 +386,13 @@ def _hand_on(
 
 
 def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> list[Task]:
-    """Return the tasks of an iteration whose weights are streamed in, layer after layer.
+    """Return the tasks of an iteration whose weights are streamed in, layer by layer.
 
-    Layer i runs on stage i mod PP, so that PP layers that follow each other are on the wafer at
-    once and every layer is loaded once per pass. All microbatches go through a layer before the
-    next one of its stage. The I/O controllers load the layers one after the other, as soon as a
-    stage has room: it holds ``PREFETCH`` layers. In the backward pass the layers come in again in
-    reverse, and the gradients of each go out to storage, added up over DP, as soon as they are
-    complete.
+    Layer i runs on stage i mod PP, so that PP successive layers are on the wafer at once and every
+    layer is loaded once per pass. All microbatches pass a layer before the next one of its stage.
+    The I/O controllers load the layers one after the other, as soon as a stage has space: it holds
+    ``PREFETCH`` layers. In the backward pass the layers are loaded again in reverse order, and the
+    gradients of each are sent to storage, reduced over DP, as soon as they are complete.
 
     Parameters
     ----------
@@ -404,13 +403,14 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     mp : int
         NPUs that share each layer.
     job : Job
-        The rest; ``schedule`` has no effect here, and gradients always leave while others compute.
+        Other inputs; ``schedule`` has no effect here, and gradients are always sent while others
+        compute.
     """
     graph = _Graph(job)
     graph.load_input()
     loaded: int | None = None
     stored: int | None = None
-    worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer of a stage
+    worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer in a stage
     arrived: list[int | None] = [None] * job.microbatches
     visits: list[tuple[Way, int]] = [("forward", i) for i in range(len(layers))]
     visits.extend(("backward", i) for i in reversed(range(len(layers))))
@@ -428,7 +428,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
             graph.begin(visit, number)
             after = (before, arrived[number], here)
             before = done = graph.layer(s, layer, way, name, after)
-            arrived[number] = None  # a stage has its microbatches one after the other anyway
+            arrived[number] = None  # a stage runs its microbatches in sequence anyway
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer
             sent = border.output_numbers * job.samples

@@ -29,10 +29,10 @@ from .waits import waits_s
 __all__ = ["Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
 _SHORT = 64
-"""Microbatches that are all simulated."""
+"""Number of microbatches up to which all are simulated."""
 
 _ROUNDING = 1e-9
-"""Share of an iteration."""
+"""Largest rounding error, as a share of an iteration."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +46,25 @@ class Iteration:
     compute_s : float
         Compute of an NPU of this stage [s].
     exposed_s : Exposed
-        What an NPU of this stage waits for in the rest of the iteration [s].
+        Time by kind for which an NPU of this stage waits in the rest of the iteration [s].
     busy_s : float
-        Compute of the NPU that computes most [s], at most the iteration.
+        Compute of the busiest NPU [s], at most the iteration time.
     critical_path_s : dict
-        Time of each of ``PARTS`` on the critical path, which runs over all stages [s]; they add
-        up to the iteration.
+        Time of each of ``PARTS`` on the critical path, which may cross all stages [s]; they add up
+        to the iteration time.
     communication_s : dict
-        Time that each kind of communication takes in all, hidden or not, on the stage that has
-        most of it [s].
+        Total time of each kind of communication, hidden or not, on the stage with the most of it
+        [s].
     tasks, run : tuple of Task, Run
-        What was simulated, and when it ran.
+        Simulated tasks, and their start and end.
     memory : Memory
-        Need of the NPU that needs most.
+        Need of the NPU with the largest need.
     placement : Placement
-        Who ran where.
+        NPU of each worker.
     assumptions : tuple of str
-        What the simulated communication takes for granted.
+        Assumptions of the simulated communication.
     storage : str
-        What weights, gradients and input do.
+        Handling of weights, gradients and input.
     """
 
     stage: int
@@ -82,19 +82,19 @@ class Iteration:
 
     @property
     def time_s(self) -> float:
-        """The whole iteration [s]."""
+        """Duration of the iteration [s]."""
         return self.compute_s + self.exposed_s.total_s
 
 
 class Plan:
-    """The tasks of an iteration, to be run with compute of any speed.
+    """The tasks of an iteration, which can be run with compute at any scale.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the iteration.
     workload : Workload
-        What runs; its own strategy is not looked at.
+        Workload to run; its own strategy is ignored.
     placement : Placement
         The strategy, and the NPU of each worker.
     npu : Npu
@@ -102,21 +102,21 @@ class Plan:
     operations : Operations or None
         Simulated communication of the same placement, to use again.
     taken : Reservation or None
-        What communication takes of the NPU, so that compute lacks it; nothing if None. Stages are
-        balanced by the whole NPU.
+        Resources of the NPU used by communication, which compute then lacks; none if None. Stages
+        are balanced for the whole NPU.
     repeats : bool
-        Whether microbatches that take as long as those before are left out, where that is sure;
-        an iteration has not all tasks then.
+        Whether microbatches that are sure to take as long as earlier ones are left out; the
+        iteration then does not contain all tasks.
 
     Attributes
     ----------
     memory : Memory
-        Need of the NPU that needs most; the same for all placements of a strategy.
+        Need of the NPU with the largest need; the same for all placements of a strategy.
 
     Raises
     ------
     InputError
-        The strategy has more stages than the network layers, or splits what does not split.
+        The strategy has more stages than the network has layers, or splits what cannot be split.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Plan:
         self._known: dict[int, Simulation] = {}
 
     def time_s(self, scale: float) -> float:
-        """Return the time of the iteration if all compute takes ``scale`` times its time [s]."""
+        """Return the iteration's duration if all compute takes ``scale`` times its time [s]."""
         return self.iteration(scale).time_s if self._repeats else self._whole().run(scale).time_s
 
     def iteration(self, scale: float) -> Iteration:
@@ -178,14 +178,14 @@ class Plan:
         return found
 
     def _repeating(self) -> Iterator[tuple[int, Repeats]]:
-        """Yield numbers of microbatches that stand for all, and what of them comes again."""
+        """Yield microbatch counts that can represent all microbatches, with their repeats."""
         workload, pp = self._workload, self.placement.strategy.pp
         every = workload.microbatches
         held = microbatches_held(workload.schedule, pp, every)
         if pp > 1 and (workload.mode == "streaming" or held == every):
-            return  # without back pressure quick stages get ahead, ever more
-        # Stages take their microbatches in turns of as many as there are stages; times may need a
-        # few such turns to come again.
+            return  # without back pressure fast stages get ever further ahead
+        # Stages process microbatches in groups of as many as there are stages; times may repeat
+        # only after a few groups.
         for periods, again in ((6, 1), (12, 2), (24, 12)):
             few = (2 + periods) * pp
             few += (every - few) % (again * pp)
@@ -203,7 +203,7 @@ class Plan:
         Raises
         ------
         InputError
-            They are too many.
+            There are too many microbatches.
         """
         workload = self._workload
         try:
@@ -213,7 +213,7 @@ class Plan:
         return self._simulated(workload.microbatches)
 
     def _simulated(self, microbatches: int) -> Simulation:
-        """Return the simulation of so many microbatches, whose sizes do not change."""
+        """Return the simulation of a number of microbatches of unchanged size."""
         if microbatches not in self._known:
             job = replace(self._job, microbatches=microbatches)
             tasks = _tasks(self._workload, self.placement.strategy, self._stages, job)
@@ -221,7 +221,7 @@ class Plan:
         return self._known[microbatches]
 
     def _summed(self, simulation: Simulation, run: Run, scale: float) -> Iteration | None:
-        """Return the iteration; None if it is not sure what its time is made of."""
+        """Return the iteration; None if its time cannot be attributed with certainty."""
         tasks = simulation.tasks
         tasks = tasks if scale == 1.0 else _scaled(tasks, scale)
         times_s = _times_s(tasks, self.placement.strategy.pp, run.jumps)
@@ -269,9 +269,9 @@ def simulate_iteration(
 
 
 def _layer_work(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerWork:
-    """Return what tells the work of the forward and the backward pass of a layer."""
+    """Return a function for the forward and backward work of a layer."""
     known: dict[Layer, tuple[Work, Work]] = {}
-    of: dict[int, tuple[Work, Work]] = {}  # by identity: a layer takes long to hash
+    of: dict[int, tuple[Work, Work]] = {}  # by identity, as a layer is slow to hash
     for layer in layers:
         if layer not in known:
             shared = mp if layer.splits else 1
@@ -299,19 +299,19 @@ def _stages(workload: Workload, strategy: Strategy, job: Job) -> list[tuple[Laye
 def _tasks(
     workload: Workload, strategy: Strategy, stages: Sequence[tuple[Layer, ...]], job: Job
 ) -> list[Task]:
-    """Return what is to be done."""
+    """Return the tasks of the iteration."""
     if workload.mode == "streaming":
         return streaming_tasks(workload.network.layers, strategy.pp, strategy.mp, job)
     return stationary_tasks([Stage(one) for one in stages], strategy.mp, job)
 
 
 def check_strategy(workload: Workload, strategy: Strategy) -> None:
-    """Refuse a strategy that does not go with the layers.
+    """Fail if a strategy is not valid for the layers.
 
     Raises
     ------
     InputError
-        It has more stages than the network layers, or splits or shares out what it cannot.
+        It has more stages than the network has layers, or splits what cannot be split.
     """
     network = workload.network
     if strategy.pp > len(network.layers):
@@ -340,14 +340,14 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
 
 
 def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
-    """Return the time of each part on the way back from the last task to the start.
+    """Return the time of each part along the critical path, from the last task to the start.
 
-    Of periods that were left out the way has what it has of those before them, if it comes again
-    there; otherwise times do not add up to the iteration.
+    Periods that were left out contribute the same as the periods before them, if the path repeats
+    there; otherwise times do not add up to the iteration time.
 
-    Each task starts at the end of the last one that it waits for, so the durations on this way
-    add up to the whole. Of tasks that end together one of compute comes first: what was going on
-    meanwhile was hidden.
+    Each task starts at the end of the last one that it waits for, so the durations on this path
+    add up to the total. Of tasks that end together, compute comes first: communication meanwhile
+    was hidden.
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     here: Sequence[int] = range(len(tasks))
@@ -365,7 +365,7 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
 def _repeat(
     tasks: Sequence[Task], run: Run, way: Sequence[int], jump: Jump, parts: dict[str, float]
 ) -> None:
-    """Add what the way back has of periods that were left out."""
+    """Add the time of skipped periods along the critical path."""
     inside = [i for i in way if i in jump.before]
     seen: dict[tuple[int, int], int] = {}
     for place, i in enumerate(inside):
@@ -382,7 +382,7 @@ def _repeat(
 
 
 def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
-    """Return the tasks with compute that takes so many times its time."""
+    """Return the tasks with compute times multiplied by ``scale``."""
     profiles: dict[int, Profile] = {}
     found: list[Task] = []
     for task in tasks:
@@ -406,7 +406,7 @@ def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
 
 
 def _times_s(tasks: Sequence[Task], stages: int, jumps: Sequence[Jump]) -> dict[str, list[float]]:
-    """Return the time of all tasks of each kind on each stage [s]."""
+    """Return the total time of each kind of task on each stage [s]."""
     times_s = {kind: [0.0] * stages for kind in PARTS}
     for task in tasks:
         times_s[task.kind][task.place] += task.profile.time_s

@@ -1,4 +1,4 @@
-"""Memory that an iteration needs on an NPU."""
+"""Memory footprint of an NPU in an iteration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from .graph import PREFETCH
 __all__ = ["Memory", "memory"]
 
 OPTIMIZER_BYTES = 12
-"""Adam in mixed precision: FP32 weight, momentum and variance of a parameter [B] (ZeRO, Rajbhandari
-et al., arXiv 1910.02054, section 3.1)."""
+"""Bytes per parameter of Adam in mixed precision: FP32 weight, momentum and variance (ZeRO,
+Rajbhandari et al., arXiv 1910.02054, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes on the NPU that needs most.
+    """Bytes on the NPU with the largest footprint.
 
     Parameters
     ----------
     weights_bytes, gradients_bytes, optimizer_bytes : float
-        Of the parameters [B]; in streaming mode the optimizer is at the storage.
+        Bytes of the parameters [B]; in streaming mode the optimizer is at the storage.
     activations_bytes : float
-        Kept for the backward pass if nothing is recomputed [B].
+        Activations kept for the backward pass without recomputation [B].
     recomputed_bytes : float
-        The same if only the input of each layer is kept and the rest computed again [B].
+        Activations if only the input of each layer is kept and the rest recomputed [B].
     available_bytes : float
         Memory of the NPU [B].
     """
@@ -43,37 +43,37 @@ class Memory:
 
     @property
     def total_bytes(self) -> float:
-        """All of it, nothing recomputed [B]."""
+        """Total footprint without recomputation [B]."""
         return self.state_bytes + self.activations_bytes
 
     @property
     def least_bytes(self) -> float:
-        """All of it, with recomputation [B]."""
+        """Total footprint with recomputation [B]."""
         return self.state_bytes + self.recomputed_bytes
 
     @property
     def state_bytes(self) -> float:
-        """Weights, gradients and optimizer, without which nothing can be trained [B]."""
+        """Weights, gradients and optimizer states, the minimum for training [B]."""
         return self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
 
     @property
     def state_fits(self) -> bool:
-        """Whether weights, gradients and optimizer fit."""
+        """Whether weights, gradients and optimizer states fit."""
         return self.state_bytes <= self.available_bytes
 
     @property
     def recomputed(self) -> bool:
-        """Whether the backward pass computes activations again, as not all of them fit."""
+        """Whether the backward pass recomputes activations, since not all of them fit."""
         return self.total_bytes > self.available_bytes
 
     @property
     def fits(self) -> bool:
-        """Whether it all fits, perhaps with recomputation."""
+        """Whether the footprint fits, possibly with recomputation."""
         return self.least_bytes <= self.available_bytes
 
     @property
     def verdict(self) -> str:
-        """Whether it all fits, and what must be given up if not."""
+        """Whether the footprint fits, and what must be given up otherwise."""
         if not self.state_fits:
             return "weights do not fit"
         if not self.recomputed:
@@ -87,19 +87,19 @@ def memory(
     stages: Sequence[Sequence[Layer]],
     available_bytes: float,
 ) -> Memory:
-    """Return what the NPU that needs most keeps in memory.
+    """Return the footprint of the NPU that needs the most memory.
 
-    Stationary, with ZeRO stage 2 along DP: FP16 weights, and a share of FP16 gradients and of the
-    optimizer's 12 bytes per parameter (arXiv 1910.02054). Activations are split along MP, with
-    sequence parallelism where Megatron-LM splits nothing else (arXiv 2205.05198). Streaming: the
-    layers of a stage that there is room for, and gradients of as many; all activations of the
-    stage's layers stay. Activations are those of the microbatches that the first stage holds at
-    once.
+    Stationary mode, with ZeRO stage 2 along DP: FP16 weights, and a share of FP16 gradients and of
+    the optimizer's 12 bytes per parameter (arXiv 1910.02054). Activations are split along MP, with
+    sequence parallelism where Megatron-LM splits nothing else (arXiv 2205.05198). Streaming mode:
+    the layers of a stage that are loaded at the same time, and gradients of as many; all
+    activations of the stage's layers are kept. Activations are those of the microbatches that the
+    first stage holds at once.
 
     Parameters
     ----------
     workload : Workload
-        Gives mode, schedule and samples; its network is what each NPU along CP and EP has.
+        Gives mode, schedule and samples; its network is the part of each NPU along CP and EP.
     strategy : Strategy
         Sizes.
     stages : sequence of sequence of Layer
@@ -118,7 +118,7 @@ def memory(
         kept = PREFETCH * largest if streaming else sum(layer.parameters for layer in layers)
         weights = NUMBER_BYTES * kept / strategy.mp
         spread = 1.0 if streaming else _replicas(layers, strategy)
-        # Recomputed, a layer keeps its input, which is the output of the layer before it.
+        # With recomputation a layer stores its input, which is the output of the layer before it.
         inputs = sum(layer.output_numbers for layer in layers[:-1]) + layers[0].output_numbers
         stored = sum(layer.stored_numbers for layer in layers)
         peak = max(layer.stored_numbers for layer in layers)
@@ -139,7 +139,7 @@ def memory(
 
 
 def _replicas(layers: Sequence[Layer], strategy: Strategy) -> float:
-    """Return how many NPUs share out gradients and optimizer, on average over the parameters.
+    """Return the average number of NPUs that shard the gradients and optimizer of a parameter.
 
     An expert is on fewer NPUs than other parameters by EP.
     """

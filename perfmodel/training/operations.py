@@ -17,21 +17,22 @@ from .placement.place import Placement
 __all__ = ["ROLES", "Groups", "Operations", "Role"]
 
 Groups = tuple[tuple[int, ...], ...]
-"""NPUs of each group; a multicast has its source first."""
+"""NPUs of each group; in a multicast the source is first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a communication is for.
+    """Purpose of a communication.
 
     Parameters
     ----------
     kind : str
-        Of its tasks: one of ``PRIORITIES``.
+        Kind of its tasks: one of ``PRIORITIES``.
     groups : callable
-        NPUs of each group of a stage, and with messages of the stage that they go to.
+        Returns the NPUs of each group of a stage, for messages including those of the destination
+        stage.
     urgent : bool
-        Whether it goes before others that are under way.
+        Whether it overtakes other communication in flight.
     beside : bool
         Whether other stages may do the same at any time meanwhile: switches need paths for all.
     """
@@ -67,29 +68,29 @@ ROLES = {
     "expert_gradients": Role("weight_streaming", _expert_dp),
     "input": Role("input_load", _mp),
 }
-"""Communications of an iteration by their names: ``weights`` and ``input`` come from storage,
-``gradients`` go there, and what experts have by themselves has its own groups."""
+"""Purposes of communication by name: ``weights`` and ``input`` are loaded from storage,
+``gradients`` are stored there, and experts have separate groups."""
 
 
 class Operations:
-    """Communication of a placed strategy, all replicas at once.
+    """Communication of a placed strategy, for all replicas at the same time.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the iteration.
     placement : Placement
-        Who takes part.
+        NPU of each worker.
     algorithm : str
-        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
-        all-reduces alone one of ``collectives.algorithm.ALGORITHMS``.
+        Algorithm of collectives: ``published``, ``auto`` for the fastest one by itself, or for
+        all-reduces only one of ``collectives.algorithm.ALGORITHMS``.
     memory : MemoryFile or None
-        Where weights, gradients and input are, over links of its own; None for storage behind the
+        Memory of weights, gradients and input, over links of its own; None for storage behind the
         I/O controllers of the topology.
     network_model : str
-        One of ``network.model.NETWORK_MODELS``: how the times of collectives are found.
+        One of ``network.model.NETWORK_MODELS``: the model of the times of collectives.
     endpoint : Endpoint or None
-        What reads the memory of NPUs for collectives; None where that costs nothing.
+        Endpoint that reads the memory of NPUs for collectives; None if that costs nothing.
     """
 
     def __init__(
@@ -115,14 +116,14 @@ class Operations:
 
     @property
     def storage(self) -> str:
-        """What weights, gradients and input take for granted."""
+        """Assumptions about storage of weights, gradients and input."""
         if self.memory is None:
             return "storage keeps up with the I/O controllers"
         return f"remote memory ({self.memory.memory_type}) has links of its own to the NPUs"
 
     @property
     def capacities(self) -> list[float]:
-        """Payload bandwidth of each link, then of the endpoints, then of remote memory [B/s].
+        """Payload bandwidth of each link, then of endpoints, then of remote memory [B/s].
 
         Endpoints are listed if they cost anything: one for each NPU, with what it reads of memory.
         """
@@ -132,16 +133,16 @@ class Operations:
 
     @property
     def _own_capacities(self) -> tuple[float, ...]:
-        """Those of topology and NPUs [B/s]."""
+        """Bandwidths of the topology's links and of the NPUs' endpoints [B/s]."""
         found = self.topology.capacities
         if self.endpoint:
             found += (self.endpoint.bytes_per_s,) * self.topology.npus
         return found
 
     def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
-        """Return by name what adds up activations along MP in a stage, or in all if it is -1.
+        """Return the collectives that reduce activations along MP in a stage (-1: all), by name.
 
-        That is an all-reduce, or with sequence parallelism a reduce-scatter and an all-gather of
+        These are an all-reduce, or with sequence parallelism a reduce-scatter and an all-gather of
         the same numbers (Korthikanti et al., arXiv 2205.05198, section 4.2.2).
         """
         patterns = ("reduce_scatter", "all_gather") if self._strategy.sp else ("all_reduce",)
@@ -152,27 +153,27 @@ class Operations:
         return tuple((name, profile) for name, profile in profiles if profile is not None)
 
     def cp_exchange(self, pattern: str, stage: int, numbers: float) -> Profile | None:
-        """Return an ``all_gather`` or a ``reduce_scatter`` of so many numbers in all along CP."""
+        """Return an ``all_gather`` or ``reduce_scatter`` along CP of a total count of numbers."""
         return self.communication("cp", pattern, stage, numbers)
 
     def ep_all_to_all(self, stage: int, numbers: float) -> Profile | None:
-        """Return the all-to-all in all expert groups; each NPU has so many numbers for all."""
+        """Return the all-to-all in all expert groups; each NPU sends ``numbers`` in total."""
         return self.communication("ep", "all_to_all", stage, numbers)
 
     def pp_multicast(self, stage: int, to_stage: int, numbers: float) -> Profile | None:
-        """Return the multicast from one NPU of a stage to all NPUs of another, in each replica."""
+        """Return the multicast from one NPU of a stage to all NPUs of another, per replica."""
         return self.communication("pp", "broadcast", stage, numbers, to_stage)
 
     def gradients(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
-        """Return the all-reduces of an NPU's gradients, of which some are of shared experts."""
+        """Return the all-reduces of an NPU's gradients, with separate ones for experts."""
         return self._both("dp", "expert_dp", "all_reduce", stage, numbers, shared)
 
     def weights(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
-        """Return the streams of an NPU's weights from storage, experts by themselves."""
+        """Return the streams of an NPU's weights from storage, with separate ones for experts."""
         return self._both("weights", "expert_weights", "stream_in", stage, numbers, shared)
 
     def stored(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
-        """Return the streams of an NPU's gradients to storage, added up over DP, likewise."""
+        """Return the streams of an NPU's gradients, summed over DP, to storage; likewise."""
         return self._both("gradients", "expert_gradients", "stream_out", stage, numbers, shared)
 
     def _both(
@@ -185,7 +186,7 @@ class Operations:
         return tuple(one for one in (others, experts) if one)
 
     def load_input(self, numbers: float) -> Profile | None:
-        """Return the stream of so many numbers for each replica to the NPUs of the first stage."""
+        """Return the input stream of each replica to the NPUs of the first stage."""
         return self.communication("input", "stream_in", 0, numbers)
 
     @property
@@ -211,18 +212,18 @@ class Operations:
             Which one it goes to, with the role ``pp``.
         """
         key = (role, pattern, stage, to_stage, numbers)
-        if key not in self._known:  # tasks ask for the same few many times
+        if key not in self._known:  # tasks request the same few operations many times
             self._known[key] = self._simulated(*key)
         return self._known[key]
 
     def groups(self, role: str, stage: int, to_stage: int = 0) -> Groups:
-        """Return the NPUs of each group of a communication, as for :meth:`communication`."""
+        """Return the NPUs of each group of a communication; arguments as :meth:`communication`."""
         if stage < 0:
             return self._elsewhere(role, stage, to_stage)
         return ROLES[role].groups(self.placement, stage, to_stage)
 
     def _elsewhere(self, role: str, stage: int, to_stage: int) -> Groups:
-        """Return the groups of all stages but one; messages go as many stages further on."""
+        """Return the groups of all other stages; messages go equally many stages further."""
         step = to_stage - stage if role == "pp" else 0
         pp = self._strategy.pp
         ends = range(max(0, -step), pp - max(0, step))
@@ -254,7 +255,7 @@ class Operations:
             self._elsewhere(role, stage, to_stage) if beside else (),
             urgent=what.urgent,
             changes=self._changes(role),
-            # As endpoints of a mesh do it: halves of gradients on circuits that are less urgent.
+            # As mesh endpoints do: the halves of gradients use less urgent virtual channels.
             second_first=what.kind == "dp",
             network_model=self.network_model,
             endpoint=self.endpoint,
@@ -263,13 +264,13 @@ class Operations:
         return found
 
     def _changes(self, role: str) -> int:
-        """Return how often I/O controllers change to it: before it they sent to another stage."""
+        """Return how often I/O controllers switch to this role from sending to another stage."""
         if role == "weights":
             return int(self._strategy.pp > 1)
         return int(role == "expert_weights")
 
     def _moved(self, tier: Tier, groups: Groups, bytes_each: float) -> Profile:
-        """Return what it takes to move so many bytes of each NPU from or to the memory."""
+        """Return the transfer of bytes of each NPU from or to remote memory."""
         found, first = tier.access(groups, bytes_each), len(self._own_capacities)
         links = self._memory_links
         loads = tuple(

@@ -1,4 +1,4 @@
-"""Options of an estimate that are given by a name, each declared once.
+"""Options of an estimate whose values are names, each declared once.
 
 A further option is a further field of :class:`Options` and the code that uses the field. The
 command line, sweep files, Python keywords and JSON output take the option from the field. This
@@ -19,7 +19,7 @@ __all__ = ["OPTIONS", "Option", "Options"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option that is given by a name.
+    """An option whose value is a name.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Option:
     check: Callable[[str], object] | None = None
 
     def refuse_unknown(self, value: str) -> None:
-        """Refuse a value that the option does not take.
+        """Fail if the option does not accept a value.
 
         Raises
         ------
@@ -71,7 +71,7 @@ def _option(
 
 
 def _found(module: str, name: str) -> Any:
-    """Return what a module of the package has under a name."""
+    """Return the object that a module of the package defines under a name."""
     return getattr(import_module(f"perfmodel.{module}"), name)
 
 
@@ -164,7 +164,7 @@ class Options:
         Table of the energy of each unit of work: one of ``energy.energy_tables``, or the path of a
         YAML file.
     endpoint : str
-        What runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
+        Endpoint that runs collectives at the NPUs, as for ``endpoint.model.endpoint_model``.
 
     Raises
     ------
@@ -213,9 +213,9 @@ class Options:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The value of each option by its name, as keyword arguments."""
+        """The value of each option, as keyword arguments."""
         return {name: getattr(self, name) for name in OPTIONS}
 
 
 OPTIONS = {one.name: Option(one.name, **one.metadata) for one in fields(Options)}
-"""The options by name."""
+"""The options, keyed by name."""

@@ -42,10 +42,10 @@ class Exposed:
 PRIORITIES: dict[str, int] = {
     one.name: one.metadata["priority"] for one in fields(Exposed) if one.metadata
 }
-"""Order of service of each kind of communication."""
+"""Service priority of each kind of communication."""
 
 PARTS = ("compute", *PRIORITIES)
 """Kinds of tasks: compute and communication."""
 
 WAITS = (*PRIORITIES, "bubble")
-"""What an NPU can wait for."""
+"""Things that an NPU can wait for."""

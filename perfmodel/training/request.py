@@ -27,18 +27,18 @@ __all__ = ["Request", "read_requests"]
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Options):
-    """One training iteration, as the command line, Python, studies and the report ask for it.
+    """One training iteration, as requested by the command line, Python, studies or the report.
 
     :meth:`of` fills in what is left out. The options by name are those of :class:`Options`.
 
     Parameters
     ----------
     topology : Topology
-        Where to train.
+        Topology of the training.
     workload : Workload
-        What to train.
+        Workload to train.
     strategy : Strategy
-        How to train in parallel.
+        Parallel strategy.
     npu : Npu
         The roofline of each NPU.
     memory : MemoryFile or None
@@ -48,7 +48,7 @@ class Request(Options):
     Raises
     ------
     InputError
-        An option has a value that is not allowed, or the memory is not one for these NPUs.
+        An option has a value that is not allowed, or the memory does not suit these NPUs.
     """
 
     topology: Topology
@@ -102,22 +102,22 @@ class Request(Options):
 
     @property
     def compute_model(self) -> ComputeModel:
-        """The model of compute."""
+        """The compute model."""
         return compute_model(self.compute)
 
     @cached_property
     def compute_scale(self) -> float:
-        """Factor by which the model of compute multiplies the compute times of its NPU."""
+        """Factor by which the compute model multiplies the compute times of its NPU."""
         return self.compute_model.scale(self.workload.name, self.topology, self.npu)
 
     @cached_property
     def compute_npu(self) -> Npu:
-        """The NPU as the model of compute has it."""
+        """The NPU as seen by the compute model."""
         return self.compute_model.npu(self.npu)
 
     @cached_property
     def endpoint_model(self) -> EndpointModel | None:
-        """The model of endpoints; None if they cost nothing."""
+        """The endpoint model; None if endpoints cost nothing."""
         return endpoint_model(self.endpoint)
 
     def operations(self, placement: Placement, taken: Reservation | None = None) -> Operations:
@@ -145,7 +145,7 @@ def read_requests(
     changes: Mapping[str, Any] | None = None,
     **options: str,
 ) -> tuple[Request, ...]:
-    """Return a request for each workload on each topology, workload by workload.
+    """Return a request for each workload on each topology, ordered by workload.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def read_requests(
     strategy : str or None
         Strategy of all requests; that of each workload if None.
     protocol : str or None
-        Of all topologies, as for ``topology.parse.parse_topology``.
+        Protocol of all topologies, as for ``topology.parse.parse_topology``.
     npu : mapping or None
         Rates of the NPUs of all topologies that change, as ``Topology.with_npu`` takes them.
     memory : Path or None
@@ -167,7 +167,7 @@ def read_requests(
     Raises
     ------
     InputError
-        A name, a file or a value is bad.
+        A name, a file or a value is invalid.
     """
     fabrics = [shared_topology(name, protocol) for name in topologies]
     npus = [npu_of(one.with_npu(npu or {}).npu_rates) for one in fabrics]

@@ -1,7 +1,7 @@
 """Placement search on a mesh: comparison of policies, and simulated annealing.
 
-In FRED every NPU is as near to its switch as any other, so the paper's placement is kept. On a mesh
-it matters who is next to whom, and the mesh is to be given its best chance.
+In FRED every NPU is equally near to its switch, so the paper's placement is kept. On a mesh the
+position of neighbours matters, and the mesh is compared with its best placement.
 """
 
 import math
@@ -34,12 +34,12 @@ __all__ = [
 
 
 ALIKE = 1e-3
-"""Share by which the times of walks may differ that are taken as alike."""
+"""Relative difference up to which the times of walks count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Collectives that run ``times`` times: all at once, or one after the other.
+    """Collectives that run ``times`` times, either concurrently or in sequence.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class Round:
 def communication_s(
     operations: Operations, workload: Workload, *, recomputed: bool = False
 ) -> float:
-    """Return the time of all communication of an iteration, one after the other [s].
+    """Return the total time of an iteration's communication without overlap [s].
 
-    Every collective counts as often as the stage that has most of them runs it, and those along
-    MP run in all stages at once. This is what placements are searched by: it needs no compute
-    times. ``recomputed`` is as for :func:`rounds`.
+    Every collective counts as often as the stage with the most of them runs it, and those along MP
+    run in all stages at once. Placements are optimised for this time, as it needs no compute times.
+    ``recomputed`` is as for :func:`rounds`.
     """
     return sum(one.time_s for one in rounds(operations, workload, recomputed=recomputed))
 
@@ -76,7 +76,7 @@ def communication_s(
 def busiest_link_s(
     operations: Operations, workload: Workload, *, recomputed: bool = False
 ) -> float:
-    """Return how long all communication of an iteration occupies the busiest link [s]."""
+    """Return how long an iteration's communication occupies the busiest link [s]."""
     busy: dict[int, float] = {}
     for one in rounds(operations, workload, recomputed=recomputed):
         for profile in one.profiles:
@@ -89,14 +89,14 @@ def busiest_link_s(
 def rounds(
     operations: Operations, workload: Workload, *, recomputed: bool = False
 ) -> Iterator[Round]:
-    """Yield the collectives of an iteration, none of which waits for compute or another.
+    """Yield the collectives of an iteration, ignoring dependencies.
 
     Parameters
     ----------
     operations : Operations
         Communication of a placed strategy.
     workload : Workload
-        What is trained.
+        Workload to train.
     recomputed : bool
         Whether each backward pass runs the forward pass of its layers again, with its collectives.
     """
@@ -144,7 +144,7 @@ def rounds(
 def default_placement(
     request: Request, judge: Callable[[Placement], float] | None = None
 ) -> Placement:
-    """Return the placement of a request.
+    """Return the default placement of a request.
 
     On a mesh, ``auto`` takes the best of the policies marked ``auto``: the placement with the least
     communication. Between equal placements it takes the one that occupies the busiest link for the
@@ -154,7 +154,7 @@ def default_placement(
     Parameters
     ----------
     request : Request
-        What to place.
+        Iteration to place.
     judge : callable or None
         Time of an iteration with a placement [s]. A result of ``anneal`` must reduce it too.
 
@@ -182,18 +182,18 @@ def default_placement(
 
 
 def _ideal(request: Request) -> Request:
-    """Return the request that placements are searched with, whatever network and endpoints."""
+    """Return the request used to search placements, independent of network and endpoint models."""
     return replace(request, network_model=FLUID, endpoint=IDEAL)
 
 
 def _recomputed(request: Request, placed: Placement) -> bool:
-    """Return whether activations are recomputed, which is the same for all placements."""
+    """Return whether activations are recomputed, which is independent of the placement."""
     plan = Plan(request.topology, request.workload, placed, request.compute_npu)
     return plan.memory.recomputed
 
 
 def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) -> Placement:
-    """Return the best placement that simulated annealing finds, never worse than ``start``.
+    """Return the best placement found by simulated annealing, never worse than ``start``.
 
     A step swaps two NPUs, used or free (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983); the
     temperature falls geometrically from 10 % to 0.1 % of the time at the start.
@@ -201,13 +201,13 @@ def anneal(request: Request, start: Placement, steps: int = 400, seed: int = 0) 
     Parameters
     ----------
     request : Request
-        What is placed, usually on a mesh.
+        Iteration to place, usually on a mesh.
     start : Placement
-        Where to begin.
+        Initial placement.
     steps : int
         Placements to try, 1 or more.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     """
     fluid, recomputed = _ideal(request), _recomputed(request, start)
 

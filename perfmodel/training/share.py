@@ -1,4 +1,4 @@
-"""Share of a network per NPU under context and expert parallelism."""
+"""An NPU's share of a network under context and expert parallelism."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ __all__ = ["share_out"]
 
 
 def share_out(network: Network, strategy: Strategy) -> Network:
-    """Return the network that each NPU along CP and EP has; MP is not looked at.
+    """Return the network that each NPU along CP and EP holds, before MP.
 
     Context parallelism leaves an NPU its share of the tokens of each sample, the work of attention
     included, as causal attention is balanced by giving it an early and a late piece (Llama 3,
@@ -44,5 +44,5 @@ def _operator(one: Operator, cp: int, ep: int) -> Operator:
 
 
 def _share(whole: int, parts: int) -> int:
-    """Return the largest of so many parts."""
+    """Return the largest of a number of nearly equal parts."""
     return -(-whole // parts)

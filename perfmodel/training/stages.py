@@ -6,7 +6,7 @@ __all__ = ["balanced_stages"]
 
 
 def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
-    """Return consecutive, non-empty ranges of layers with the least possible largest cost.
+    """Return consecutive, non-empty ranges of layers that minimise the largest cost.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
 
 
 def _cut(costs: Sequence[float], stages: int, limit: float) -> list[range] | None:
-    """Return stages within the limit, as full as it allows, or None if they are too few."""
+    """Return stages filled up to a cost limit; None if there would be too many."""
     cuts: list[range] = []
     start, total = 0, 0.0
     for i, cost in enumerate(costs):
-        left = stages - len(cuts)  # with the one that is being filled
-        # Leave a layer for each stage to come.
+        left = stages - len(cuts)  # including the stage being filled
+        # Leave a layer for each later stage.
         must_end = i > start and len(costs) - i == left - 1
         if i > start and (must_end or total + cost > limit * (1 + 1e-12)):
             cuts.append(range(start, i))

@@ -13,14 +13,14 @@ __all__ = ["chrome_trace"]
 def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
     """Return a JSON object with a process for each NPU and a thread for each kind of task.
 
-    Tasks of a kind that are under way at once have further threads.
+    Concurrent tasks of a kind are on further threads.
 
     Parameters
     ----------
     iteration : Iteration
-        What ran.
+        The simulated iteration.
     title : str
-        For people.
+        Title for readers.
     """
     placement = iteration.placement
     events: list[dict[str, object]] = []
@@ -55,10 +55,10 @@ def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
 
 
 def _threads(iteration: Iteration) -> list[int]:
-    """Return the thread of each task: that of its kind, or a further one while it is taken."""
+    """Return the thread of each task: its kind's thread, or an extra one while that is occupied."""
     run = iteration.run
     threads = [0] * len(iteration.tasks)
-    free_s: dict[tuple[int, int], float] = {}  # end of the last task on a thread of a stage
+    free_s: dict[tuple[int, int], float] = {}  # end of the last task on each thread of a stage
     for i in sorted(range(len(threads)), key=lambda i: (run.start_s[i], run.end_s[i])):
         task = iteration.tasks[i]
         thread = PARTS.index(task.kind)

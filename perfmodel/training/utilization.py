@@ -1,4 +1,4 @@
-"""Utilization of links in an iteration, by the dimensions of the topology."""
+"""Utilization of links in an iteration, by dimension of the topology."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -34,16 +34,16 @@ class DimensionUse:
 
 
 def utilization(topology: Topology, counts: Counted, time_s: float) -> tuple[DimensionUse, ...]:
-    """Return the use of all dimensions, in the order of their names.
+    """Return the use of all dimensions, ordered by name.
 
     Parameters
     ----------
     topology : Topology
-        Whose links are looked at; those to remote memory are not among them.
+        Topology of the links; links to remote memory are not included.
     counts : Counted
-        What was done how often.
+        Number of executions of each task.
     time_s : float
-        The iteration, above 0 [s].
+        Time of the iteration, above 0 [s].
     """
     carried = [0.0] * len(topology.links)
     for _, profile, times in counts:

@@ -23,7 +23,7 @@ def waits_s(tasks: Sequence[Task], run: Run, stage: int) -> dict[str, float]:
     Parameters
     ----------
     tasks, run : sequence of Task, Run
-        What ran, and when.
+        Simulated tasks, and their start and end.
     stage : int
         Pipeline stage of the NPU.
     """
@@ -31,7 +31,7 @@ def waits_s(tasks: Sequence[Task], run: Run, stage: int) -> dict[str, float]:
     views = _Views(run)
     own = [i for i, task in enumerate(tasks) if task.kind == "compute" and task.place == stage]
     own.sort(key=run.start_s.__getitem__)
-    again: dict[int, int] = {}  # how often a task ran in periods that were left out
+    again: dict[int, int] = {}  # runs of a task in the skipped periods
     for jump in run.jumps:
         for i in jump.tasks:
             again[i] = again.get(i, 0) + jump.times
@@ -56,11 +56,11 @@ _Times = tuple[Sequence[float], Sequence[float]]
 def _gap(
     tasks: Sequence[Task], times: _Times, last: Sequence[int], since_s: float
 ) -> list[tuple[str, float]]:
-    """Return what was waited for, and how long, from ``since_s`` to the end of the last tasks."""
+    """Return causes and durations of waiting, from ``since_s`` to the end of the last tasks."""
     start_s, end_s = times
     found: list[tuple[str, float]] = []
     while last:
-        # Of tasks that end together compute counts: communication beside it was hidden.
+        # Where tasks end together compute counts: it hid the communication.
         number = max(last, key=lambda i: (end_s[i], tasks[i].kind == "compute"))
         if end_s[number] <= since_s:
             break
@@ -71,7 +71,7 @@ def _gap(
 
 
 class _Views:
-    """Start and end of tasks, as a task saw them that ran before periods were left out.
+    """Start and end of tasks, as seen by a task that ran before skipped periods.
 
     Where periods are left out, the last tasks before them are moved behind them. Tasks in front of
     the periods waited for these tasks where they were before that.
@@ -82,7 +82,7 @@ class _Views:
         self._known: dict[tuple[int, ...], _Times] = {}
 
     def of(self, task: int) -> _Times:
-        """Return the times that a task saw."""
+        """Return the times as seen by a task."""
         key = tuple(n for n, jump in enumerate(self._run.jumps) if task in jump.before)
         if key not in self._known:
             start_s, end_s = list(self._run.start_s), list(self._run.end_s)

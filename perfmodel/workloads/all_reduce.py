@@ -1,4 +1,4 @@
-"""A workload of one all-reduce: gradients of a given size, and no compute."""
+"""Workload of a single all-reduce: gradients of a given size, and no compute."""
 
 from typing import Annotated
 
@@ -19,14 +19,15 @@ class AllReduceFile(WorkloadFile):
     Parameters
     ----------
     parameters : int
-        Trained numbers. Each NPU of the group adds two bytes of gradient for each of them.
+        Number of trained parameters. Each NPU of the group contributes a gradient of two bytes for
+        each.
     """
 
     kind: Annotated[str, one_of("all_reduce")]
     parameters: Annotated[int, int_range(1, 1 << 40)]
 
     def network(self, source: str) -> Network:
-        # Parameters that are looked up, and none of them is: nothing is read or computed.
+        # Parameters of a sparse embedding without look-ups: nothing is read or computed.
         gradients = Operator("gradients", "embedding", 0, self.parameters, 0, sparse=True)
         return Network((Layer("gradients", (gradients,), 0, 0),), input_bytes=0)
 

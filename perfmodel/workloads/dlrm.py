@@ -27,28 +27,28 @@ def dlrm(
 ) -> Network:
     """Return a recommendation model, Naumov et al., arXiv 1906.00091.
 
-    Dense features go through a perceptron, the rows that a sample looks up in each table are added
-    up, all pairs of the resulting vectors are multiplied, and a second perceptron has these
-    products and the first one's output. An expert group shares out the tables: each NPU looks up
-    what all samples of the group need in its part, and an all-to-all brings every sample its
-    vectors, and their gradients back (ibid., section 5.1). Where less than all replicas share them
-    out, gradients of tables are reduced whole, touched or not. Samples come as FP32 features and
-    indices of four bytes.
+    Dense features pass a perceptron, the rows that a sample looks up in each table are added up,
+    all pairs of the resulting vectors are multiplied, and the inputs of a second perceptron are
+    these products and the output of the first one. An expert group shares the tables: each NPU
+    looks up the rows for all samples of the group in its part, and an all-to-all brings every
+    sample its vectors, and their gradients back (ibid., section 5.1). If fewer than all replicas
+    share them, gradients of whole tables are reduced, whether rows were used or not. Samples are
+    FP32 features and indices of four bytes.
 
     Parameters
     ----------
     dense : int
         Dense features.
     bottom : sequence of int
-        Outputs of the layers of the first perceptron, the last of them ``embedding``.
+        Output widths of the layers of the first perceptron, the last of them ``embedding``.
     tables : sequence of int
         Rows of each embedding table.
     lookups : sequence of int
-        Rows that a sample looks up in each.
+        Rows that a sample looks up in each table.
     embedding : int
         Numbers of a row.
     top : sequence of int
-        Outputs of the layers of the second perceptron.
+        Output widths of the layers of the second perceptron.
     """
     vectors = len(tables) + 1
     pairs = vectors * (vectors - 1) // 2
@@ -62,7 +62,7 @@ def dlrm(
     return Network(
         (
             _perceptron("bottom", [dense, *bottom], bottom[-1]),
-            # What the bottom has computed passes by the tables.
+            # The output of the bottom network bypasses the tables.
             Layer("tables", (look_up,), both, found, all_to_alls=1, all_to_all_numbers=found),
             Layer("interaction", (multiply,), pairs + embedding, both),
             _perceptron("top", [pairs + embedding, *top], top[-1]),

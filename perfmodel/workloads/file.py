@@ -31,19 +31,19 @@ STRATEGY = (
     r"^[MT]P(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+(?![0-9]))[0-9]{1,9}"
     r"(-CP(?!0+(?![0-9]))[0-9]{1,9})?(-EP(?!0+(?![0-9]))[0-9]{1,9})?(-SP)?$"
 )
-"""What ``Strategy.parse`` takes."""
+"""Pattern of the texts that ``Strategy.parse`` accepts."""
 
 Count = Annotated[int, int_range(1, 1 << 30)]
 
 MAX_SAMPLES, MAX_MICROBATCHES = 1 << 20, 1 << 20
-"""Samples of a replica in an iteration, and pieces that they go through the pipeline in."""
+"""Largest numbers of samples per replica in an iteration, and of microbatches."""
 
 MAX_PASSES = 1 << 16
-"""Layers times microbatches that are all simulated: an iteration of so many takes some seconds."""
+"""Largest product of layers and microbatches that is fully simulated, in some seconds."""
 
 
 def check_passes(layers: int, microbatches: int) -> None:
-    """Refuse an iteration that would take too long to work out.
+    """Fail if an iteration would take too long to simulate.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def check_passes(layers: int, microbatches: int) -> None:
 
 
 class WorkloadFile(FileModel):
-    """Training set-up of a workload; subclasses define the network.
+    """Training settings of a workload; subclasses define the network.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class WorkloadFile(FileModel):
 
     @abstractmethod
     def network(self, source: str) -> Network:
-        """Return the network.
+        """Return the network that the file defines.
 
         Raises
         ------
@@ -102,4 +102,4 @@ class WorkloadFile(FileModel):
 
 
 KINDS: Registry[type[WorkloadFile]] = Registry("perfmodel.workloads", "kind of workloads")
-"""Kinds of networks by name; each is a module of this package."""
+"""Kinds of networks by name; each module of this package registers one."""

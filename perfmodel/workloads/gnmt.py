@@ -18,11 +18,11 @@ def gnmt(
     """Return a translation model, Wu et al., arXiv 1609.08144, section 3.
 
     The encoder's first layer runs in both directions, so the second one has inputs of twice the
-    width. Attention is a perceptron with one hidden layer. Its result is an input of each layer
-    of the decoder, as is the output of the layer below. Source and target have embeddings of
-    their own, and the logits weights of their own. Nothing is split by model parallelism.
+    width. Attention is a perceptron with one hidden layer. Its result is an input of each layer of
+    the decoder, as is the output of the layer below. Source and target have separate embeddings,
+    and the logits have weights of their own. Model parallelism splits nothing.
 
-    The weights of a recurrent layer are read from memory once in a pass: cores are taken to keep
+    The weights of a recurrent layer are read from memory once in a pass: cores are assumed to keep
     them from token to token (persistent kernels, Diamos et al., ICML 2016).
 
     Parameters
@@ -73,7 +73,7 @@ def _embedding(name: str, units: int, vocabulary: int, tokens: int) -> Layer:
 
 
 def _lstm(name: str, inputs: int, units: int, tokens: int) -> list[Operator]:
-    """Return what one direction of a recurrent layer computes: four gates of each unit."""
+    """Return the operators of one direction of a recurrent layer: four gates per unit."""
     gates = 4 * units
     products = [
         (f"{name} inputs", inputs, (inputs + 1) * gates),
@@ -83,7 +83,7 @@ def _lstm(name: str, inputs: int, units: int, tokens: int) -> list[Operator]:
         Operator(what, "matmul", 2 * width * gates * tokens, weights, (width + gates) * tokens)
         for what, width, weights in products
     ]
-    # Sums, four functions, two products and a sum for the cell, a function and a product behind.
+    # Sums, four functions, two products and a sum for the cell, then a function and a product.
     gated = Operator(f"{name} gates", "elementwise", 14 * units * tokens, 0, 11 * units * tokens)
     return [*found, gated]
 
@@ -98,7 +98,7 @@ def _recurrent(name: str, inputs: int, units: int, tokens: int) -> Layer:
 
 
 def _attention(inputs: int, units: int, source: int, target: int) -> Layer:
-    """Return attention of each target token to all source tokens."""
+    """Return the attention of each target token to all source tokens."""
     pairs = source * target
     keys = Operator(
         "keys", "matmul", 2 * inputs * units * source, inputs * units, (inputs + units) * source
@@ -110,7 +110,7 @@ def _attention(inputs: int, units: int, source: int, target: int) -> Layer:
 
 
 def _layer(name: str, operators: list[Operator], output: int) -> Layer:
-    """Return a layer; the backward pass needs the inputs of all operators."""
+    """Return a layer whose backward pass needs the inputs of all operators."""
     stored = sum(operator.moved_numbers for operator in operators) / 2
     return Layer(name, tuple(operators), output, stored)
 

@@ -9,10 +9,10 @@ __all__ = ["COUNTED", "KINDS", "Kind", "Layer", "Network", "Operator"]
 Kind = Literal["matmul", "attention", "convolution", "normalization", "elementwise", "embedding"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""Kinds of operators that the roofline knows an efficiency of."""
+"""Kinds of operators for which the roofline has an efficiency."""
 
 COUNTED: tuple[Kind, ...] = ("matmul", "attention", "convolution")
-"""Those whose operations published totals count."""
+"""Kinds whose operations published totals include."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +47,40 @@ class Operator:
 
     @property
     def read_parameters(self) -> int:
-        """Parameters that are read from memory whatever the samples."""
+        """Parameters that are read from memory, independent of the number of samples."""
         return 0 if self.sparse else self.parameters
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A piece of a network that a pipeline can be cut before and after.
+    """A piece of a network before and after which a pipeline can be cut.
 
     Parameters
     ----------
     name : str
-        For people.
+        Name for readers.
     operators : tuple of Operator
-        What it computes, in order.
+        Its operators, in order.
     output_numbers : int
-        Activations of a sample that the next layer gets, what it only hands on included.
+        Activations of a sample that the next layer receives, including forwarded ones.
     stored_numbers : float
         Activations of a sample that the backward pass needs, if nothing is recomputed.
     mp_reductions : int
         All-reduces along model parallelism in each pass; 0 if a layer is never split.
     mp_reduced_numbers : int
-        Numbers of a sample in each of them.
+        Numbers of a sample in each of these all-reduces.
     splits : bool
         Whether the NPUs of a model-parallel group can share it.
     all_to_alls : int
-        All-to-alls of an expert group in each pass; 2 are one before the experts and one behind.
+        All-to-alls of an expert group in each pass; 2 are one before the experts and one after
+        them.
     all_to_all_numbers : int
-        Numbers of a sample in each of them, those that stay where they are included.
+        Numbers of a sample in each of these all-to-alls, including those that stay in place.
     pieces : int
-        Experts that an expert group shares out whole; 0 if it may cut anywhere.
+        Experts that an expert group distributes as a whole; 0 if the layer may be cut anywhere.
     cp_numbers : int
-        Keys and values of a sample that context parallelism gathers; 0 if nothing meets the rest
-        of a sequence.
+        Keys and values of a sample that context parallelism gathers; 0 if no operator combines
+        positions of a sequence.
     """
 
     name: str
@@ -96,35 +97,35 @@ class Layer:
 
     @cached_property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Number of trainable parameters."""
         return sum(operator.parameters for operator in self.operators)
 
     @cached_property
     def shared_parameters(self) -> int:
-        """Those that an expert group shares out."""
+        """Number of parameters that an expert group shards."""
         return sum(operator.parameters for operator in self.operators if operator.shared)
 
     @cached_property
     def moved_numbers(self) -> float:
-        """Activations that a sample reads from and writes to memory; weights come on top."""
+        """Activations that a sample reads from and writes to memory, without weights."""
         return sum(operator.moved_numbers for operator in self.operators)
 
     @cached_property
     def forward_flops(self) -> float:
-        """Operations of a sample in matrix products and convolutions, as published totals count."""
+        """Operations of a sample in matrix products and convolutions, as in published totals."""
         return sum(operator.flops for operator in self.operators if operator.kind in COUNTED)
 
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in the order in which a sample passes them.
+    """A sequence of layers in the order in which samples pass them.
 
     Parameters
     ----------
     layers : tuple of Layer
         Equal layers may be one object.
     input_bytes : int
-        What storage sends for each sample [B].
+        Bytes that storage sends for each sample [B].
     """
 
     layers: tuple[Layer, ...]
@@ -132,12 +133,12 @@ class Network:
 
     @cached_property
     def parameters(self) -> int:
-        """Trained numbers."""
+        """Number of trainable parameters."""
         return sum(layer.parameters for layer in self.layers)
 
     @cached_property
     def forward_flops(self) -> float:
-        """Operations of a forward pass of a sample, as published totals count."""
+        """Operations of a sample's forward pass, as in published totals."""
         return sum(layer.forward_flops for layer in self.layers)
 
     @property
@@ -147,10 +148,10 @@ class Network:
 
     @property
     def shares(self) -> bool:
-        """Whether an expert group can share anything out."""
+        """Whether an expert group can shard any parameters."""
         return any(layer.all_to_alls for layer in self.layers)
 
     @property
     def has_sequence(self) -> bool:
-        """Whether context parallelism can divide it."""
+        """Whether context parallelism can split the network."""
         return any(layer.cp_numbers for layer in self.layers)

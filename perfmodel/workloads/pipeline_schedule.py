@@ -1,4 +1,4 @@
-"""Pipeline schedules: the order in which a stage works on its microbatches."""
+"""Pipeline schedules: the order in which a stage processes its microbatches."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -9,16 +9,17 @@ from fred_hw.registry import Registry
 __all__ = ["SCHEDULES", "Pass", "microbatches_held", "passes"]
 
 Pass = tuple[Literal["forward", "backward"], int]
-"""A pass, and the number of the microbatch."""
+"""Direction of a pass, and the number of the microbatch."""
 
 SCHEDULES: Registry[Callable[[int, int, int], Sequence[Pass]]] = Registry(
     "perfmodel.workloads.pipeline_schedules", "pipeline schedule"
 )
-"""By name: passes of a stage in order, given its number from 0, the stages and the microbatches."""
+"""Pipeline schedules by name: functions that return the passes of a stage in order, given the stage
+number, the number of stages and of microbatches."""
 
 
 def passes(ahead: int, microbatches: int) -> list[Pass]:
-    """Return some forward passes, then backward and forward passes alternately."""
+    """Return ``ahead`` forward passes, followed by alternating backward and forward passes."""
     order: list[Pass] = [("forward", number) for number in range(ahead)]
     for number in range(microbatches):
         order.append(("backward", number))
@@ -28,9 +29,10 @@ def passes(ahead: int, microbatches: int) -> list[Pass]:
 
 
 def microbatches_held(schedule: str, stages: int, microbatches: int) -> int:
-    """Return how many microbatches the first stage holds activations of at once, at most.
+    """Return the largest number of microbatches with activations on the first stage at a time.
 
-    Of many it is looked at some: a schedule holds as many however many more there are, or all.
+    Large numbers are reduced first: a schedule holds the same number for any more microbatches, or
+    holds all.
     """
     few = min(microbatches, 2 * stages + 64)
     order = SCHEDULES[schedule](0, stages, few)

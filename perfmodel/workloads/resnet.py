@@ -63,7 +63,7 @@ def resnet(blocks: Sequence[int], image: int, classes: int) -> Network:
 
 
 def _layer(name: str, operators: list[Operator], output: int) -> Layer:
-    """Return a layer; the backward pass needs the inputs of all operators."""
+    """Return a layer whose backward pass needs the inputs of all operators."""
     stored = sum(operator.moved_numbers for operator in operators) / 2
     return Layer(name, tuple(operators), output, stored)
 
@@ -71,7 +71,7 @@ def _layer(name: str, operators: list[Operator], output: int) -> Layer:
 def _convolution(
     name: str, channels_in: int, channels_out: int, kernel: int, image: int, stride: int
 ) -> list[Operator]:
-    """Return a convolution without bias, its batch normalization and its ReLU.
+    """Return a convolution without bias, followed by batch normalization and ReLU.
 
     ``image`` is the width and height of the output.
     """

@@ -16,7 +16,7 @@ TOKEN_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Variants of newer transformers; the default is GPT.
+    """Options of newer transformers; the defaults are those of GPT.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class Form:
     causal_half: bool = False
 
     def weights(self, rows: int, columns: int) -> int:
-        """Return the parameters of a product."""
+        """Return the number of parameters of a product."""
         return rows * columns + (columns if self.biases else 0)
 
     def norm(self, h: int) -> int:
-        """Return those of a norm."""
+        """Return the number of parameters of a norm."""
         return h if self.rms_norm else 2 * h
 
 
@@ -65,7 +65,7 @@ def transformer(
     tied: bool = True,
     form: Form | None = None,
 ) -> Network:
-    """Return a GPT-like transformer, with what newer models changed of it.
+    """Return a GPT-like transformer, with the options of newer models.
 
     With a feed-forward width f of 4 h, as many heads for keys and values as for queries, and tied
     embeddings, parameters and operations add up to those of Narayanan et al., arXiv 2104.04473,
@@ -110,7 +110,7 @@ def transformer(
 
 
 def _block(h: int, k: int, a: int, f: int, s: int, gated: bool, form: Form) -> Layer:
-    """Return a layer of attention and feed-forward, or experts."""
+    """Return a layer of attention and a feed-forward block, or experts."""
     inner = _feed_forward(h, f, s, gated, form)
     stored = _stored(h, k, a, f, s, gated)
     if form.experts:
@@ -132,18 +132,18 @@ def _block(h: int, k: int, a: int, f: int, s: int, gated: bool, form: Form) -> L
 
 
 def _embedding(h: int, s: int, vocabulary: int, form: Form) -> Layer:
-    """Return the embedding of words and, if they are learned, positions."""
+    """Return the embedding of tokens and, if they are learned, positions."""
     words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
     positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
     first = (words, positions) if form.learned_positions else (words,)
-    # Reduced once forward. Its backward pass needs nothing, but is taken alike: it stands for the
-    # gradient of what the logits read, which Megatron-LM reduces at the head and the head here
-    # does not.
+    # Reduced once in the forward pass. The backward pass needs no reduction, but is given one: it
+    # represents the gradient of the input of the logits, which Megatron-LM reduces at the head and
+    # this model does not.
     return Layer("embedding", first, s * h, s * h, 1, s * h, True)
 
 
 def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
-    """Return attention with keys and values of k numbers per token.
+    """Return the attention with keys and values of k numbers per token.
 
     Grouped-query attention (Ainslie et al., arXiv 2305.13245) has g heads for keys and values,
     each for a/g heads of queries: their matrices have k = h g/a columns instead of h, so a layer
@@ -166,7 +166,7 @@ def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
             form.weights(h, both),
             s * (h + both),
         ),
-        # Fused: scores stay on the chip (FlashAttention, Dao et al., arXiv 2205.14135).
+        # Fused: scores stay in on-chip memory (FlashAttention, Dao et al., arXiv 2205.14135).
         Operator("attention", "attention", 4 * pairs * h, 0, s * (both + h)),
         Operator("attention output", "matmul", 2 * s * h**2, form.weights(h, h), 2 * s * h),
         Operator("attention residual", "elementwise", 2 * s * h, 0, 3 * s * h),
@@ -174,7 +174,7 @@ def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
 
 
 def _feed_forward(h: int, f: int, s: int, gated: bool, form: Form) -> tuple[Operator, ...]:
-    """Return a feed-forward of width f; a gate is a product more for each activation.
+    """Return a feed-forward block of width f; a gate adds one product per activation.
 
     A gated feed-forward (GLU variants, Shazeer, arXiv 2002.05202, equation 6) has a second matrix
     of h x f, whose product multiplies the activation: 3 matrices of h f weights and 2 s h f
@@ -194,7 +194,7 @@ def _feed_forward(h: int, f: int, s: int, gated: bool, form: Form) -> tuple[Oper
 
 
 def _experts(inner: tuple[Operator, ...], h: int, s: int, form: Form) -> tuple[Operator, ...]:
-    """Return a feed-forward of so many experts, each token of which goes to some.
+    """Return a feed-forward block of several experts, of which each token uses some.
 
     A router of h x experts chooses (Shazeer et al., arXiv 1701.06538; Mixtral, Jiang et al., arXiv
     2401.04088, section 2.1): the parameters between norm and residual are there so many times, and
@@ -220,7 +220,7 @@ def _experts(inner: tuple[Operator, ...], h: int, s: int, form: Form) -> tuple[O
 
 
 def _head(h: int, s: int, vocabulary: int, tied: bool, form: Form) -> Layer:
-    """Return the logits, with weights of their own unless they are tied to the embedding."""
+    """Return the logits layer, with separate weights unless tied to the embedding."""
     scale = h if form.rms_norm else 0
     norm = Operator("final norm", "normalization", 5 * s * h, scale, 2 * s * h)
     weights = 0 if tied else vocabulary * h
@@ -229,18 +229,18 @@ def _head(h: int, s: int, vocabulary: int, tied: bool, form: Form) -> Layer:
 
 
 def _stored(h: int, k: int, a: int, f: int, s: int, gated: bool) -> float:
-    """Return the activations that the backward pass of a layer needs, in numbers of two bytes.
+    """Return the activations that a layer's backward pass needs, in two-byte numbers.
 
-    Of the 34 s h stored bytes, 4 are of two norms; 11 are s (7 h + 4 k) of attention, where keys
-    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of
-    arXiv 2205.05198). Gated, both products are kept to activate them again: s (3 h + 6 f).
+    Of the 34 s h stored bytes, 4 are for two norms; 11 are s (7 h + 4 k) of attention, where keys
+    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of arXiv
+    2205.05198). With a gate, both products are kept to compute the activation again: s (3 h + 6 f).
     """
     wide = (6 if gated else 4) * f / h
     return s * h * (14 + 4 * k / h + wide + 5 * a * s / h) / 2
 
 
 def _stored_between(h: int, f: int, s: int, gated: bool) -> float:
-    """Return what a further expert of each token stores, in numbers of two bytes.
+    """Return the activations stored per additional expert of a token, in two-byte numbers.
 
     That is its input, its products and what was activated.
     """
@@ -305,10 +305,10 @@ class TransformerFile(WorkloadFile):
 
     def network(self, source: str) -> Network:
         if self.hidden % self.heads:
-            message = f"must divide hidden, which is {self.hidden}, not be {self.heads}"
+            message = f"must be a divisor of hidden, {self.hidden}, not {self.heads}"
             raise InputError(source, "heads", message)
         if self.key_value_heads and self.heads % self.key_value_heads:
-            message = f"must divide heads, which are {self.heads}, not be {self.key_value_heads}"
+            message = f"must be a divisor of heads, {self.heads}, not {self.key_value_heads}"
             raise InputError(source, "key_value_heads", message)
         if self.experts_per_token > (self.experts or 1):
             message = f"must be at most experts, which are {self.experts or 1}, "

@@ -1,4 +1,4 @@
-"""Workloads: a network and how it is trained, from YAML."""
+"""Workloads from YAML: a network and its training settings."""
 
 import re
 from dataclasses import dataclass, replace
@@ -35,41 +35,41 @@ _FOLDER = Path(__file__).parent
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of the files beside this one, in the order of the paper, others after."""
+    """Return the names of the built-in workload files, those of the paper first, in its order."""
     order = list(SPEEDUP_C)
     names = sorted(path.stem for path in _FOLDER.glob("*.yaml"))
     return tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
 
 
 WORKLOADS = shipped()
-"""The shipped workloads, those of the paper first and in its order."""
+"""The built-in workloads, those of the paper first, in its order."""
 
 PUBLISHED = tuple(SPEEDUP_C)
-"""Those of the paper: its speed-ups are published, so compute can be calibrated on them."""
+"""Workloads of the paper, on which compute can be calibrated as their speed-ups are published."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A network and its training.
+    """A network and its training settings.
 
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name given by the user.
     network : Network
         Its layers.
     strategy : Strategy
-        The published one, used when no other is asked for.
+        The published strategy, used when no other is requested.
     mode : str
         One of ``file.MODES``.
     microbatches : int
-        Pieces that the samples of a replica go through the pipeline in.
+        Number of parts in which the samples of a replica pass the pipeline.
     samples_per_replica : int
         Samples in an iteration for each data-parallel replica.
     schedule : str
         One of ``pipeline_schedule.SCHEDULES``; only matters in stationary mode.
     overlap : bool
-        Whether gradients are reduced while the backward pass goes on, in stationary mode.
+        Whether gradients are reduced during the backward pass, in stationary mode.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Workload:
 
 
 def load_workload(name_or_path: str) -> Workload:
-    """Return a workload.
+    """Return the workload with a given name or file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def load_workload(name_or_path: str) -> Workload:
     Raises
     ------
     InputError
-        There is no such workload, or a field of the file is bad.
+        There is no such workload, or a field of the file is invalid.
     """
     name = find_choice(name_or_path, WORKLOADS) or name_or_path
     file, source = load_file(name)
@@ -101,7 +101,7 @@ def load_workload(name_or_path: str) -> Workload:
 
 
 def build_workload(data: object, name: str) -> Workload:
-    """Return the workload of file contents, called ``name``.
+    """Return the workload of file contents, named ``name``.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def changed_workload(
     microbatches: int | None = None,
     **changes: Any,
 ) -> Workload:
-    """Return a workload with some changes.
+    """Return a workload with changed settings.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def changed_workload(
 
 
 def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) -> Workload:
-    """Return the workload with another batch.
+    """Return the workload with another batch size.
 
     Raises
     ------
@@ -167,18 +167,20 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
             message = str(error).removeprefix(f"{name} ")
             raise InputError(workload.name, name, message) from None
     if samples_per_replica % microbatches:
-        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
+        message = (
+            f"must be a divisor of {samples_per_replica} samples per replica, not {microbatches}"
+        )
         raise InputError(workload.name, "microbatches", message)
     return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)
 
 
 def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
-    """Return the contents of a workload file, and its name for error lines.
+    """Return the contents of a workload file, and its name for error messages.
 
     Raises
     ------
     InputError
-        As :func:`load_workload`, but for what binds keys to each other.
+        As for :func:`load_workload`, except for rules between keys.
     """
     if name := find_choice(name_or_path, WORKLOADS):
         path = workload_path(name)
@@ -200,12 +202,12 @@ def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
 
 
 def workload_path(name: str) -> Path:
-    """Return the file of a shipped workload."""
+    """Return the path of a built-in workload."""
     return _FOLDER / f"{name}.yaml"
 
 
 def parse_strategy(text: str, source: str = "") -> Strategy:
-    """Return the strategy that reads like ``MP2-DP5-PP2``.
+    """Return the strategy that a text such as ``MP2-DP5-PP2`` describes.
 
     Raises
     ------
@@ -225,8 +227,8 @@ def _build(name: str, file: WorkloadFile, source: str) -> Workload:
     network = file.network(source)
     if file.samples_per_replica % file.microbatches:
         message = (
-            f"must divide samples_per_replica, which are {file.samples_per_replica}, "
-            f"not be {file.microbatches}"
+            f"must be a divisor of samples_per_replica, {file.samples_per_replica}, "
+            f"not {file.microbatches}"
         )
         raise InputError(source, "microbatches", message)
     return Workload(

@@ -1,4 +1,4 @@
-"""Use of links at full load: shares of data, acks and other flits."""
+"""Utilization of links at full load: shares of data, acks and other flits."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from testbench.benches.agents.switch import SwitchBench, Watch
 __all__ = ["shares"]
 
 HEADER_AND_CRC = HEADER_BITS + CRC_BITS
-PAYLOAD_BITS = 8 * FLIT_BYTES  # of the published flit
+PAYLOAD_BITS = 8 * FLIT_BYTES  # of a flit in the paper
 
 
 def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:
-    """Return shares of the cycles of links, each from its first ack to its last between data.
+    """Return shares of link cycles between the first and the last ack among data.
 
     That one is left out, so that each ack counts with the packets it is for.
 

@@ -1,4 +1,4 @@
-"""Measurements of benches, in the file that the runner reads."""
+"""Measurements of benches, written to a file that the runner reads."""
 
 import json
 import os
@@ -8,7 +8,7 @@ __all__ = ["record"]
 
 
 def record(**measurements: object) -> None:
-    """Add measurements to the file; ``flits`` adds up to ``flits_checked``."""
+    """Add measurements to the file; values of ``flits`` accumulate in ``flits_checked``."""
     path = Path(os.environ["FRED_MEASUREMENTS"])
     known = json.loads(path.read_text()) if path.exists() else {}
     flits = known.get("flits_checked", 0) + measurements.pop("flits", 0)

@@ -30,7 +30,7 @@ async def started(dut: Any, stall: float) -> ControlBench:
 
 
 def mask(word: Word, accesses: tuple[str, ...]) -> int:
-    """Return the bits of a word that belong to fields of these accesses."""
+    """Return the bits of a word that belong to fields with the given access types."""
     return sum(
         ((1 << word.register.width(field, word.index)) - 1) << field.low
         for field in word.register.fields
@@ -39,7 +39,7 @@ def mask(word: Word, accesses: tuple[str, ...]) -> int:
 
 
 def at_reset(word: Word) -> int:
-    """Return what a word reads after reset: constants, and what ``rw`` begins with."""
+    """Return the value of a word after reset: constants, and initial values of ``rw`` fields."""
     values = sum(field.value << field.low for field in word.register.fields)
     return values & mask(word, ("constant", "rw"))
 
@@ -73,7 +73,7 @@ async def written_values_stay(dut: Any, stall: float, data_first: bool | None) -
     kept = {word.address: at_reset(word) & mask(word, ("rw",)) for word in able}
     for _ in range(60):
         word = bench.rng.choice(able)
-        # Bits of no field, of constants and of pulses must not stay; pulses are left out here.
+        # Unused bits, constants and pulses must not keep a written value; pulses are left out here.
         value = bench.rng.getrandbits(32) & ~mask(word, ("pulse",))
         resp = await bench.write_raw(word.address, value, data_first=data_first)
         assert resp == AxiResp.OKAY
@@ -185,7 +185,7 @@ async def entries_are_written_read_and_erased(dut: Any, stall: float) -> None:
 
 
 async def refused(bench: ControlBench, command: Any) -> None:
-    """Check that a command is refused, and counted."""
+    """Check that a command is refused and counted."""
     bench.errors["configuration"] += 1
     try:
         await command
@@ -244,7 +244,7 @@ async def staging_is_locked_while_an_entry_is_written(dut: Any) -> None:
         address = REGISTERS.register(name).address
         assert await bench.write_raw(address, 3) == AxiResp.SLVERR
         bench.errors["configuration"] += 1
-    await bench.access.write("PHASE", 0)  # free for the next command; the core checks number
+    await bench.access.write("PHASE", 0)  # ready for the next command; the core checks the number
     await bench.check_errors()
     assert await bench.access.read("COMMAND_STATUS") == 1
     bench.core.hangs = False
@@ -337,7 +337,7 @@ async def counters_count_unless_frozen(dut: Any, share: float) -> None:
 
 
 async def check_counters(bench: ControlBench, want: dict[str, list[int]]) -> None:
-    """Compare all counters but CYCLES."""
+    """Compare all counters except CYCLES."""
     found = await bench.access.counters()
     for name, counts in found.items():
         if name != "cycles":

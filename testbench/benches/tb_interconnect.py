@@ -28,7 +28,7 @@ from .measurements import record
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 FLITS = int(os.environ.get("FRED_FLITS", "20"))  # per configuration
 CONFIGURATIONS = int(os.environ.get("FRED_CONFIGURATIONS", "40"))  # per random test
-Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
+Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # names appear in the results
 test = cocotb.test(timeout_time=10, timeout_unit="ms")
 
 
@@ -46,7 +46,7 @@ def runs(
     cycles: int,
     busy: float = 1.0,
 ) -> Iterator[Stimulus]:
-    """Yield ``cycles`` stimuli of the flows, which send in a share ``busy`` of the cycles."""
+    """Yield ``cycles`` stimuli of the flows, each active in a share ``busy`` of the cycles."""
     for _ in range(cycles):
         yield Stimulus(configuration, flits_for(rng, SPEC, flows, busy))
 
@@ -55,7 +55,7 @@ def runs(
 @cocotb.parametrize(kind=list(Kind))
 async def collective_delivers(dut: Any, kind: Any) -> None:
     bench, rng = await started(dut)
-    # Each step is close behind the one before.
+    # Each step follows closely on the previous one.
     for flows, configuration in collective_runs(rng, SPEC, kind.value):
         await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4)))
     await bench.finish()
@@ -100,7 +100,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
 
 
 async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> int:
-    """Return the cycles without a flit between those of two configurations, counted on the wires.
+    """Return the cycles without flits between two configurations, counted on the ports.
 
     All ports send in every cycle while a shift by one and a shift by two alternate; every flit of
     both is delivered, so what is lost would show as a hole in the arrivals.
@@ -129,7 +129,7 @@ async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> i
 @test
 async def every_path_has_the_same_latency(dut: Any) -> None:
     bench, rng = await started(dut)
-    # The paths of a source go one behind the other, each with its own configuration.
+    # The paths of a source follow each other, each with its own configuration.
     for source in range(SPEC.ports):
         for target in range(SPEC.ports):
             flow = Flow((source,), (target,))
@@ -157,7 +157,7 @@ async def every_port_carries_a_flit_each_cycle(dut: Any) -> None:
     rates = []
     for flows in (permutation, everyone):
         configuration = routed(flows, SPEC)
-        if configuration is None:  # fewer than three middle subswitches may need to rearrange
+        if configuration is None:  # below three, other paths may have to move
             continue
         bench.board.arrivals = [[] for _ in range(SPEC.ports)]
         await bench.play(runs(rng, flows, configuration, cycles))
@@ -199,7 +199,7 @@ async def reset_loses_what_is_inside_and_nothing_later(dut: Any) -> None:
     for stimulus in runs(rng, flows, configuration, 4):
         await bench.step(stimulus)
     await bench.reset()
-    await bench.drain()  # a flit from before the reset would find nothing expected
+    await bench.drain()  # a flit from before the reset would arrive unexpected
     await bench.play(runs(rng, flows, configuration, FLITS))
     await bench.finish(minimum=FLITS * SPEC.ports)
     record(flits=bench.board.matched)

@@ -1,4 +1,4 @@
-"""cocotb test of two endpoints connected back to back: no undefined values."""
+"""cocotb test of two endpoints connected back to back, for undefined values."""
 
 import random
 from collections import deque
@@ -65,7 +65,7 @@ def _flit(dut: Any, end: int) -> dict[str, int] | None:
 def _move(
     dut: Any, flow: int, waiting: deque[tuple[int, int]], wanted: deque[tuple[int, int]]
 ) -> int:
-    """Note what a flow's ends transfer; return how many words it gave."""
+    """Record the transfers of a flow; return the number of words it sent."""
     if int(dut[f"i{flow}_ready"].value) and int(dut[f"i{flow}_valid"].value):
         wanted.append(waiting.popleft())
     if not int(dut[f"o{flow}_valid"].value) or not int(dut[f"o{flow}_ready"].value):

@@ -33,7 +33,7 @@ async def started(dut: Any, stall: float = 0.0, dead: Sequence[int] = ()) -> Mes
 
 @test
 async def every_end_sends_to_every_end(dut: Any) -> None:
-    """See that controllers do too, and each end to itself, and nothing is sent twice."""
+    """Check that controllers also send, that self-sends arrive, and nothing is duplicated."""
     bench = await started(dut)
     bench.probe(errors=dut.errors, dropped=dut.dropped)
     for turn in range(ENDS):
@@ -61,7 +61,7 @@ async def pattern_goes_through_on_all_circuits(dut: Any, pattern: Any) -> None:
 
 @test
 async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
-    """Let others come through beside them, on another circuit."""
+    """Check that other traffic on another virtual channel is not blocked."""
     bench = await started(dut)
     hot = NPUS // 2
     for source in range(NPUS):
@@ -73,9 +73,9 @@ async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
 
 @among_three
 async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
-    """Let at most the packet under way at each router go before it, at every flit of one.
+    """Let at most the packet in progress at each router precede it, for any flit position.
 
-    Other NPUs keep the links on its way busy, on the least urgent circuit.
+    Other NPUs keep the links on its route busy, on the least urgent virtual channel.
     """
     bench = await started(dut)
     hot, most = NPUS // 2, PROTOCOL.packet_flits
@@ -92,7 +92,7 @@ async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
         bench.unicast(source, hot, 1, 1, circuit=0)
         await bench.drain()
         begin, end = (crossed(one)[-1] for one in (bench.inputs[source], bench.outputs[hot]))
-        # Each link may have a flit of control before it, too.
+        # Each link may carry a control flit first, too.
         least, longest = routers * (HOP_CYCLES - 1), routers * (HOP_CYCLES + most + 1)
         assert least <= end - begin <= longest, f"{end - begin} cycles, after {wait}"
         assert bench.data(bench.outputs[hot])[-1].cycle > end, f"overtook nothing after {wait}"
@@ -114,7 +114,7 @@ async def random_traffic_comes_through_faults(dut: Any) -> None:
 
 @test
 async def end_that_has_no_space_holds_up_others_of_its_circuit_for_a_while(dut: Any) -> None:
-    """Throw away what waits for too long, while other circuits go on."""
+    """Drop packets that wait too long, while other virtual channels continue."""
     bench = await started(dut)
     deaf, stuck = 0, PROTOCOL.head_of_line_timeout_cycles
     bench.probe(errors=dut.errors)
@@ -130,7 +130,7 @@ async def end_that_has_no_space_holds_up_others_of_its_circuit_for_a_while(dut: 
     assert bench.cycle - begin < stuck
     await bench.cycles(2 * stuck)
     assert bench.seen["errors"]
-    # Sources give up, and the end takes what is left, which nobody waits for.
+    # Sources give up; the destination discards the remaining flits, which nobody expects.
     for source in range(1, NPUS):
         bench.ports[source].endpoint.forget(PROTOCOL.online)
     bench.ports[deaf].endpoint.keeps_space = False
@@ -142,14 +142,14 @@ async def end_that_has_no_space_holds_up_others_of_its_circuit_for_a_while(dut: 
 
 @among_three
 async def dead_ends_hold_up_nobody(dut: Any) -> None:
-    """Lose what is for an end that never says handshake nor takes one."""
+    """Drop packets for an endpoint that never completes the handshake."""
     dead = NPUS - 1
     bench = await started(dut, 0.0, [dead])
     for one in bench.ports[:2]:
         packets = [(1,) * PROTOCOL.packet_flits] * (2 * PROTOCOL.buffer_packets)
         one.endpoint.send(PROTOCOL.online, 0, packets, dead)
     await bench.cycles(8 * PROTOCOL.buffer_packets * PROTOCOL.packet_flits)
-    # A burst that is given up stands before another one of its circuit.
+    # A cancelled burst is ahead of another one in its virtual channel.
     bench.ports[0].endpoint.forget(PROTOCOL.online)
     bench.unicast(0, 1, PACKETS, circuit=0)
     for source in range(NPUS - 1):
@@ -163,7 +163,7 @@ async def dead_ends_hold_up_nobody(dut: Any) -> None:
 
 @test
 async def ends_begin_anew_in_traffic(dut: Any) -> None:
-    """Lose nothing but what is of an end that reboots."""
+    """Lose only packets of an endpoint that restarts."""
     bench = await started(dut, 0.05)
     anew = bench.rng.randrange(NPUS)
     others = [k for k in range(NPUS) if k != anew]
@@ -185,7 +185,7 @@ async def ends_begin_anew_in_traffic(dut: Any) -> None:
 
 @test
 async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
-    """Drop what is of phases, to addresses that are not there, and of kinds that are none."""
+    """Drop packets of phases, to unknown addresses and of invalid kinds."""
     bench = await started(dut)
     bench.probe(errors=dut.errors)
     bad, codec = bench.ports[0], bench.codec

@@ -20,14 +20,14 @@ MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])
 PROTOCOL, NPUS = MESH.protocol, MESH.routers
 MOST = PROTOCOL.packet_flits
 FAR = 6
-"""Routers on the longest way that is tried."""
+"""Largest number of routers on a path that is measured."""
 
 ENDS = range(len(MESH.places))
 BESIDE = {
     end: [other for other in ENDS if other != end and len(way(MESH, other, end)) == 2]
     for end in ENDS
 }
-"""Ends of the same router, by the end that they send to."""
+"""Endpoints of the same router, keyed by the endpoint they send to."""
 HOT = max(BESIDE, key=lambda end: len(BESIDE[end]))
 
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -41,9 +41,10 @@ async def started(dut: Any) -> MeshBench:
 
 
 async def cycles_per_router(bench: MeshBench, before: int) -> set[float]:
-    """Return from the beat into a router to the beat out of it, on ways to all ends.
+    """Return the cycles from a beat into a router to the beat out, on paths to all endpoints.
 
-    That of the last of lone flits that go the same way, with so many ``before`` it.
+    The measured flit is the last of several lone flits on the same route, with ``before`` flits
+    ahead of it.
     """
     found = set()
     for end in range(len(MESH.places)):
@@ -61,7 +62,7 @@ async def cycles_per_router(bench: MeshBench, before: int) -> set[float]:
 
 @test
 async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_latency_cycles``; a router whose path stays takes a cycle less."""
+    """Measure ``router_latency_cycles``; a router with an unchanged path takes a cycle less."""
     bench = await started(dut)
     found = await cycles_per_router(bench, 0)
     most = max(found)
@@ -73,7 +74,7 @@ async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
 
 @test
 async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_follow_cycles``: where all paths have stayed from the packet before."""
+    """Measure ``router_follow_cycles``: latency when all paths are unchanged."""
     bench = await started(dut)
     found = await cycles_per_router(bench, 1)
     assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
@@ -83,7 +84,7 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
 
 @beside_each_other
 async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
-    """Measure ``router_preemption_cycles``: what a lone urgent flit takes more beside others.
+    """Measure ``router_preemption_cycles``: extra latency of a lone urgent flit under load.
 
     It comes at every flit of a less urgent packet that crosses the same router from another end,
     behind and before others of its kind, and goes where that goes. The most that it takes beyond
@@ -103,7 +104,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
         overtaken = len(kinds) - 1 - kinds.index(0)
         assert MOST <= overtaken < 6 * MOST, f"{overtaken} flits came behind it, at {place}"
         found.append(out[-overtaken - 1].cycle - begin - HOP_CYCLES)
-    # The first cycles of its own way pass beside the packet that it waits for.
+    # The first cycles of its own route overlap with the packet that it waits for.
     assert MOST - HOP_CYCLES // 2 < max(found) <= MOST, f"waited {found} cycles"
     record(router_preemption_cycles=max(found), flits=MOST * (6 * MOST + 1))
     bench.check()
@@ -111,7 +112,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
 
 @test
 async def ack_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_message_cycles``: from the beat of an ack into a router to that out."""
+    """Measure ``router_message_cycles``: latency of an ack through a router."""
     bench = await started(dut)
 
     def last_ack(watch: Watch) -> int:
@@ -135,7 +136,7 @@ async def ack_takes_as_long_at_every_router(dut: Any) -> None:
 
 @test
 async def links_carry_data_at_full_load(dut: Any) -> None:
-    """Measure ``efficiency`` on the links to NPUs, each of which sends to the one beside it."""
+    """Measure ``efficiency`` on the links to NPUs when each sends to its neighbour."""
     bench = await started(dut)
     count = max(80, 5 * PROTOCOL.ack_interval)
     to = PATTERNS["neighbor"]
@@ -146,7 +147,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     await bench.drain()
     efficiency = shares(bench, bench.outputs[:NPUS])
     record(efficiency=efficiency, flits=NPUS * count * MOST)
-    # A packet behind another that goes the same way misses no cycle but for what ends answer.
+    # Packets in a row on the same route lose no cycles except for the acks of endpoints.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert efficiency["data_flits_per_cycle"] >= most - 0.01, efficiency
     bench.check()

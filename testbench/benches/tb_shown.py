@@ -13,12 +13,12 @@ from testbench.benches.agents.interconnect import InterconnectBench, Monitor, St
 from testbench.stimulus.traffic import routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
-LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # of each cycle, a number per port
+LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # a number per port, in each cycle
 LATENCY = int(os.environ["FRED_LATENCY"])
 
 
 class Seen:
-    """The first lane on each port in each cycle, None where there is no flit."""
+    """First lane of each port in each cycle; None where there is no flit."""
 
     def __init__(self, dut: Any) -> None:
         ports = range(SPEC.ports)
@@ -31,7 +31,7 @@ class Seen:
         }
 
     def read(self) -> None:
-        """Take what stands on the ports now."""
+        """Record the current values of the ports."""
         mask = (1 << SPEC.number_format.width) - 1
         for side, pairs in self.sides.items():
             for row, (valid, data) in zip(self.rows[side], pairs, strict=True):
@@ -39,7 +39,7 @@ class Seen:
 
 
 class Watched(Monitor):
-    """A monitor beside which everything is recorded, at the same falling edges."""
+    """Monitor that also records every port, at the same falling edges."""
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut, SPEC)

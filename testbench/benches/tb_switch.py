@@ -23,21 +23,21 @@ PROTOCOL = SPEC.protocol
 PORTS = SPEC.ports
 LATENCY = int(os.environ.get("FRED_LATENCY", "0"))
 PACKETS = int(os.environ.get("FRED_PACKETS", "6"))
-Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
+Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # names appear in the results
 
 
 def scenario(there: bool = True) -> Any:
-    """Return the decorator of tests that a switch has if all that they need is there."""
+    """Return a decorator for tests that apply only if a switch has what they need."""
     return cocotb.test(timeout_time=20, timeout_unit="ms", skip=not there)
 
 
 test = scenario()
 one_phase_each = scenario(PROTOCOL.phases >= 2)
-SEEN_CYCLES = 3  # from a head to the cycle in which nothing less urgent starts
+SEEN_CYCLES = 3  # cycles from a head flit until nothing less urgent starts
 BEGUN = (
     OutputPort(spec=SPEC, latency=latency_cycles(SPEC) + READ_CYCLES).depth + 1
 ) // PROTOCOL.packet_flits
-"""Largest packets that start though none can leave but the flit that is offered."""
+"""Number of largest packets that start although none can leave beyond the offered flit."""
 waiting_test = scenario(PROTOCOL.phases >= 2 and PROTOCOL.buffer_packets > BEGUN)
 
 
@@ -50,26 +50,26 @@ async def started(
 
 
 def phase_of(number: int, circuit: int, *flows: Flow) -> Phase:
-    """Return a phase that routes."""
+    """Return a phase that can be routed."""
     configuration = routed(flows, SPEC)
     assert configuration is not None, f"{flows} do not route"
     return Phase(number, circuit, tuple(flows), configuration)
 
 
 def everyone(number: int = 0, circuit: int = 0) -> Phase:
-    """Return the all-reduce of all ports."""
+    """Return an all-reduce of all ports."""
     return phase_of(number, circuit, Flow(tuple(range(PORTS)), tuple(range(PORTS))))
 
 
 def several(rng: random.Random) -> list[Phase]:
-    """Return phases of all circuits, as many as there are, up to 8."""
+    """Return phases on all virtual channels, one per channel and up to 8."""
     return phase_table(rng, SPEC, 8)[: PROTOCOL.phases]
 
 
 def turns_of(
     rng: random.Random, phase: Phase, packets: int, length: int | None = None
 ) -> list[Turn]:
-    """Return turns of a phase, of random lengths if none is given."""
+    """Return turns of a phase, of random lengths unless lengths are given."""
     most = PROTOCOL.packet_flits
     return [
         make_turn(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
@@ -121,7 +121,7 @@ async def ports_may_start_at_any_time(dut: Any) -> None:
 
 
 def contest() -> tuple[Phase, Phase]:
-    """Return a patient phase of all ports but the last, and an urgent one from that to port 0."""
+    """Return a less urgent phase of all ports but the last, and an urgent one to port 0."""
     patient = phase_of(0, 2, Flow(tuple(range(PORTS - 1)), tuple(range(PORTS))))
     return patient, phase_of(1, 0, Flow((PORTS - 1,), (0,)))
 
@@ -149,16 +149,16 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
         assert set(kinds[at : at + most]) == {urgent.number}, f"a packet was cut: {kinds}"
         assert at % most == 0, f"a packet was cut: {kinds}"
         assert at + most < len(kinds), f"after {wait} cycles nothing was overtaken"
-        # At most the packet that is under way goes before it, and a flit of control.
+        # At most the packet being sent and a control flit precede it.
         first = bench.data(bench.outputs[0])[before + at].cycle
         assert first - offered <= LATENCY + most + 3, f"{first - offered} cycles after {wait}"
-    # Between packets of one flit there is nothing to interrupt.
+    # Packets of one flit cannot be interrupted.
     assert most == 1 or await bench.access.read("PREEMPTIONS") > 0
     await bench.finish_clean()
 
 
 def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
-    """Return the phases of the data flits at port 0 from one on."""
+    """Return the phases of the data flits at port 0, from a given flit on."""
     return [bench.codec.unpack(beat.flit)["phase"] for beat in bench.data(bench.outputs[0])[first:]]
 
 
@@ -189,10 +189,10 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
     bench, rng = await started(dut, 0.0, [patient, urgent])
     for wait in range(most + 2):
         before = len(bench.data(bench.outputs[0]))
-        # Enough of them to last until the urgent phase is seen, 2 cycles after its packets.
+        # Enough packets to last until the urgent phase is seen, 2 cycles after its packets.
         first, *others = turns_of(rng, patient, max(3, 8 // most), most)
         (late,) = turns_of(rng, urgent, 1, most)
-        # All wait for one port; the urgent packets come behind others on the streams of the rest.
+        # All wait for one port; the urgent packets follow others on the streams of the other ports.
         bench.expect([first, *others, late])
         bench.offer([first, *others, late], range(1, PORTS))
         await bench.cycles(5 * most)
@@ -207,7 +207,7 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
 
 @scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
 async def phases_of_a_circuit_take_turns(dut: Any) -> None:
-    """Let two sources send to one destination, each in a phase of its own, all at full rate."""
+    """Let two sources send to one destination at full rate, each in its own phase."""
     table = [phase_of(number, 1, Flow((number,), (PORTS - 1,))) for number in range(2)]
     bench, rng = await started(dut, 0.0, table)
     most, count = PROTOCOL.packet_flits, 2 * PROTOCOL.buffer_packets
@@ -219,7 +219,7 @@ async def phases_of_a_circuit_take_turns(dut: Any) -> None:
         for fields in map(bench.codec.unpack, (b.flit for b in bench.data(bench.outputs[-1])))
         if fields["index"] == 0
     ]
-    # A turn is a packet, or as many as start within two cycles.
+    # An arbitration slot is a packet, or as many as start within two cycles.
     ahead = [abs(packets[:place].count(0) - packets[:place].count(1)) for place in range(count)]
     assert max(ahead) <= 1 + -(-2 // most), f"the order is {packets}"
     bench.finish()
@@ -230,7 +230,7 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     sent = min(BEGUN + 4, PROTOCOL.buffer_packets)
-    # Nobody takes packets, so that turns wait for space; then all can go on.
+    # Hold back the sinks, so that all wait for buffer space; then let all continue.
     for port in bench.ports:
         port.sink.pause = True
     bench.play(turns_of(rng, patient, BEGUN + 4, most))
@@ -242,8 +242,8 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
         port.sink.pause = False
     await bench.drain()
     kinds = phase_numbers(bench)[::most]
-    # What is served takes space that comes before the urgent one is seen to have it. Counted: 14 of
-    # one flit where 11 had begun.
+    # The served phase takes space that frees up before the urgent phase is seen to have it.
+    # Counted: 14 packets of one flit where 11 had started.
     most_begun = BEGUN + -(-SEEN_CYCLES // most)
     assert kinds.index(urgent.number) <= most_begun, f"{BEGUN} had begun, the order is {kinds}"
     bench.finish()
@@ -272,7 +272,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     again = bench.cycle
     await bench.drain()
     first = bench.data(bench.outputs[-1])[came].cycle
-    # The limit goes to the switch, and the packet through it.
+    # The credit travels to the switch, and the packet through it.
     assert first - again <= LATENCY + 10, f"went on after {first - again} cycles"
     await bench.finish_clean()
 
@@ -287,7 +287,7 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
         circuit, other = rng.randrange(3), rng.choice(phase_table(rng, SPEC, 8))
         for phase in busy:
             bench.play(turns_of(rng, phase, PACKETS))
-        # Its packets have all come by then, and start at number 0 again; the others go on.
+        # By then all its packets have arrived, and start at number 0 again; the others continue.
         again = Phase(number, circuit, other.flows, other.configuration)
         left = bench.missing()
         await bench.write(again)

@@ -27,7 +27,7 @@ from .tb_switch import (
 )
 from .tb_switch_registers import expect_error
 
-BURST = 11 + 20  # a burst of acks, and the time that two take to be answered
+BURST = 11 + 20  # a burst of acks, and the time in which two are answered
 test, stuck_test = scenario(), scenario(PROTOCOL.head_of_line_timeout_cycles <= 10_000)
 acks_test = scenario(PROTOCOL.ack_interval > 2)
 parts_test = scenario(PROTOCOL.packet_flits > 1)
@@ -47,7 +47,7 @@ async def flow_goes_on_after_one_fault(dut: Any, direction: Any, kind: Any) -> N
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     act = FAULTS[kind.value]
-    wrong = spare = 0  # flits that are not as they were sent, and that are none of those sent
+    wrong = spare = 0  # flits changed on the way, and flits that nobody sent
     for _ in range(3):
         port = rng.randrange(PORTS)
         suffered: list[tuple[Flit, Sequence[Flit]]] = []
@@ -141,7 +141,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
     change = FaultyLink(rng, SPEC.data_width, share)
     for port in bench.ports:
         port.to_switch.change = port.from_switch.change = change
-    # Few flits of a small switch may all be spared at first.
+    # By chance the first few flits of a small switch may all be left intact.
     for _ in range(100):
         for _ in range(PACKETS):
             bench.play(turns_of(rng, rng.choice(table), PACKETS))
@@ -150,7 +150,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
         if change.count:
             break
     assert change.count
-    # While a source waits for its timeout the packets of others may wait for longer.
+    # While a source waits for its timeout, packets of others may exceed theirs.
     assert set((await bench.access.errors()).raised) <= {"stuck"}
     bench.finish()
 
@@ -193,14 +193,14 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
 async def short_packets_share_the_space_flit_by_flit(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0, 1), (0,)))
     bench, rng = await started(dut, 0.0, [phase])
-    # One that a largest packet fits beside may still go.
+    # As long as a largest packet still fits, packets may be sent.
     fit = PROTOCOL.buffer_flits - PROTOCOL.packet_flits + 1
     count = min(fit, PROTOCOL.window_packets)
     turns = turns_of(rng, phase, PROTOCOL.window_packets, 1)
     bench.offer(turns, [0])
     await bench.cycles(2 * PROTOCOL.window_packets + 10)
     assert len(bench.data(bench.inputs[0])) == count
-    # The same at the receiver.
+    # The same for the receiver's buffer.
     bench.ports[0].endpoint.keeps_space = True
     bench.offer(turns, [1])
     bench.expect(turns)
@@ -224,7 +224,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
         bench.ports[1].to_switch.put(bench.codec.pack(**said, sequence=number))
     begin = bench.cycle
     await bench.cycles(BURST)
-    # The last one is not lost, and waits for few of the others.
+    # The last ack is not lost, and waits for few of the others.
     fields = [bench.codec.unpack(one.flit) for one in bench.outputs[0].beats if one.cycle > begin]
     assert [one["sequence"] for one in fields if one["kind"] == ACK][-1:] == [2]
     await bench.drain()

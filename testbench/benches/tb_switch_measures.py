@@ -77,9 +77,9 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
 
 @follow_test
 async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any) -> None:
-    """Measure ``switch_follow_cycles``: of a lone unicast where the path has stayed.
+    """Measure ``switch_follow_cycles``: latency of a lone unicast on an unchanged path.
 
-    That of the flit before it, which is acknowledged, as with links of many cycles.
+    The measured flit follows one that is acknowledged already, as with long links.
     """
     bench, rng = await started(dut, 0.0)
     found: dict[str, set[int]] = {"alone": set(), "follows": set()}
@@ -94,7 +94,7 @@ async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any
             cycles.add(bench.data(bench.outputs[target])[-1].cycle - begin)
     (follows,) = found["follows"]
     record(switch_follow_cycles=follows)
-    # A path is found in three cycles at most.
+    # A path is found within three cycles.
     assert LATENCY - 3 <= follows < min(found["alone"]) <= LATENCY, f"counted {found}"
     bench.finish()
 
@@ -115,8 +115,8 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     efficiency = shares(bench, bench.outputs)
     record(efficiency=efficiency)
     data = efficiency["data_flits_per_cycle"]
-    # An ack takes a flit of all that ``ack_interval`` packets would, and no cycle is lost. Acks may
-    # be a flit nearer to each other, where the first and the last of them are.
+    # An ack takes the time of one flit for each ``ack_interval`` packets, and no cycle is lost. At
+    # the first and the last of them, acks may be a flit closer together.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert data >= most - 0.002, efficiency
     assert data + efficiency["control_share"] >= 1 - 1e-9, efficiency
@@ -125,10 +125,10 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
 
 @phases_test
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
-    """Measure ``reconfiguration_cycles``: most without a flit as a phase takes another's place.
+    """Measure ``reconfiguration_cycles``: longest gap when one phase follows another.
 
-    Two phases of one circuit alternate, each from half of the ports to all. In
-    ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
+    Two phases on one virtual channel alternate, each from half of the ports to all.
+    ``counted_reconfiguration_cycles`` is the value of the register, per start of a phase.
     """
     half, count = PORTS // 2, 8
     first = phase_of(0, 0, Flow(tuple(range(half)), tuple(range(PORTS))))
@@ -197,7 +197,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
 
 
 async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
-    """Send packets of all ports at half of the full rate; return when each has come, by port."""
+    """Send packets from all ports at half of the full rate; return arrival times by port."""
     phase, start = everyone(), bench.cycle
     turns = turns_of(bench.rng, phase, count, MOST)
     before = [len(port.received.get((0, 0), ())) for port in bench.ports]
@@ -216,11 +216,11 @@ async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
 
 @test
 async def single_loss_is_caught_up(dut: Any) -> None:
-    """Measure ``recovery_cycles``, from the loss of a data flit until all is as if it had not been.
+    """Measure ``recovery_cycles``: from the loss of a data flit until no delay remains.
 
     It is the longest one for the first, middle and last flit of a packet, on a link to the switch
     (``input``) and on one from it (``output``), in an all-reduce of all ports at half of the full
-    rate. Delays of the links come on top: the nack crosses two of them, and the packet too.
+    rate. Delays of the links are extra: the nack crosses two of them, and so does the packet.
     """
     bench, rng = await started(dut, 0.0, [everyone()])
     count = 3 * PROTOCOL.ack_interval + max(2 * MOST, 128 // MOST)

@@ -34,7 +34,7 @@ parts_test = scenario(PROTOCOL.packet_flits > 1)
 
 
 async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
-    """See an error, the only kind there is, in all registers and on ``irq``; then clear it."""
+    """Check that exactly one error is reported in all registers and on ``irq``; then clear it."""
     found = await bench.access.errors()
     assert found.raised == (cause,), f"{found}, not {cause}"
     assert found.first == FirstError(cause, port)
@@ -52,7 +52,7 @@ async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
 async def while_others_run(
     dut: Any, act: Callable[[SwitchBench], Awaitable[None]], cause: str, port: int = 0
 ) -> SwitchBench:
-    """Cause an error while all ports send unicasts; it is reported, and nothing is lost."""
+    """Cause an error while all ports send unicasts; check that it is reported and nothing lost."""
     bench, rng = await started(dut)
     others = list(range(1, PORTS))
     for source in others:
@@ -77,7 +77,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
             pass
         word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
         await bench.access.write_phase(phase.number, word)
-        bench.expect(turns)  # its source has it still, and sends it again
+        bench.expect(turns)  # the source still holds it, and retransmits it
 
     await while_others_run(dut, act, "phase")
 
@@ -106,7 +106,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
         changed: list[int] = []
 
         def shorten(flit: Any) -> Sequence[Any]:
-            """Let the first packet end after one flit, with a CRC that is right."""
+            """End the first packet after one flit, with a valid CRC."""
             fields = bench.codec.unpack(flit)
             if fields["kind"] or fields["phase"] or len(changed) == 2:
                 return (flit,)

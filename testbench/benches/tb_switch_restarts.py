@@ -26,17 +26,17 @@ from .tb_switch import (
 test, three_test = scenario(), scenario(PORTS >= 3)
 HANDSHAKE, DATA = KINDS.index("handshake"), KINDS.index("data")
 QUIET = 2 * PROTOCOL.timeout_cycles
-IN_FLIGHT = 256  # cycles from an input's queue to the next link at most: docs/how-to/driver.md
+IN_FLIGHT = 256  # most cycles from an input queue to the next link: docs/how-to/driver.md
 
 
 def reboot(bench: SwitchBench, port: int) -> None:
-    """Let the NPU of a port forget all, as after a reset, and begin its next session ID."""
+    """Make the NPU of a port lose all state, as in a reset, and start its next session."""
     bench.ports[port].reboot()
     bench.wanted[port].clear()
 
 
 async def until_up(bench: SwitchBench) -> None:
-    """Wait until all links are up, and say so in the registers.
+    """Wait until all links are up, as the registers must report.
 
     Where a third of all handshakes is lost, five of nine attempts fail, one in each timeout: of ten
     in turn, one in 360.
@@ -50,7 +50,7 @@ async def until_up(bench: SwitchBench) -> None:
 
 
 def first_link_sequences(bench: SwitchBench, watch: Watch) -> set[int]:
-    """Return the link sequence numbers of the first packets since the last handshake."""
+    """Return the first link sequence number per virtual channel since the last handshake."""
     fields = [bench.codec.unpack(beat.flit) for beat in watch.beats]
     begin = max(k for k, one in enumerate(fields) if one["kind"] == HANDSHAKE)
     first: dict[int, int] = {}
@@ -61,7 +61,7 @@ def first_link_sequences(bench: SwitchBench, watch: Watch) -> set[int]:
 
 
 async def give_up(bench: SwitchBench, phase: Phase) -> None:
-    """Do what software does about packets under way: docs/how-to/driver.md, "After a reset"."""
+    """Do what software does with packets in flight (docs/how-to/driver.md, "After a reset")."""
     for port in bench.ports:
         port.forget(phase.number, bench.generations[phase.number])
         port.forget(PROTOCOL.online, 0)
@@ -69,7 +69,7 @@ async def give_up(bench: SwitchBench, phase: Phase) -> None:
         wanted.clear()
     await until_up(bench)
     await bench.write_routes()
-    # What is left of the phase is thrown away, and what is left of unicasts comes, to nobody.
+    # The rest of the phase is dropped; the rest of the unicasts arrives, but nobody expects it.
     await bench.write(phase, checked=False)
     await bench.cycles(QUIET)
     for port in bench.ports:
@@ -93,7 +93,7 @@ async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
     assert (len(bench.data(bench.inputs[0])), len(bench.data(bench.outputs[0]))) == before
     found = await bench.access.errors()
     assert (found.raised, found.first.port if found.first else None) == (("partner",), 0)
-    # One that fits takes its place, and what waits goes on.
+    # A matching endpoint replaces it, and waiting packets continue.
     bench.ports[0].reboot()
     await until_up(bench)
     await bench.access.clear_errors()
@@ -104,7 +104,7 @@ async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
 
 @three_test
 async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> None:
-    """Unicasts between others go on; a phase of the NPU is written anew."""
+    """Check that unicasts between others continue; a phase of the NPU is rewritten."""
     phase = everyone()
     bench, rng = await started(dut, 0.1, [phase])
     for _ in range(3):
@@ -113,7 +113,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
         reboot(bench, port)
         others = [other for other in range(PORTS) if other != port]
-        # All ends of the phase give up its packets; unicasts of others are not concerned.
+        # All endpoints give up the packets of the phase; unicasts between others are not affected.
         for other in others:
             bench.ports[other].forget(phase.number, bench.generations[phase.number])
             bench.wanted[other] = {f: p for f, p in bench.wanted[other].items() if f[0]}
@@ -121,7 +121,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         await bench.arrive(limit=bench.timeout)
         await until_up(bench)
         await bench.cycles(QUIET)
-        # Numbers of unicasts with the NPU start at 0 at the other ends too.
+        # The other endpoints restart the numbers of unicasts with this NPU at 0, too.
         bench.forget_unicasts()
         await bench.write(phase)
         bench.play(turns_of(rng, phase, PACKETS))
@@ -144,7 +144,7 @@ async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) ->
     await bench.cycles(QUIET // 4)
     reboot(bench, 0)
     await until_up(bench)
-    # They have survived, and would be taken for new ones if numbers started at 0 now.
+    # They survived, and would be taken for new ones if numbers restarted at 0 now.
     assert [await bench.access.unicasts(port) for port in (0, 1)] == [True, False]
     receiver.keeps_space = False
     receiver.free()
@@ -162,7 +162,7 @@ async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) ->
 
 @test
 async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) -> None:
-    """Let generations come round behind a burst that some sources never send."""
+    """Let phase generations wrap around behind a burst that some sources never send."""
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     for _ in range(GENERATIONS - 1):
@@ -186,12 +186,12 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
 async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
     bench, _ = await started(dut)
     source, most = bench.ports[1], PROTOCOL.packet_flits
-    # Not even the handshake of a switch that begins anew is taken.
+    # Not even the handshake of the restarted switch is accepted.
     bench.ports[0].sink.pause = True
     await bench.cycles(4)
     await bench.restart()
     await bench.write_routes()
-    # A burst that is given up stands before another one of its circuit.
+    # A cancelled burst is ahead of another one in its virtual channel.
     source.send(PROTOCOL.online, 0, [(1,) * most] * PROTOCOL.buffer_packets, address_of(0))
     await bench.cycles(2 * most * PROTOCOL.buffer_packets + 4 * LATENCY)
     source.forget(PROTOCOL.online, 0)
@@ -217,7 +217,7 @@ async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
         await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
         await bench.restart()
         await until_up(bench)
-        # Software writes routes and phases again; ends give up what was under way.
+        # Software writes routes and phases again; endpoints give up packets in flight.
         await bench.write_routes()
         await bench.write(phase)
         bench.play(turns_of(rng, phase, PACKETS))
@@ -232,7 +232,7 @@ async def handshakes_may_be_lost_doubled_and_late(dut: Any) -> None:
     acts = ((), (1,), (1, 1))
 
     def change(flit: Flit) -> Any:
-        """Lose or double most flits of a handshake."""
+        """Lose or duplicate most flits of a handshake."""
         return tuple(flit for _ in rng.choice(acts))
 
     for _ in range(8):
@@ -265,7 +265,7 @@ async def handshake_to_an_earlier_session_makes_no_link(dut: Any) -> None:
             await bench.cycles(30)
         up = heard == bench.session_id
         assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up
-        # Before it is up nothing else counts, not even what nobody may send.
+        # While the link is not up nothing else counts, not even invalid flits.
         port.to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
         await bench.cycles(10)
         assert (await bench.access.errors()).raised == (("kind",) if up else ())
@@ -292,7 +292,7 @@ async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: floa
         bench.play(turns_of(rng, phase, 2 * PACKETS))
         for source in range(PORTS):
             bench.unicast(source, rng.randrange(PORTS), PACKETS)
-        # Also while links begin anew.
+        # Also while links restart.
         for _ in range(rng.randint(1, 3)):
             await bench.cycles(rng.randrange(8 * PROTOCOL.packet_flits * PACKETS))
             if rng.random() < 0.4:

@@ -1,4 +1,4 @@
-"""cocotb tests of phase entries that are written while their packets are in flight."""
+"""cocotb tests of phase entries that are rewritten while their packets are in flight."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def word_of(phase: Phase, generation: int) -> int:
 
 
 def others_of(used: Phase) -> list[Phase]:
-    """Return other entries in place of an all-reduce: of fewer ports, and less urgent ones."""
+    """Return entries to replace an all-reduce: with fewer ports, or less urgent."""
     few, all_ports = (0, PORTS - 1), tuple(range(PORTS))
     return [
         phase_of(used.number, used.circuit, Flow(few, all_ports)),
@@ -35,9 +35,9 @@ def others_of(used: Phase) -> list[Phase]:
 @rewrite_test
 @cocotb.parametrize(wait=list(range(0, 24, 4)), command=["write", "change", "erase"])
 async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> None:
-    """Write an entry again, another one, or erase it, in a burst: all other phases go on.
+    """Rewrite, replace or erase an entry during a burst; all other phases must continue.
 
-    The numbers of its packets start at 0, which its sources are not told here.
+    The numbers of its packets restart at 0, of which its sources are not informed here.
     """
     used, urgent = everyone(0, 1), phase_of(1, 0, Flow((0, 1), (1,)))
     patient = phase_of(2, 2, Flow((0,), (PORTS - 1,)))
@@ -57,14 +57,14 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
 
 
 async def ready(bench: SwitchBench) -> None:
-    """Wait until a command has been carried out: ENTRY and COMMAND are locked before."""
+    """Wait until a command is complete; until then ENTRY and COMMAND are locked."""
     end = bench.cycle + bench.timeout
     while await bench.access.read_field("COMMAND_STATUS", "busy"):
         assert bench.cycle < end, "a command does not end"
 
 
 async def write_when_taken(bench: SwitchBench, phase: Phase) -> None:
-    """Write a phase; while that is refused, as old packets are queued, erase it and try again."""
+    """Write a phase; while that is refused since old packets are queued, erase it and retry."""
     end = bench.cycle + bench.timeout
     while True:
         try:
@@ -76,7 +76,7 @@ async def write_when_taken(bench: SwitchBench, phase: Phase) -> None:
 
 
 async def write_anything(bench: SwitchBench, number: int) -> None:
-    """Write to any writable register, locked or not, except phases that other traffic uses.
+    """Write any writable register, locked or not, except phases that other traffic uses.
 
     Routes of unused addresses are written too.
     """
@@ -97,10 +97,10 @@ async def write_anything(bench: SwitchBench, number: int) -> None:
 
 @rewrite_test
 async def any_register_may_be_written_at_any_time(dut: Any) -> None:
-    """Write other entries of a busy phase, and all registers at random: all others go on.
+    """Write other entries of a busy phase, and all registers, at random; others must continue.
 
-    Sources are told of an entry when it is there, and send at once by it. Its packets have circuits
-    apart from all others, which they would hold up while they stand first in queues, and are more
+    Sources are informed of an entry when it exists, and use it at once. Its packets have separate
+    virtual channels, as they would block others while they are first in queues, and are more
     urgent, so that another phase is ready to be served in any cycle in which they stop.
     """
     used, others = everyone(0, 0), [phase_of(1, 2, Flow((0, 1), (1,))), everyone(2, 2)]
@@ -139,7 +139,7 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
 
 @test
 async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
-    """Write a phase again and use it at once, while copies of old packets are on the way.
+    """Rewrite a phase and use it at once, while old retransmissions are in flight.
 
     Nothing is lost: acks come when sources have just begun to send everything again, as they have
     waited for them long enough. Generations come round on the way.
@@ -154,7 +154,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
         begun = bench.cycle
         bench.play(turns_of(rng, phase, few))
         await bench.acknowledged()
-        if not number:  # packets and acks both come that way
+        if not number:  # packets and acks both arrive on this link
             slow = max(0, slow + (PROTOCOL.timeout_cycles - (bench.cycle - begun)) // 2)
         await bench.write(phase)
     bench.play(turns_of(rng, phase, few))

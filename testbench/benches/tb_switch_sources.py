@@ -27,7 +27,7 @@ from .tb_switch import (
 )
 
 MOST = PROTOCOL.packet_flits
-# Others wait until what has not come is given up, never until its source sends it again.
+# Others wait until missing flits time out, never until their source sends them again.
 WAIT = PROTOCOL.packet_timeout_cycles + 2 * LATENCY + 4 * MOST
 Said: Any = Enum(
     "Said",
@@ -49,7 +49,7 @@ three_phases_test = scenario(PROTOCOL.phases >= 3)
 
 
 def two_apart() -> tuple[Phase, Phase]:
-    """Return an urgent phase of port 0 and the last one, and a patient one of all but port 0."""
+    """Return an urgent phase of the first and last port, and a less urgent one of the others."""
     others = tuple(range(1, PORTS))
     return phase_of(0, 0, Flow((0, PORTS - 1), (PORTS - 1,))), phase_of(1, 2, Flow(others, others))
 
@@ -102,7 +102,7 @@ async def packet_without_its_last_flit_is_sent_again(dut: Any, behind: int) -> N
 @half_test
 @cocotb.parametrize(said=list(Said))
 async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) -> None:
-    """Let a flit with a right CRC say something else than the one before it."""
+    """Change a header field in a flit with a valid CRC inside a packet."""
     stops, runs = two_apart()
     bench, rng = await started(dut, 0.0, [stops, runs])
     place = rng.randrange(1, MOST)
@@ -121,7 +121,7 @@ async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) 
     await others_go_on(bench, runs)
     await bench.drain()
     assert changed.done
-    ends = (MOST - 1) ^ 1  # where it says then that the packet ends
+    ends = (MOST - 1) ^ 1  # index of the flit that is now marked as the last
     fits = said.value != "last" or place <= ends < MOST
     assert (await bench.access.errors()).raised == (() if fits else ("length",))
     bench.finish()
@@ -141,7 +141,7 @@ async def tlast_of_a_source_is_not_looked_at(dut: Any) -> None:
 
 @test
 async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> None:
-    """Let half of the sources begin before their phase exists, the others after that."""
+    """Let half of the sources send before their phase is written, the others afterwards."""
     phase, count = everyone(), 24
     bench, rng = await started(dut)
     turns = turns_of(rng, phase, count)
@@ -163,7 +163,7 @@ async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> Non
 
 @three_phases_test
 async def ports_may_use_circuits_in_opposite_orders(dut: Any) -> None:
-    """Let each of two ports fill its queue of a circuit before it turns to the next one."""
+    """Let each of two ports fill its queue of one virtual channel before using the other."""
     phases = [phase_of(k, k, Flow((0, 1), tuple(range(PORTS)))) for k in range(3)]
     bench, rng = await started(dut, 0.0, phases)
     count = 2 * PROTOCOL.buffer_packets

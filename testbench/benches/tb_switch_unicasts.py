@@ -9,21 +9,21 @@ from .tb_switch import PORTS, PROTOCOL, SPEC, scenario, started
 
 MOST = PROTOCOL.packet_flits
 COUNT = max(24, 3 * PROTOCOL.ack_interval)
-# With five ports one of three circuits has two of the four bursts of a port, one behind the other.
-# With two middle subswitches the only path of a unicast may have to wait for that of another.
+# With five ports one of three virtual channels has two of the four bursts of a port, in a row.
+# With two middle subswitches the only path of a unicast may have to wait for another unicast's.
 RING, ALL = (0.96, 0.45 if PORTS == 5 else 0.55) if SPEC.middle_switches > 2 else (0.4, 0.4)
 test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
 
 
 def rate(bench: SwitchBench) -> float:
-    """Return the data flits per port and cycle, from the first one to the last."""
+    """Return the data flits per port and cycle, from the first flit to the last."""
     cycles = [beat.cycle for watch in bench.outputs for beat in bench.data(watch)]
     return len(cycles) / PORTS / (max(cycles) - min(cycles) + 1)
 
 
 @test
 async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
-    """Each port sends to the next one, on one of three circuits."""
+    """Send from each port to the next, on one of three virtual channels."""
     bench, _ = await started(dut, 0.0)
     for source in range(PORTS):
         bench.unicast(source, (source + 1) % PORTS, COUNT, MOST, source % 3)
@@ -35,7 +35,7 @@ async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
 
 @test
 async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
-    """Each port sends to all others; on each circuit many want the same port."""
+    """Send from each port to all others; on each virtual channel many compete for a port."""
     bench, _ = await started(dut, 0.0)
     for source in range(PORTS):
         for turn in range(PORTS - 1):
@@ -43,6 +43,6 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
             bench.unicast(source, to, COUNT, MOST, (source + turn) % 3)
     await bench.drain()
     record(all_to_all_rate=rate(bench))
-    # Behind a burst a circuit waits for its acks, and at the end ports wait for others.
+    # After a burst a virtual channel waits for its acks, and at the end ports wait for others.
     assert rate(bench) >= ALL
     bench.finish()

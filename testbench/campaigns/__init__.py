@@ -1,1 +1,1 @@
-"""Random campaigns on whole fabrics: legal work from a seed, and its expected results."""
+"""Random campaigns on whole fabrics: legal work derived from a seed, with expected results."""

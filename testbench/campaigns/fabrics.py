@@ -1,4 +1,4 @@
-"""Small fabrics of campaigns: three switches of three NPUs below a fourth, and meshes."""
+"""Small fabrics for campaigns: three switches of three NPUs below a fourth, and meshes."""
 
 import random
 from collections.abc import Sequence
@@ -40,21 +40,21 @@ __all__ = [
 _FLIT = 2
 _SWITCHES, _NPUS = 3, 3
 UNIFORM = Strategy.parse("MP3-DP3-PP1")
-"""What programs are named after; their phases are random."""
+"""Strategy that names the programs, whose phases are random."""
 
 _PHASES = 6
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A plan, and what software writes before it."""
+    """A plan, and the software writes that precede it."""
 
     plan: Plan
     program: EndpointProgram
 
 
 def _wafer() -> WaferSpec:
-    """Return three switches of three NPUs and one link up, of units that other tests have too."""
+    """Return three switches with three NPUs and one uplink, from units that other tests share."""
     switches = [
         {"name": "l2", "chiplets": 1, "ports": 4, "spare": 1},
         *(
@@ -84,7 +84,7 @@ def _wafer() -> WaferSpec:
 
 
 def groups(phases: Sequence[Phase]) -> list[Group]:
-    """Return all flows of phases."""
+    """Return all flows of the given phases."""
     return [
         Group(one.number, one.circuit, tuple(flow.inputs), tuple(flow.outputs))
         for one in phases
@@ -101,7 +101,7 @@ class WaferFabric:
 
     @cached_property
     def plane(self) -> Plane:
-        """Return the plane."""
+        """Return the plane of the wafer."""
         return Plane(_wafer())
 
     @cached_property
@@ -127,7 +127,7 @@ class WaferFabric:
         return Campaign(plan, WaferProgram(self.plane, UNIFORM, tuple(phases), _FLIT))
 
     def phase(self, number: int, circuit: str, flows: Sequence[Flow]) -> list[Phase]:
-        """Return a phase of these flows if all of them fit at once, else none."""
+        """Return a phase of the given flows if they can all be routed, else None."""
         try:
             rounds = find_rounds(self.plane, flows, {})
         except NoWayError:
@@ -137,12 +137,12 @@ class WaferFabric:
         return [Phase(f"{circuit}_any", circuit, number, tuple(flows), rounds)]
 
     def joined(self, rng: random.Random, members: Sequence[int]) -> list[Flow]:
-        """Return a reduction of members on any switches, to themselves or to others."""
+        """Return a reduction of members on any switches, delivered to members or to others."""
         others = rng.sample(range(self.npus), rng.randint(1, self.npus))
         return [Flow(members, sorted(rng.choice((members, others))))]
 
     def flows(self, rng: random.Random) -> list[Flow]:
-        """Return reductions inside switches, or copies."""
+        """Return reductions inside switches, or multicasts."""
         return self._local(rng) if rng.random() < 0.5 else self._copies(rng)
 
     def _local(self, rng: random.Random) -> list[Flow]:
@@ -156,7 +156,7 @@ class WaferFabric:
         return flows
 
     def _copies(self, rng: random.Random) -> list[Flow]:
-        """Return a copy, or two from different sources to different destinations."""
+        """Return a multicast, or two with different sources and destinations."""
         order = rng.sample(range(self.npus), self.npus)
         first = rng.randint(1, 4)
         flows = [Flow([order[0]], sorted(order[2 : 2 + first]))]
@@ -169,7 +169,7 @@ class MeshFabric:
     Parameters
     ----------
     name : str
-        Of the fabric.
+        Name of the fabric.
     width, height : int
         Routers.
     more
@@ -220,9 +220,9 @@ FABRICS = {
         MeshFabric("adaptive", 3, 2, routing="odd_even_adaptive"),
     )
 }
-"""Fabrics by their names. Routers of the row have two or three ports, all others five."""
+"""Fabrics by name. Routers of the row have two or three ports, all others five."""
 
 
 def campaign(fabric: str, seed: int) -> Campaign:
-    """Return the campaign of a seed."""
+    """Return the campaign with a seed."""
     return FABRICS[fabric].campaign(seed)

@@ -1,4 +1,4 @@
-"""Random legal plans: operations first, then cuts, order and delay of each endpoint's jobs."""
+"""Random legal plans: operations first, then cuts, order and delays of each endpoint's jobs."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _LATEST = 5000
 
 @dataclass(frozen=True)
 class Group:
-    """A flow of a phase: operations may use it at any time, in one order at all endpoints."""
+    """A flow of a phase, which operations use at any time, in the same order at all endpoints."""
 
     phase: int
     circuit: str
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass
 class Making:
-    """A plan that is being made.
+    """A plan under construction.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ class Making:
     slot : int
         Flits of a slot of an endpoint, which holds a message of each member of a ring.
     joined : str
-        Circuit that flows joined between switches have for themselves; empty if there are none.
+        Virtual channel reserved for flows that are reduced between switches; empty if there are
+        none.
     generations : mapping of int to int
-        Of entries of phases, by their numbers; 0 of others.
+        Generations of phase entries, by number; 0 for others.
     """
 
     rng: random.Random
@@ -62,10 +63,10 @@ class Making:
         self.ends = self.ends or [_SOURCE] * self.npus
 
     def circuit_of(self, pairs: Sequence[tuple[int, int]]) -> str:
-        """Return a circuit on which all these unicasts may go; empty if there is none.
+        """Return a virtual channel that all of these unicasts may use; empty if there is none.
 
-        All packets of a pair go on one circuit (docs/reference/protocol.md, Unicasts), and so do
-        those of the other direction, as no two circuits of an endpoint have one flow.
+        All packets of a pair use one virtual channel (docs/reference/protocol.md, Unicasts), and so
+        do those of the other direction, as no two channels of an endpoint have the same flow.
         """
         sorted_pairs = {(min(pair), max(pair)) for pair in pairs}
         known = {self.pairs[pair] for pair in sorted_pairs if pair in self.pairs}
@@ -77,14 +78,14 @@ class Making:
         return circuit
 
     def reads(self, npu: int, circuit: str, flits: int) -> int:
-        """Return where an endpoint reads: bytes from the beginning, or what it has received."""
+        """Return where an endpoint reads: initial data, or data it has received."""
         held = [first for first, size in self.received.get((npu, circuit), []) if size >= flits]
         if held and self.rng.random() < 0.3:
             return self.rng.choice(held)
         return self.rng.randrange(_SOURCE - flits + 1)
 
     def writes(self, npu: int, circuit: str, flits: int) -> int:
-        """Return a buffer that nothing else writes."""
+        """Return a buffer that no other operation writes."""
         first = self.ends[npu]
         self.ends[npu] += flits
         self.received.setdefault((npu, circuit), []).append((first, flits))
@@ -100,7 +101,7 @@ class Making:
         phase: int = -1,
         message: int = 0,
     ) -> None:
-        """Add an operation, and a job of it to each endpoint."""
+        """Add an operation, with a job at each endpoint."""
         read = tuple(self.reads(one, circuit, flits) for one in sources)
         write = tuple(self.writes(one, circuit, flits) for one in destinations)
         piece = Piece(len(self.operations), 0, flits)
@@ -126,7 +127,7 @@ class Making:
             self.jobs[npu].append(Job(circuit, sends, receives))
 
     def chain(self, flits: int, times: int) -> None:
-        """Unicasts from one endpoint to the next one, some times."""
+        """Add chains of unicasts from one endpoint to the next."""
         path = self.rng.sample(range(self.npus), self.rng.choice((2, 2, 3, 3, 4)))
         pairs = list(pairwise(path))
         if circuit := self.circuit_of(pairs):
@@ -144,13 +145,13 @@ class Making:
                 self.add(kind, circuit, own, own, flits, message=message)
 
     def all_to_all(self, flits: int, times: int) -> None:
-        """Unicasts in turns, in which no two meet; each endpoint does a turn in one descriptor."""
+        """Add rounds of unicasts without conflicts; an endpoint's round is one descriptor."""
         members = self.rng.sample(range(self.npus), self.rng.choice((3, 3, 4)))
         pairs = [(a, b) for a in members for b in members if a != b]
         if circuit := self.circuit_of(pairs):
             for turn in list(range(1, len(members))) * times:
                 before = [len(own) for own in self.jobs]
-                self.received = {}  # what comes in a turn cannot be sent in it
+                self.received = {}  # data received in a step cannot be sent in the same step
                 for rank, npu in enumerate(members):
                     to = members[(rank + turn) % len(members)]
                     self.add("unicast", circuit, (npu,), (to,), flits)
@@ -174,7 +175,7 @@ def _merged(a: Job, b: Job) -> Job:
 def random_plan(
     fabric: str, npus: int, slot: int, groups: Sequence[Group], joined: str, seed: int
 ) -> Plan:
-    """Return a legal plan.
+    """Return a random legal plan.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def random_plan(
     npus, slot, groups, joined
         As for operations of ``Making``.
     seed : int
-        All of it is a function of the seed and the groups.
+        The plan depends only on the seed and the groups.
     """
     rng = random.Random(seed)
     making = Making(rng, npus, slot, groups, joined)
@@ -212,7 +213,7 @@ def random_plan(
 
 
 def _shaped(plan: Plan, rng: random.Random) -> Plan:
-    """Return the plan with jobs cut, merged and moved at some endpoints, as long as it is legal."""
+    """Return the plan with jobs cut, merged and moved at some endpoints, while it stays legal."""
     cuts, merges, moves = (rng.choice((0.0, 0.3, 1.0)) for _ in range(3))
     for npu in rng.sample(range(len(plan.queues)), len(plan.queues)):
         plan = _changed(plan, npu, _cut(plan, plan.queues[npu], rng, cuts))
@@ -224,13 +225,13 @@ def _shaped(plan: Plan, rng: random.Random) -> Plan:
 
 
 def _changed(plan: Plan, npu: int, queue: Sequence[Job]) -> Plan:
-    """Return the plan with another queue of an endpoint, or as it is if that would be illegal."""
+    """Return the plan with one endpoint's queue replaced; unchanged if that would be illegal."""
     found = replace(plan, queues=(*plan.queues[:npu], tuple(queue), *plan.queues[npu + 1 :]))
     return found if is_legal(found) else plan
 
 
 def _cut(plan: Plan, queue: Sequence[Job], rng: random.Random, chance: float) -> list[Job]:
-    """Cut jobs that only send or only receive; sources of a joined flow must all cut alike."""
+    """Cut jobs that only send or only receive; sources of a joined flow are cut alike."""
     found: list[Job] = []
     for job in queue:
         piece = job.receives or job.sends
@@ -251,7 +252,7 @@ def _cut(plan: Plan, queue: Sequence[Job], rng: random.Random, chance: float) ->
 
 
 def _merge(queue: Sequence[Job], rng: random.Random, chance: float) -> list[Job]:
-    """Send and receive in one job what are two, one behind the other on a circuit."""
+    """Merge a sending and a receiving job that follow each other on a virtual channel."""
     found: list[Job] = []
     last: dict[str, int] = {}
     for job in queue:
@@ -270,7 +271,7 @@ def _merge(queue: Sequence[Job], rng: random.Random, chance: float) -> list[Job]
 
 
 def _move(plan: Plan, queue: Sequence[Job], rng: random.Random) -> list[Job]:
-    """Receive the rest of an operation later, behind jobs that receive in other flows."""
+    """Move the rest of a receive after jobs that receive in other flows."""
     found = list(queue)
 
     def flow(job: Job) -> object:
@@ -290,7 +291,7 @@ def _move(plan: Plan, queue: Sequence[Job], rng: random.Random) -> list[Job]:
 
 
 def _late(plan: Plan, rng: random.Random) -> Plan:
-    """Let endpoints begin late, and pause between jobs."""
+    """Delay the start of endpoints, and add pauses between jobs."""
     pauses = rng.choice((0.0, 0.0, 0.1, 0.5))
     late = rng.choice((0.0, 0.3, 0.7))
     queues: list[tuple[Job, ...]] = []

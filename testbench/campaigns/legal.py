@@ -1,7 +1,7 @@
-"""Legality of a plan: it must end where each flow has its own links.
+"""Legality of a plan: it must complete if each flow has its own links.
 
-Flits go straight from a send that is under way to the receives for it, all sources and destinations
-of a flow at once. This is stricter than hardware, which may be ahead by what its buffers hold.
+Flits move directly from an active send to the matching receives, at all sources and destinations of
+a flow at once. This is stricter than hardware, which may be ahead by the contents of its buffers.
 """
 
 from collections import defaultdict
@@ -11,11 +11,12 @@ from .plan import Job, Piece, Plan
 __all__ = ["QUEUED", "is_legal"]
 
 QUEUED = 4
-"""Descriptors that a circuit of an endpoint holds at least (docs/reference/endpoint.md)."""
+"""Least number of descriptors that a virtual channel of an endpoint queues
+(docs/reference/endpoint.md)."""
 
 
 class _Endpoint:
-    """An endpoint, and software that queues its jobs in order."""
+    """An endpoint, and the software that queues its jobs in order."""
 
     def __init__(self, jobs: tuple[Job, ...]) -> None:
         self.left = list(jobs)
@@ -24,7 +25,7 @@ class _Endpoint:
         self.got: dict[str, int] = defaultdict(int)
 
     def fill(self) -> bool:
-        """Queue what there is space for."""
+        """Queue jobs while there is space."""
         before = len(self.left)
         while self.left and len(self.queues[self.left[0].circuit]) < QUEUED:
             job = self.left.pop(0)
@@ -35,7 +36,7 @@ class _Endpoint:
         return self.queues[circuit][0] if self.queues[circuit] else None
 
     def end(self, circuit: str) -> None:
-        """Take the job from a queue if it is over."""
+        """Remove a completed job from its queue."""
         job = self.queues[circuit][0]
         sent = not job.sends or self.sent[circuit] == job.sends.flits
         got = not job.receives or self.got[circuit] == job.receives.flits
@@ -45,12 +46,12 @@ class _Endpoint:
 
 
 def is_legal(plan: Plan) -> bool:
-    """Return whether all jobs end, each flow is in order, and nothing is sent before it came."""
+    """Return whether all jobs end, flows stay in order, and nothing is sent before its arrival."""
     return _in_order(plan) and _reads_in_order(plan) and _ends(plan)
 
 
 def _in_order(plan: Plan) -> bool:
-    """Return whether each endpoint has the pieces of each flow in one order, in both directions."""
+    """Return whether each endpoint has the pieces of each flow in the same order."""
     for queue in plan.queues:
         for side in ("sends", "receives"):
             last: dict[object, tuple[int, int]] = {}
@@ -67,7 +68,7 @@ def _in_order(plan: Plan) -> bool:
 
 
 def _reads_in_order(plan: Plan) -> bool:
-    """Return whether what is sent was received in an earlier job of the same circuit, if at all."""
+    """Return whether sent data was received by an earlier job of the same virtual channel."""
     for npu, queue in enumerate(plan.queues):
         late: dict[int, tuple[int, str]] = {}
         for place, job in enumerate(queue):
@@ -103,7 +104,7 @@ def _ends(plan: Plan) -> bool:
 
 
 def _move(plan: Plan, ends: list[_Endpoint], npu: int, circuit: str, piece: Piece) -> bool:
-    """Move flits in the flow of a piece, if all its sources and destinations have come to it."""
+    """Move flits in the flow of a piece, if all its sources and destinations have reached it."""
     one = plan.operations[piece.operation]
     count = piece.flits
     for end in one.sources:

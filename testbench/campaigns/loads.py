@@ -1,7 +1,8 @@
-"""Strategies loaded one after another until phase generations wrap around.
+"""Strategies loaded one after another until the generation numbers of phases wrap around.
 
-Each load has random phases with random members, who may sit out any number of loads, and follows
-the steps of docs/how-to/driver.md: sources are idle, the next generation, switches, endpoints.
+Each load has random phases with random members, which may be left out of any number of loads, and
+follows the steps of docs/how-to/driver.md: sources are idle, the next generation, switches,
+endpoints.
 """
 
 import random
@@ -35,29 +36,29 @@ __all__ = ["Loads", "loads_fail", "random_loads", "run_loads_seed"]
 _FLIT = 2
 _ANY = 0xFFFFFFFF
 _NUMBERS = 2
-"""Numbers of phases."""
+"""Number of phase numbers."""
 
 _WRITES = 400
-"""Cycles that the registers of a switch take for all phases of a load."""
+"""Cycles for writing all phases of a load to the registers of a switch."""
 
 _FORGET = 400
-"""Cycles from the begin of a load until endpoints have been prepared, and switches are written."""
+"""Cycles from the start of a load until endpoints are prepared and switches written."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """What is loaded, one after another; each writing of a phase has its next generation.
+    """Successive loads; each write of a phase uses its next generation.
 
     Parameters
     ----------
     seed : int
-        Of the campaign.
+        Seed of the campaign.
     loads : tuple of Campaign
-        Whose plans have one memory together.
+        Campaigns whose plans share one memory.
     generations : tuple of dict of int to int
-        Of the phases of each load, by their numbers.
+        Generations of the phases of each load, by number.
     cycles : int
-        Of a load.
+        Cycles of one load.
     """
 
     seed: int
@@ -67,12 +68,12 @@ class Loads:
 
     @property
     def memory(self) -> int:
-        """Flits of each memory."""
+        """Number of flits of each memory."""
         return self.loads[-1].plan.memory
 
 
 def random_loads(seed: int) -> Loads:
-    """Return the loads of a seed."""
+    """Return the loads with a seed."""
     rng = random.Random(seed)
     circuits = [rng.choice(DATA_CIRCUITS[:2]) for _ in range(_NUMBERS)]
     often = rng.choice((0.6, 0.9, 1.0))
@@ -85,7 +86,7 @@ def random_loads(seed: int) -> Loads:
     for _ in range(rng.randint(12, 20)):
         phases: list[Phase] = []
         for place, circuit in enumerate(circuits):
-            # A phase of any members, or one of a few that come again.
+            # A phase with random members, or one of a few recurring ones.
             flows = rng.choice((WAFER.flows(rng), *usual))
             if rng.random() < often:
                 phases += WAFER.phase(place, circuit, flows)
@@ -129,7 +130,7 @@ def _late(rng: random.Random, jobs: Sequence[Job]) -> list[Job]:
 
 
 def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
-    """Return what the driver of an endpoint does: it shows CYCLES when it is idle after a load."""
+    """Return the driver steps of an endpoint, which reports CYCLES when idle after a load."""
     link = given.loads[0].program.link
     registers = endpoint_map(link)
     clock = registers.register("CYCLES").address
@@ -151,13 +152,13 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
 
 
 def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferProgram:
-    """Return the program of one phase, as programs have one generation."""
+    """Return the program of one phase, as a program has only one generation."""
     own = tuple(one for one in program.phases if one.number == phase)
     return WaferProgram(WAFER.plane, UNIFORM, own, _FLIT, generation)
 
 
 def _switch_codes(given: Loads, number: int) -> list[Code]:
-    """Return what the driver of a switch does behind the first load."""
+    """Return the driver steps of a switch after the first load."""
     chiplet = WAFER.plane.chiplets[number]
     registers = switch_map(chiplet.spec)
     clock, queued, status = (
@@ -172,7 +173,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
         for phase, generation in given.generations[place].items():
             if generation % GENERATIONS == 0:
                 access.erase_phase(phase)
-                steps.append((UNTIL, status, 0, 3))  # neither busy nor refused
+                steps.append((UNTIL, status, 0, 3))  # wait until neither busy nor refused
         steps.append((UNTIL, queued, 0, (1 << _NUMBERS + 1) - 1))
         for phase, generation in given.generations[place].items():
             steps += codes(_of_phase(one.program, phase, generation).switch_steps(number))
@@ -180,7 +181,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
 
 
 def loads_fail(given: Loads) -> str:
-    """Run all loads and return what is wrong; nothing if all is right."""
+    """Run all loads; return a description of what is wrong, or an empty text."""
     plan = given.loads[0].plan
     rng = np.random.default_rng(given.seed)
     before = [rng.integers(0, 256, (given.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
@@ -216,7 +217,7 @@ def loads_fail(given: Loads) -> str:
 
 
 def _late_loads(given: Loads, found: Finished) -> list[int]:
-    """Return the loads that were not over, and their packets gone, before the next one."""
+    """Return loads that were not complete, packets included, before the next one started."""
     protocol = given.loads[0].program.link.protocol
     ports = max(one.spec.ports for one in WAFER.plane.chiplets)
     rest = protocol.timeout_cycles + 128 * ports
@@ -225,7 +226,7 @@ def _late_loads(given: Loads, found: Finished) -> list[int]:
 
 
 def run_loads_seed(seed: int, tries: int = 0) -> str:
-    """Run the loads of a seed; return a failure with a part that still fails, or nothing."""
+    """Run the loads of a seed; return a failure with a reduced reproduction, or an empty text."""
     given = random_loads(seed)
     if not (what := loads_fail(given)):
         return ""

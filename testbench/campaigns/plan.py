@@ -15,7 +15,7 @@ __all__ = ["Job", "Operation", "Piece", "Plan"]
 
 @dataclass(frozen=True)
 class Operation:
-    """What some endpoints do together.
+    """A communication between several endpoints.
 
     Parameters
     ----------
@@ -26,15 +26,15 @@ class Operation:
     sources, destinations : tuple of int
         Endpoints; members of a ring, in its order, are both.
     flits : int
-        That each source sends.
+        Flits that each source sends.
     read, write : tuple of int
-        Where each source and each destination has its buffer [flits].
+        Position of the buffer of each source and each destination [flits].
     phase : int
-        Number of its phase, -1 of unicasts and rings.
+        Number of its phase, -1 for unicasts and rings.
     message : int
         Flits of a message of a ring.
     generation : int
-        Of the phase's entry.
+        Generation of the phase's entry.
     """
 
     kind: str
@@ -50,18 +50,18 @@ class Operation:
 
     @property
     def is_ring(self) -> bool:
-        """Whether endpoints reduce or gather."""
+        """Whether the operation is a reduction or a gather by endpoints in a ring."""
         return self.message > 0
 
     @property
     def flow(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """What tells its flow from all others."""
+        """Key that identifies the operation's flow."""
         return self.phase, self.sources, self.destinations
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Flits of an operation that a descriptor sends or receives, ``first`` counted in it."""
+    """Flits of an operation that a descriptor sends or receives, numbered from ``first``."""
 
     operation: int
     first: int
@@ -70,7 +70,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Job:
-    """A descriptor of an endpoint: what it sends, what it receives, and the wait before it.
+    """A descriptor of an endpoint: sent piece, received piece, and the preceding wait.
 
     A job of a ring has the same piece on both sides.
     """
@@ -83,22 +83,22 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """Work of a fabric.
+    """All work of a fabric.
 
     Parameters
     ----------
     fabric : str
         Name of the fabric.
     operations : tuple of Operation
-        In an order in which they could be done one after another.
+        In an order in which they could be executed one after another.
     queues : tuple of tuple of Job
-        What each endpoint queues, in this order.
+        Jobs of each endpoint, in the order in which they are queued.
     memory : int
         Flits of each memory.
     faults, stalls : int
         As in ``PlaneRun``.
     seed : int
-        Of the campaign, and of contents of memories, faults and stalls.
+        Seed of the campaign, and of contents of memories, faults and stalls.
     """
 
     fabric: str
@@ -110,14 +110,14 @@ class Plan:
     seed: int
 
     def used(self) -> set[int]:
-        """Return the operations that are left in the queues."""
+        """Return the operations that the queues still contain."""
         pieces = [
             one for queue in self.queues for job in queue for one in (job.sends, job.receives)
         ]
         return {one.operation for one in pieces if one}
 
     def without(self, operation: int) -> "Plan":
-        """Return the plan without an operation; the pieces of others stay as they are."""
+        """Return the plan without one operation; pieces of others are unchanged."""
 
         def left(piece: Piece | None) -> Piece | None:
             return None if piece and piece.operation == operation else piece
@@ -131,7 +131,7 @@ class Plan:
         return replace(self, queues=tuple(kept(queue) for queue in self.queues))
 
     def descriptor(self, npu: int, job: Job, flit: int, fsms: int) -> Descriptor:
-        """Return what an endpoint writes for a job; a flit has so many bytes."""
+        """Return the descriptor that an endpoint writes for a job, given the bytes of a flit."""
         piece = job.sends or job.receives
         if piece and self.operations[piece.operation].is_ring:
             return self.ring(npu, self.operations[piece.operation], flit, fsms)
@@ -154,7 +154,7 @@ class Plan:
         return FlowId(one.phase, generation=one.generation)
 
     def ring(self, npu: int, one: Operation, flit: int, fsms: int) -> Descriptor:
-        """Return what a member of a ring writes."""
+        """Return the descriptor that a ring member writes."""
         members, rank = one.sources, one.sources.index(npu)
         return Descriptor(
             operation=one.kind,
@@ -167,7 +167,7 @@ class Plan:
         )
 
     def text(self) -> str:
-        """Return all of it for readers, to repeat a failure by hand."""
+        """Return the plan as text, with which a failure can be reproduced by hand."""
         used = self.used()
         lines = [f"{self.fabric}, seed {self.seed}: faults {self.faults}, stalls {self.stalls}"]
         lines += [f"  {n}: {one}" for n, one in enumerate(self.operations) if n in used]

@@ -1,4 +1,4 @@
-"""Run of a campaign: comparison of all memories, and reduction of a failing plan."""
+"""Execution of a campaign: comparison of all memories, and reduction of a failing plan."""
 
 import tempfile
 from dataclasses import replace
@@ -27,7 +27,7 @@ Words = NDArray[np.unsignedinteger]
 
 
 def bound(one: Campaign) -> int:
-    """Return the cycles within which a plan must end.
+    """Return the number of cycles within which a plan must end.
 
     Flits one after another, each with its share of timeouts where links lose some and of memory
     that stalls at both ends; all waits, one after another; and timeouts of each job.
@@ -42,7 +42,7 @@ def bound(one: Campaign) -> int:
 
 
 def fails(one: Campaign) -> str:
-    """Run a campaign and return what is wrong; nothing if all is right."""
+    """Run a campaign; return a description of what is wrong, or an empty text."""
     plan, program = one.plan, one.program
     rng = np.random.default_rng(plan.seed)
     before = [rng.integers(0, 256, (plan.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
@@ -95,13 +95,13 @@ def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
 
 
 def differences(npu: int, got: Words, want: Words) -> str:
-    """Return where a memory is not as it should be; nothing if it is."""
+    """Return a description of differences between memories and expectation; empty if none."""
     places = np.flatnonzero((got != want).any(axis=1)).tolist()
     return f"memory of NPU {npu} is wrong at {len(places)} flits: {places[:8]}" if places else ""
 
 
 def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
-    """Carry out an operation on all memories."""
+    """Apply an operation to all memories."""
     reduce = reduction_of(one.program.link)
     fsms = one.program.link.endpoint.fsms
     if each.is_ring:
@@ -121,7 +121,7 @@ def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
 
 
 def shrunk(one: Campaign, tries: int = 40) -> Campaign:
-    """Return a part of a campaign that still fails, after so many runs at most."""
+    """Return a reduced campaign that still fails, after a limited number of runs."""
 
     def attempt(plan: Plan) -> bool:
         nonlocal one, tries
@@ -145,13 +145,13 @@ def shrunk(one: Campaign, tries: int = 40) -> Campaign:
 
 
 def reproduction(one: Campaign, what: str) -> str:
-    """Return what readers need to repeat a failure."""
+    """Return the text with which a failure can be reproduced."""
     phases = [f"  phase {p.number} on {p.circuit}: {p.flows}" for p in one.program.phases]
     return "\n".join([f"{what}", one.plan.text(), *phases])
 
 
 def run_seed(fabric: str, seed: int, tries: int = 0) -> str:
-    """Run the campaign of a seed; return a failure with a part that still fails, or nothing."""
+    """Run the campaign of a seed; return a failure with a reduced reproduction, or empty."""
     one = campaign(fabric, seed)
     if not (what := fails(one)):
         return ""

@@ -1,4 +1,4 @@
-"""Verilog of benches around endpoints: pins, start and end of a run.
+"""Verilog text of benches around endpoints: pins, start and end of a run.
 
 The modules are those of ``fabric.v``.
 """
@@ -35,32 +35,32 @@ __all__ = [
 ]
 
 MODELS = Path(__file__).with_name("fabric.v")
-"""Memories, links and drivers in Verilog."""
+"""Verilog files of memories, links and drivers."""
 
 STEPS = 256
-"""Of a program, its end too, where nothing else is said."""
+"""Default capacity of a driver in steps, including the end."""
 
 NEVER = 1 << 30
-"""A cycle that does not come."""
+"""A cycle number that is never reached."""
 
 AXIL_TIED = {"awprot": 0, "arprot": 0, "wstrb": 15, "bready": 1, "rready": 1}
-"""Inputs of a slave of AXI4-Lite that never change here."""
+"""Inputs of an AXI4-Lite slave that are constant here."""
 
 AXIL_WIRES = tuple(
     name for one in axi_lite_members(1) if (name := one.removeprefix(PREFIX)) not in AXIL_TIED
 )
-"""The other wires of a slave, which a driver is at."""
+"""Other wires of a slave, which a driver is connected to."""
 
 
 def plusargs(defaults: Mapping[str, int]) -> list[str]:
-    """Return numbers that the command line of a run may set."""
+    """Return the numbers that the command line of a run may set."""
     return [f"  reg [31:0] {name} = {value};" for name, value in defaults.items()] + [
         f'  initial if ($value$plusargs("{name}=%d", {name})) ;' for name in defaults
     ]
 
 
 def bench_begin(units: int, defaults: Mapping[str, int]) -> list[str]:
-    """Return how the module around units with drivers begins, with plusargs."""
+    """Return the beginning of the module around units with drivers, with plusargs."""
     return [
         "module fabric (input clk);",
         f"  reg [31:0] now = 0, asked = {NEVER}; wire [{units - 1}:0] ended, asks;",
@@ -69,16 +69,16 @@ def bench_begin(units: int, defaults: Mapping[str, int]) -> list[str]:
 
 
 def bench_end(memories: int, drivers: Sequence[str], edge: Sequence[str] = ()) -> str:
-    """Return how it ends: when all programs have, or when that is late.
+    """Return the end of the module: finish when all programs have ended, or at the limit.
 
     Parameters
     ----------
     memories : int
-        Those that are written to files then.
+        Memories that are written to files at the end.
     drivers : sequence of str
-        Names, as ``driver`` has them.
+        Names, as used by ``driver``.
     edge : sequence of str
-        What else happens in each cycle.
+        Further statements for each cycle.
     """
     late = r'$display("{\"late\": [%0d, %0d]}"'
     lines = [
@@ -103,7 +103,7 @@ def bench_end(memories: int, drivers: Sequence[str], edge: Sequence[str] = ()) -
 
 
 def _axil_widths(address_bits: int) -> dict[str, int]:
-    """Return the bits of each wire of a slave."""
+    """Return the width of each wire of a slave."""
     return {
         name.removeprefix(PREFIX): Shape.cast(member.shape).width
         for name, member in axi_lite_members(address_bits).items()
@@ -111,7 +111,7 @@ def _axil_widths(address_bits: int) -> dict[str, int]:
 
 
 def driver(name: str, node: int, rst: str, label: str, bits: int, length: int = STEPS) -> list[str]:
-    """Return the driver of a slave and its wires, with space for so many steps."""
+    """Return the driver of a slave with its wires, for a number of steps."""
     widths = _axil_widths(bits)
     lines = [f"  wire [{widths[wire] - 1}:0] {name}_{wire};" for wire in AXIL_WIRES]
     pins = ", ".join(f".{wire}({name}_{wire})" for wire in AXIL_WIRES)
@@ -127,7 +127,7 @@ def driver(name: str, node: int, rst: str, label: str, bits: int, length: int = 
 
 
 def axil_pins(name: str, prefix: str = "") -> str:
-    """Return the pins of a slave, which a driver is at; those of a top have a prefix."""
+    """Return the pins of a slave that connect to a driver; pins of a top have a prefix."""
     widths = _axil_widths(1)
     tied = {wire: f"{widths[wire]}'d{value}" for wire, value in AXIL_TIED.items()}
     driven = {wire: f"{name}_{wire}" for wire in AXIL_WIRES}
@@ -135,9 +135,9 @@ def axil_pins(name: str, prefix: str = "") -> str:
 
 
 def _memory_wires(ports: int) -> dict[str, dict[str, str]]:
-    """Return the streams between an endpoint and its memory: wires of each, by their pins.
+    """Return the streams between an endpoint and its memory: wires keyed by pin.
 
-    Of a memory with one port to read those of the second port are not there.
+    For a memory with one read port the streams of the second port are left out.
     """
     wires = {
         "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
@@ -150,7 +150,7 @@ def _memory_wires(ports: int) -> dict[str, dict[str, str]]:
 
 
 def memory(spec: SwitchSpec, k: int, rst: str, *, depth: int, cycles: int) -> list[str]:
-    """Return the memory of an endpoint and its wires; ``stalls`` and ``seed<k>`` are there."""
+    """Return the memory of an endpoint with its wires; needs ``stalls`` and ``seed<k>``."""
     bits = spec.data_width
     shift = (bits // 8 - 1).bit_length()
     second = {"read_valid": "1'b0", "read_ready": "", "read_address": "40'd0"}
@@ -176,7 +176,7 @@ def memory(spec: SwitchSpec, k: int, rst: str, *, depth: int, cycles: int) -> li
 
 
 def known(rst: str, streams: Mapping[str, tuple[str, int]]) -> list[str]:
-    """Return what watches streams that leave a unit: payload and its bits, by the wire of valid."""
+    """Return monitors for undefined values on output streams: payload and bits by valid wire."""
     return [
         f"  known #(.WIDTH({bits})) {valid}_known (.clk(clk), .rst({rst}), .valid({valid}), "
         f".payload({payload}));"
@@ -185,25 +185,25 @@ def known(rst: str, streams: Mapping[str, tuple[str, int]]) -> list[str]:
 
 
 def known_link(name: str, bits: int) -> dict[str, tuple[str, int]]:
-    """Return the flits of a unit that go on a ``link_line``."""
+    """Return the output flits of a unit that is connected to a ``link_line``."""
     return {f"{name}_v": (f"{name}_f", bits + USER_BITS)}
 
 
 def known_memory(spec: SwitchSpec, k: int) -> dict[str, tuple[str, int]]:
-    """Return the reads and writes of the memory of an endpoint."""
+    """Return the reads and writes of an endpoint's memory."""
     streams = {f"rv{k}": (f"ra{k}", 40), f"wv{k}": (f"{{wa{k}, wd{k}}}", 40 + spec.data_width)}
     return streams | ({f"ov{k}": (f"oa{k}", 40)} if spec.endpoint.read_ports == 2 else {})
 
 
 def known_slave(name: str) -> dict[str, tuple[str, int]]:
-    """Return the answers of a slave of AXI4-Lite."""
+    """Return the responses of an AXI4-Lite slave."""
     widths = _axil_widths(1)
     read = f"{{{name}_rresp, {name}_rdata}}", widths["rresp"] + widths["rdata"]
     return {f"{name}_bvalid": (f"{name}_bresp", widths["bresp"]), f"{name}_rvalid": read}
 
 
 def memory_pins(spec: SwitchSpec, k: int, prefix: str = "") -> str:
-    """Return the pins of an endpoint that its memory is at; those of a top have a prefix."""
+    """Return the pins of an endpoint that connect to its memory; pins of a top have a prefix."""
     return ", ".join(
         f".{prefix}{stream}_{pin}({wire}{k})"
         for stream, pins in _memory_wires(spec.endpoint.read_ports).items()
@@ -212,7 +212,7 @@ def memory_pins(spec: SwitchSpec, k: int, prefix: str = "") -> str:
 
 
 def link_line(name: str, bits: int, cycles: int, *, faults: str, seed: str) -> list[str]:
-    """Return a direction of a link, and its wires."""
+    """Return one direction of a link with its wires."""
     width = bits + USER_BITS
     return [
         f"  wire {name}_v, {name}_w; wire [{width - 1}:0] {name}_f, {name}_g;",
@@ -225,7 +225,7 @@ def link_line(name: str, bits: int, cycles: int, *, faults: str, seed: str) -> l
 
 
 def link_pins(number: str, came: str, goes: str, bits: int) -> str:
-    """Return the pins of a unit whose flits come on one ``link_line`` and go on another."""
+    """Return the pins of a unit that connect to two ``link_line`` modules."""
     user, data = f"[{bits + USER_BITS - 1}:{bits}]", f"[{bits - 1}:0]"
     pins = {
         "s": (f"{came}_w", "", "1'b0", f"{came}_g{user}", f"{came}_g{data}"),
@@ -248,11 +248,11 @@ def endpoint(
     top : str
         The module.
     spec : SwitchSpec
-        What it is made of.
+        Specification of the endpoint.
     k : int
-        Which one.
+        Number of the endpoint.
     links : (str, str)
-        The ``link_line`` that flits come on, and that which they go on.
+        The ``link_line`` of incoming flits, and that of outgoing flits.
     rst, number : str
         Its reset and its session ID.
     """

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-# Equal units are made for each place, to tell of names and ports, and generated once.
+# Equal units are created for each place, for their names and ports, and generated once.
 """A wafer plane, or a mesh with endpoints, as compiled code.
 
 It does what ``plane.py`` and ``mesh.py`` do in Icarus, for fabrics that are too large for that.
@@ -21,7 +21,7 @@ __all__ = ["build_compiled_mesh", "build_compiled_plane"]
 
 
 def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
-    """Return the program of a plane; links of controllers without endpoints are not there.
+    """Return the compiled program of a plane, without links of controllers that lack endpoints.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
 
 
 def build_compiled_mesh(mesh: MeshSpec, size: Sizes) -> Path:
-    """Return the program of a mesh with an endpoint at each router; I/O controllers are not there.
+    """Return the compiled program of a mesh with an endpoint per router, without controllers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Endpoints on the ports of a switch: collectives on real flits."""
+"""Endpoints on the ports of a switch: collectives with real flits."""
 
 import random
 import subprocess
@@ -58,13 +58,13 @@ __all__ = [
 ]
 
 ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
-"""Addresses of the endpoints, which are of no order."""
+"""Addresses of the endpoints, deliberately in no order."""
 
 Flits = NDArray[np.uint8]
 
 
 class Program:
-    """What a driver does, step by step: reads and writes of registers by name.
+    """Steps of a driver: register reads and writes by name.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ class Program:
         self.restart = 0
 
     def at(self, register: str, index: int = 0) -> int:
-        """Return the address of a word of a register."""
+        """Return the address of a register word."""
         return self.registers.register(register).address + 4 * index
 
     def wait(self, cycles: int) -> None:
-        """Do nothing for some cycles."""
+        """Wait for a number of cycles."""
         self.steps.append((0, 0, cycles, 0))
 
     def write(self, register: str, value: int, index: int = 0, answer: int = 0) -> None:
@@ -92,11 +92,11 @@ class Program:
         self.steps.append((1, self.at(register, index), value, answer))
 
     def until(self, register: str, value: int, mask: int = 0xFFFFFFFF, index: int = 0) -> None:
-        """Read a register until its bits of ``mask`` are those of ``value``."""
+        """Read a register until its bits in ``mask`` equal ``value``."""
         self.steps.append((2, self.at(register, index), value, mask))
 
     def show(self, register: str, index: int = 0) -> None:
-        """Read a register; the result of the run has it, and when that was."""
+        """Read a register, and report the value and the cycle in the result of the run."""
         self.steps.append((3, self.at(register, index), 0, 0))
 
     def begin(self, address: int) -> None:
@@ -105,7 +105,7 @@ class Program:
         self.until("STATUS", 1, 1)
 
     def queue(self, *descriptors: Descriptor) -> None:
-        """Queue descriptors as software does: wait until the one before is prepared."""
+        """Queue descriptors as software does: each waits until the previous one is prepared."""
         for one in descriptors:
             for register, index, value in one.writes(self.spec.data_width // 8):
                 if register == "COMMAND":
@@ -116,23 +116,23 @@ class Program:
             self.queued[one.circuit] += 1
 
     def finish(self, *circuits: str) -> None:
-        """Wait until all that was queued is completed."""
+        """Wait until all queued descriptors are complete."""
         for name in circuits or DATA_CIRCUITS:
             self.until("COMPLETED", self.queued[name], index=DATA_CIRCUITS.index(name))
 
     def reset(self) -> None:
-        """Wait here until the endpoint is reset; the first to come here starts ``resets``."""
+        """Wait until the endpoint is reset; the first driver that waits starts ``resets``."""
         self.steps.append((5, 0, 0, 0))
 
     def after_reset(self) -> None:
-        """Say that a program goes on here when its endpoint has been reset."""
+        """Continue the program here after its endpoint has been reset."""
         self.restart = len(self.steps)
         self.queued = dict.fromkeys(DATA_CIRCUITS, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What is compiled into a fabric beside its specification.
+    """Compile-time sizes of a fabric, in addition to its specification.
 
     Parameters
     ----------
@@ -164,17 +164,18 @@ class Fabric:
     faults : int
         Faults in a million flits of a link.
     memory_stalls : int
-        Cycles of 100 in which memory takes nothing.
+        Percentage of cycles in which the memory takes nothing.
     resets : Mapping of int to int
-        Endpoints that are reset once more, and how long after the first ``Program.reset`` [cycles].
+        Endpoints that are reset once more, and the delay after the first ``Program.reset``
+        [cycles].
     rewrites : Mapping of int to int
-        Entries that phases get when all ``resets`` are over.
+        New entries of phases after all ``resets``.
     spread : int
-        Cycles within which endpoints come out of reset.
+        Interval in which endpoints leave reset [cycles].
     limit : int
         Cycles after which a run has failed.
     seed : int
-        Of faults, stalls, and of when endpoints come out of reset.
+        Seed of faults, stalls, and of the cycles in which endpoints leave reset.
     """
 
     spec: SwitchSpec
@@ -192,27 +193,27 @@ class Fabric:
 
 @dataclass(frozen=True)
 class Finished:
-    """What came out of a run.
+    """Result of a run.
 
     Parameters
     ----------
     memories : list of array of bytes
-        Contents at the end.
+        Contents at the end of the run.
     reads : list of dict of str to list of int
-        For each endpoint, what ``show`` has read of each register.
+        For each endpoint, the values of each register read by ``show``.
     times : list of list of int
-        When each of them was read [cycles].
+        Cycles in which they were read [cycles].
     cycles : int
         Length of the run.
     marks : list of list of int
-        For each endpoint, when its driver passed each mark [cycles].
+        For each endpoint, the cycle in which its driver passed each mark [cycles].
     wrote : list of list of (int, int)
-        For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
-        in order. Compiled fabrics say it, others nothing.
+        For each endpoint, the last flit of memory in each series of writes, and its cycle [cycles];
+        in order. Only compiled fabrics report it.
     simulated_s : float
-        Seconds that the simulation took, for compiled fabrics.
+        Duration of the simulation [s], for compiled fabrics.
     faults : int
-        Flits that links lost or changed; of compiled fabrics a few behind the end too.
+        Flits that links lost or changed; for compiled fabrics a few after the end are included.
     """
 
     memories: list[Flits]
@@ -226,7 +227,7 @@ class Finished:
 
 
 def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
-    """Return the writes of routes and phases, as ``Access`` makes them."""
+    """Return the writes of routes and phases, in the form of ``Access``."""
     steps: list[tuple[int, int, int, int]] = []
 
     def write(address: int, value: int) -> None:
@@ -249,7 +250,7 @@ def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
 
 
 def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
-    """Return an endpoint with its memory, its driver, and its link to the switch."""
+    """Return an endpoint with its memory, its driver and its link to the switch."""
     bits, rst = spec.data_width, f"rst{k}"
     lines = [
         *plusargs({f"start{k}": 8, f"again{k}": NEVER, f"label{k}": 0, f"seed{k}": 1}),
@@ -268,7 +269,7 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
 
 
 def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
-    """Return the module around it all."""
+    """Return the module around the fabric."""
     nodes, bits = spec.ports, spec.data_width
     lines = [
         *bench_begin(nodes + 1, {"faults": 0, "stalls": 0, "limit": 0, "start": 8}),
@@ -288,7 +289,7 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
 
 
 def compiled(name: str, text: str) -> Path:
-    """Return a program of Icarus whose top module is ``main``, from the cache if it is there.
+    """Return an Icarus program with the top module ``main``, from the cache if present.
 
     Raises
     ------
@@ -308,7 +309,7 @@ def compiled(name: str, text: str) -> Path:
 
 
 def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
-    """Return a compiled switch with an endpoint at each port, from the cache if it is there.
+    """Return a compiled switch with an endpoint at each port, from the cache if present.
 
     A run fails if anything that leaves a unit out of reset is undefined.
 
@@ -329,7 +330,7 @@ def fabric_text(spec: SwitchSpec, size: Sizes) -> str:
 def write_steps(
     work: Path, programs: Sequence[Sequence[tuple[int, int, int, int]]], length: int = STEPS
 ) -> None:
-    """Write programs of drivers."""
+    """Write the programs of drivers to files."""
     for k, steps in enumerate(programs):
         if len(steps) >= length:
             raise ValueError(f"a program must have fewer than {length} steps, not {len(steps)}")
@@ -339,7 +340,7 @@ def write_steps(
 
 
 def write_memories(work: Path, memories: Sequence[Flits]) -> None:
-    """Write contents of memories."""
+    """Write the contents of memories to files."""
     for k, words in enumerate(memories):
         text = "".join(bytes(word[::-1]).hex() + "\n" for word in words)
         (work / f"memory_{k}.hex").write_text(text)
@@ -369,7 +370,7 @@ def run_fabric(model: Path, fabric: Fabric, work: Path) -> Finished:
 def finished(
     model: Path, spec: SwitchSpec, nodes: int, says: Mapping[str, int], work: Path
 ) -> Finished:
-    """Run a model of endpoints with its plusargs, and return what it leaves.
+    """Run a model of endpoints with its plusargs, and return its result.
 
     Raises
     ------
@@ -386,7 +387,7 @@ def finished(
 
 
 def collected(spec: SwitchSpec, nodes: int, told: Mapping[str, Any], work: Path) -> Finished:
-    """Return what a run has told and left; see ``finished``."""
+    """Return the reports and memories of a run; see ``finished``."""
     wrong = {kind: told[kind] for kind in ("failed", "answers", "late") if told.get(kind)}
     if wrong or not told.get("ended"):
         raise SimulatorError(f"fabric: {wrong or 'it did not end'}")

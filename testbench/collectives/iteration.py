@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Mark:
-    """A task of an NPU begins or has ended here."""
+    """The start or the end of an NPU's task."""
 
     task: int
     ended: bool
@@ -37,16 +37,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class TaskSteps:
-    """What the driver of an endpoint does, what each of its marks says, and where tasks went.
+    """Driver steps of an endpoint, with the meaning of each mark and the tasks' channels.
 
     Parameters
     ----------
     steps : list of Code
-        What it does.
+        Steps of the driver.
     marks : list of Mark
-        In the order in which it comes to them.
+        Marks in the order in which the driver passes them.
     circuits : list of str
-        Circuit of each task; empty for compute.
+        Virtual channel of each task; empty for compute.
     """
 
     steps: list[Code]
@@ -55,20 +55,21 @@ class TaskSteps:
 
 
 def task_steps(jobs: TaskJobs, npu: int, tasks: Sequence[Task]) -> TaskSteps:
-    """Return what the driver of an endpoint does for its tasks, one after the other.
+    """Return the driver steps of an endpoint for its tasks, executed in order.
 
-    It is what software on an NPU would do that has one thread: a task begins when those that it
-    is after have ended, and is waited for when another is after it. A communication is queued
-    and goes on by itself; those of a circuit end in the order in which they are queued.
+    It is what software with one thread on an NPU would do: a task starts when the tasks it depends
+    on have ended, and software waits for it when another task depends on it. A communication is
+    queued and proceeds by itself; those on one virtual channel end in the order in which they are
+    queued.
 
     Parameters
     ----------
     jobs : TaskJobs
-        What the fabric does for a task.
+        Jobs of the fabric for a task.
     npu : int
         Number of the endpoint.
     tasks : sequence of Task
-        What it does; tasks of all NPUs must be queued in one order on each circuit.
+        Its tasks; tasks of all NPUs must be queued in the same order on each virtual channel.
 
     Raises
     ------
@@ -86,12 +87,12 @@ class _Writer:
         self._queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self._ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self._open: dict[int, dict[str, int]] = {}
-        """Tasks that are not known to have ended: how many have then, of each of its circuits."""
+        """Completion counts, by virtual channel, at which each unfinished task has ended."""
 
     def write(self, tasks: Sequence[Task]) -> TaskSteps:
         circuits: list[str] = []
         for place, task in enumerate(tasks):
-            # Collectives of its own NPU's turn are over before what is queued ahead of time.
+            # Collectives of this NPU's own sequence end before those that are queued ahead of time.
             for one in sorted(task.after, reverse=True):
                 self._wait(self._open.get(one, {}))
             self._mark(place, ended=False)
@@ -106,7 +107,7 @@ class _Writer:
         return TaskSteps([*self._steps, (SHOW, error, 0, 0)], self._marks, circuits)
 
     def _queue(self, place: int, task: Task) -> str:
-        """Queue what a task is to the endpoint, and return the circuit of the first of it."""
+        """Queue the descriptors of a task, and return the virtual channel of the first one."""
         descriptors = self._jobs.descriptors(self._npu, task)
         for one in descriptors:
             self._steps += codes(self._program.descriptor_steps(one))
@@ -115,7 +116,7 @@ class _Writer:
         return descriptors[0].circuit
 
     def _wait(self, counts: Mapping[str, int]) -> None:
-        """Wait until so many have ended on some circuits, and mark the tasks that then have."""
+        """Wait for completion counts on virtual channels, and mark the tasks that have ended."""
         for name, count in counts.items():
             if self._ended[name] < count:
                 self._steps.append((LEAST, self._program.completed(name), count, 0xFFFFFFFF))
@@ -123,7 +124,7 @@ class _Writer:
                 self._mark_ended()
 
     def _mark_ended(self) -> None:
-        """Mark the tasks that are now known to have ended."""
+        """Mark the tasks that have ended according to the counts."""
         for place, wanted in list(self._open.items()):
             if all(self._ended[name] >= count for name, count in wanted.items()):
                 del self._open[place]
@@ -137,9 +138,9 @@ class _Writer:
 def task_times(
     steps: TaskSteps, times: Sequence[int], tasks: Sequence[Task]
 ) -> list[tuple[int, int]]:
-    """Return begin and end of each task [cycles], from when each mark was passed.
+    """Return start and end of each task [cycles], given the cycle of each mark.
 
-    The end of a communication is when the driver knew of it.
+    A communication ends when the driver learns of it.
     """
     begins, ends = [0] * len(tasks), [0] * len(tasks)
     for mark, now in zip(steps.marks, times, strict=True):
@@ -153,20 +154,20 @@ def under_way(
     times: Sequence[Sequence[tuple[int, int]]],
     wrote: Sequence[Sequence[tuple[int, int]]],
 ) -> list[list[tuple[int, int]]]:
-    """Return begin and end of each task [cycles], of messages those of the data.
+    """Return start and end of each task [cycles]; for messages, of the data transfer.
 
-    Software queues a buffer long before there is anything for it, and may be busy when a message
-    has come. So one begins when its sender queues it, and ends when its last flit is in memory, or
-    at the sender in all memories; where that is not told, when software knows.
+    Software queues a buffer long before there is data for it, and may be busy when a message has
+    arrived. So a message starts when its sender queues it, and ends when its last flit is in
+    memory, for the sender in all memories; without these cycles, when software learns of it.
 
     Parameters
     ----------
     jobs, tasks : TaskJobs, sequence of sequence of Task
-        What was done.
+        The executed tasks.
     times : sequence of sequence of (int, int)
-        When each task was begun and known to be over.
+        Cycles in which each task was started and known to be over.
     wrote : sequence of sequence of (int, int)
-        As ``Finished`` has it.
+        Memory writes, as in ``Finished``.
     """
     begun: dict[object, list[int]] = {}
     came: dict[object, list[int]] = {}
@@ -206,17 +207,17 @@ def under_way(
 
 @dataclass(frozen=True)
 class IterationRun:
-    """Tasks of a plane, as they went.
+    """Result of running tasks on a plane.
 
     Parameters
     ----------
     simulator : str
-        That ran them.
+        Name of the simulator.
     times : list of list of (int, int)
-        Begin and end of each task of each NPU, from the begin of the first one on [cycles]; see
+        Start and end of each task of each NPU, relative to the start of the first one [cycles]; see
         ``under_way``.
     circuits : list of list of str
-        Circuit of each task of each NPU; empty for compute.
+        Virtual channel of each task of each NPU; empty for compute.
     """
 
     simulator: str
@@ -225,7 +226,7 @@ class IterationRun:
 
     @property
     def cycles(self) -> int:
-        """From the begin of the first task to the end of the last [cycles]."""
+        """Cycles from the start of the first task to the end of the last."""
         return max(end for one in self.times for _, end in one)
 
 
@@ -238,14 +239,14 @@ def run_tasks(
     limit: int,
     seed: int = 1,
 ) -> IterationRun:
-    """Simulate the tasks of all NPUs, and compare all results with those of the golden model.
+    """Simulate the tasks of all NPUs, and compare all results with the golden model.
 
     Parameters
     ----------
     program : EndpointProgram
-        Of the plane or the mesh, whose size is that of the largest task.
+        Program of the plane or the mesh, whose size is that of the largest task.
     tasks : sequence of sequence of Task
-        Of each NPU.
+        Tasks of each NPU.
     work : Path
         Folder for files of the run.
     size : Sizes
@@ -253,7 +254,7 @@ def run_tasks(
     limit : int
         Cycles after which the run has failed.
     seed : int
-        Of what is in memory.
+        Seed of the contents of memories.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A fabric as compiled code: each distinct unit Verilated once, joined in C++."""
+"""A fabric as compiled code: each distinct unit is Verilated once, and joined in C++."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Instance:
 
 
 class Joint(NamedTuple):
-    """A direction of a link: unit and port that send, unit and port that take, by place.
+    """One direction of a link: source unit and port, destination unit and port.
 
     It takes a flit every ``pace`` cycles.
     """
@@ -68,16 +68,16 @@ class Joint(NamedTuple):
 
 @dataclass(frozen=True)
 class Netlist:
-    """What is joined to what.
+    """The connections of a fabric.
 
     Parameters
     ----------
     name : str
-        Of the program.
+        Name of the program.
     instances : sequence of Instance
-        Endpoints, then the others; those with registers before those without.
+        Endpoints, then the other units; units with registers before those without.
     joints : sequence of Joint
-        Links; a port that has none has no neighbour.
+        Links; a port without a link has no neighbour.
     """
 
     name: str
@@ -86,24 +86,24 @@ class Netlist:
 
     @property
     def npus(self) -> int:
-        """Endpoints."""
+        """Number of endpoints."""
         return sum(isinstance(one.unit, NpuEndpoint) for one in self.instances)
 
     @property
     def kinds(self) -> dict[str, Unit]:
-        """Each distinct unit by its name, the endpoint first."""
+        """Each distinct unit by name, the endpoint first."""
         return {one.unit.unit_name: one.unit for one in self.instances}
 
 
 def _ports(unit: Unit) -> list[str]:
-    """Return what numbers of a unit's links are in its names; an endpoint's has none."""
+    """Return the link numbers in a unit's port names; an endpoint has none."""
     if isinstance(unit, MeshRouter):
         return [str(number) for number in unit.numbers]
     return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
 
 
 def _constants(unit: Unit) -> dict[str, int]:
-    """Return the values of inputs that do not change here; of a switch, slow links change some."""
+    """Return the values of constant inputs; slow links change some of a switch's."""
     constants = {f"m{port}_axis_tready": 1 for port in _ports(unit)}
     if not isinstance(unit, MeshRouter):
         constants |= {PREFIX + name: value for name, value in AXIL_TIED.items()}
@@ -111,9 +111,9 @@ def _constants(unit: Unit) -> dict[str, int]:
 
 
 def _maker(prefix: str, unit: Unit) -> list[str]:
-    """Return the function that makes a unit of a class."""
+    """Return the C++ function that creates a unit of a class."""
     lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
-    # A context each: evaluations on different threads share nothing.
+    # A separate context for each, so that evaluations on different threads share nothing.
     lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
     lines += ["    unit.eval = [top] { top->eval(); };"]
     lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]
@@ -190,7 +190,7 @@ def _header(netlist: Netlist, size: Sizes) -> str:
 
 
 def _verilog(unit: Unit) -> str:
-    """Return the Verilog of a unit, which all fabrics that have it share."""
+    """Return the Verilog of a unit, shared by all fabrics that contain it."""
     if isinstance(unit, MeshRouter):
         return router_verilog(unit)
     assert isinstance(unit, Switch | NpuEndpoint)
@@ -200,7 +200,7 @@ def _verilog(unit: Unit) -> str:
 
 
 def build_joined(netlist: Netlist, size: Sizes) -> Path:
-    """Return the program of a fabric.
+    """Return the compiled program of a fabric.
 
     Raises
     ------
@@ -226,16 +226,16 @@ def run_joined(
     Parameters
     ----------
     model : Path
-        From ``build_joined``.
+        Model from ``build_joined``.
     run : PlaneRun
-        What happens.
+        Inputs of the run.
     work : Path
         Folder for files of the run.
     plain : bool
-        Whether all units are simulated a cycle at a time, not each for as many cycles as a link
-        has. The results are the same.
+        Whether all units are simulated one cycle at a time, instead of each for as many cycles as a
+        link takes. The results are the same.
     threads : int, optional
-        That simulate units, all cores by default, at least 1. What comes out is the same.
+        Number of threads, all cores by default, at least 1. The results are the same.
 
     Raises
     ------

@@ -17,7 +17,7 @@ __all__ = ["build_mesh_with_ends"]
 
 
 def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
-    """Return a mesh with endpoints, named and wired as a plane; their links have lines in them.
+    """Return a mesh with endpoints, with a plane's names and pins, and delay lines in its links.
 
     Lines between routers have other numbers (``mesh_top``).
     """
@@ -47,7 +47,7 @@ def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
 
 
 def _end(mesh: MeshSpec, npu: int, endpoint: NpuEndpoint) -> Iterator[str]:
-    """Yield an endpoint and its link, which is ``up`` from it and ``down`` to it."""
+    """Yield an endpoint and its link, with ``up`` leaving it and ``down`` entering it."""
     bits = {name: bits for name, _, bits in module_ports(endpoint)}
     for number, side in enumerate(("up", "down")):
         for name in (f"{side}{npu}", f"{side}{npu}_behind"):
@@ -72,7 +72,7 @@ def _end(mesh: MeshSpec, npu: int, endpoint: NpuEndpoint) -> Iterator[str]:
 
 
 def build_mesh_with_ends(mesh: MeshSpec, size: Sizes) -> Path:
-    """Return a compiled mesh: the generated one, with lines of some cycles in its links.
+    """Return a compiled mesh: the generated one, with delay lines in its links.
 
     An endpoint is at each router.
 

@@ -1,4 +1,4 @@
-"""Output of a simulated fabric, and its files."""
+"""Parsing of the output and files of a simulated fabric."""
 
 import json
 from collections import defaultdict
@@ -14,11 +14,11 @@ from testbench.sim.tools import SimulatorError
 __all__ = ["by_node", "memories_of", "told_by"]
 
 Told = Mapping[str, Sequence[Any]]
-"""By kind, all that was told of it: numbers that begin with that of the node; see ``fabric.v``."""
+"""Reports by kind: lists of numbers that start with the node's number; see ``fabric.v``."""
 
 
 def told_by(text: str) -> Told:
-    """Return what objects of JSON in the lines of a text tell, all of a kind together.
+    """Return the reports in the JSON lines of a text, grouped by kind.
 
     Raises
     ------
@@ -39,16 +39,16 @@ def told_by(text: str) -> Told:
 
 
 def by_node(told: Told, kind: str, nodes: int) -> list[list[list[int]]]:
-    """Return what each node has told of a kind, in order."""
+    """Return the reports of one kind for each node, in order."""
     return [[rest for node, *rest in told.get(kind, ()) if node == k] for k in range(nodes)]
 
 
 def memories_of(work: Path, nodes: int) -> list[NDArray[np.uint8]]:
-    """Return the memories, shape (flits, bytes of a flit)."""
+    """Return the memories, shape (flits, bytes per flit)."""
     memories: list[NDArray[np.uint8]] = []
     for k in range(nodes):
         lines = (work / f"result_{k}.hex").read_text().splitlines()
         lines = [one.replace("x", "0") for one in lines if one and not one.startswith("//")]
-        words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" is what nobody has written
+        words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" was never written
         memories.append(np.array([list(word) for word in words], dtype=np.uint8))
     return memories

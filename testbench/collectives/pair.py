@@ -1,4 +1,4 @@
-"""Two endpoints on one link in Icarus: cycles at which flits cross."""
+"""Two endpoints on one link in Icarus, with the cycles at which flits cross."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["PairRun", "build_pair", "run_pair"]
 
 @dataclass(frozen=True)
 class PairRun:
-    """What came out of a run.
+    """Result of a run.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class PairRun:
 
 
 def _bench(spec: SwitchSpec, size: Sizes, top: str) -> str:
-    """Return the module around both."""
+    """Return the module around both endpoints."""
     bits, kind = spec.data_width, HEADER_FIELDS["kind"]
     lines = [
         *bench_begin(2, {"stalls": 0, "limit": 0, "seed0": 1, "seed1": 2}),
@@ -55,7 +55,7 @@ def _bench(spec: SwitchSpec, size: Sizes, top: str) -> str:
 
 
 def build_pair(spec: SwitchSpec, size: Sizes) -> Path:
-    """Return two compiled endpoints, joined by a link.
+    """Return two compiled endpoints connected by a link.
 
     Raises
     ------
@@ -80,15 +80,15 @@ def run_pair(
     Parameters
     ----------
     model : Path
-        From ``build_pair``.
+        Model from ``build_pair``.
     spec : SwitchSpec
         Sizes.
     programs, memories : sequence
-        What the driver of each does, and what its memory begins with, shape (flits, bytes).
+        Program of the driver of each, and initial contents of its memory, shape (flits, bytes).
     work : Path
         Folder for files of the run.
     limit : int
-        Cycles after which it has failed.
+        Cycles after which the run has failed.
 
     Raises
     ------

@@ -32,17 +32,18 @@ __all__ = [
 ]
 
 CONFIGURATION = {"link_cycles": 24, "memory_cycles": 40}
-"""Cycles of a link in one direction, 20 ns at the clock of the records, and from a read of memory
-to its data: keys of records and of ``Sizes``."""
+"""Delay of a link in one direction (20 ns at the records' clock), and memory latency [cycles].
+
+The keys are those of records and of ``Sizes``."""
 
 
 Job = tuple[WaferProgram | MeshProgram, Any, Mapping[str, str]]
-"""A program, one of its phases, and what a row says of how that is done."""
+"""A program, one of its phases, and the row fields that describe the algorithm."""
 
 
 @dataclass(frozen=True)
 class PhaseRun:
-    """What came out of a phase alone.
+    """Result of running a phase alone.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class PhaseRun:
 
 
 def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[Flits]:
-    """Return random bytes for all buffers of a program, and ``more`` flits behind them.
+    """Return random bytes for all buffers of a program, followed by ``more`` flits.
 
     Infinities and NaNs are among the numbers.
     """
@@ -115,16 +116,16 @@ def cycles_record(measured: Iterable[tuple[Mapping[str, Any], int]]) -> dict[str
 def phase_cycles(
     program: EndpointProgram, phase: Any, run: Callable[[PlaneRun], Finished], seed: int = 1
 ) -> PhaseRun:
-    """Do one phase of a program, with no other beside it, and return how long it takes.
+    """Run one phase of a program alone, and return its duration.
 
     Parameters
     ----------
     program, phase : EndpointProgram, Phase or MeshPhase
-        What is done, on a wafer or a mesh; only that phase is written to switches.
+        Program and phase, on a wafer or a mesh; only that phase is written to switches.
     run : Callable
         Simulates the fabric: ``run_plane`` or ``run_joined`` with model and folder.
     seed : int
-        Of the numbers.
+        Seed of the data.
 
     Raises
     ------
@@ -143,14 +144,14 @@ def phase_cycles(
     wanted = golden_results(program, phase, before)
     for npu, want in wanted.items():
         if (numbers_of(program, done.memories[npu], destination) != want).any():
-            raise SimulatorError(f"{name}: what NPU {npu} has is wrong")
+            raise SimulatorError(f"{name}: NPU {npu} has a wrong result")
     parts = [times for times in done.times if len(times) == 2]
     cycles = max(last for _, last in parts) - min(first for first, _ in parts)
     return PhaseRun(cycles, sum(len(want) for want in wanted.values()))
 
 
 def _steps(program: EndpointProgram, npu: int, ready: int) -> list[Code]:
-    """Return what the driver of an endpoint does; of a part it shows ERROR before and behind."""
+    """Return the driver steps of an endpoint; for a part, with ERROR before and after."""
     error = endpoint_map(program.link).register("ERROR").address
     steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
     parts = program.descriptors(npu, program.phases[0])

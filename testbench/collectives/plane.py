@@ -44,37 +44,37 @@ __all__ = [
 _STEPS = 4096
 WAIT, WRITE, UNTIL, SHOW = range(4)
 MARK, LEAST = 7, 8
-"""What a driver does: see ``fabric.v``."""
+"""Driver commands; see ``fabric.v``."""
 
 STEP_CYCLES = 6
-"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
+"""Most cycles of a driver for a register write that is not blocked."""
 
 Code = tuple[int, int, int, int]
-"""A step of a driver: what, address, value and mask."""
+"""A step of a driver: command, address, value and mask."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlaneRun:
-    """What a plane, or another fabric with endpoints, does in a run.
+    """Inputs of a run on a plane or on another fabric with endpoints.
 
     Parameters
     ----------
     program : EndpointProgram
-        What is written to switches.
+        Program for the switches.
     steps : Sequence of Sequence
-        What the driver of each endpoint does, see ``npu_steps``.
+        Steps of the driver of each endpoint, see ``npu_steps``.
     memories : Sequence of array of bytes
         Contents of each endpoint's memory at the beginning, shape (flits, bytes of a flit).
     faults : int
         Faults in a million flits of a link.
     memory_stalls : int
-        Cycles of 100 in which memory takes nothing.
+        Percentage of cycles in which the memory takes nothing.
     behind : mapping of int to Sequence
-        What the driver of a switch does behind its program, by the switch's number.
+        Steps of a switch's driver after its program, by the switch's number.
     limit : int
         Cycles after which a run has failed.
     seed : int
-        Of faults and stalls.
+        Seed of faults and stalls.
     """
 
     program: EndpointProgram
@@ -88,14 +88,14 @@ class PlaneRun:
 
 
 def codes(steps: Sequence[Step]) -> list[Code]:
-    """Return steps of a program as a driver does them."""
+    """Return the steps of a program as driver commands."""
     return [(UNTIL if one.mask else WRITE, one.address, one.value, one.mask) for one in steps]
 
 
 def npu_steps(
     program: EndpointProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
 ) -> list[Code]:
-    """Return what the driver of an endpoint does.
+    """Return the driver steps of an endpoint.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def npu_steps(
 
 
 def preempted(spec: SwitchSpec) -> Code:
-    """Return the step of a switch's driver that waits until a preemption is counted."""
+    """Return the driver step that waits until a switch has counted a preemption."""
     return (LEAST, switch_map(spec).register("PREEMPTIONS").address, 1, 0xFFFFFFFF)
 
 
@@ -158,9 +158,9 @@ def bench(
         Instance of the fabric up to its pins, without those of endpoints, other slaves, ``clk``,
         ``rst`` and ``session_id``, and with a comma behind those that it has.
     link : SwitchSpec
-        What the endpoints are made of.
+        Specification of the endpoints.
     ends : sequence of str
-        Name of each endpoint, such as ``npu0``, which its pins begin with.
+        Name of each endpoint, such as ``npu0``, the prefix of its pins.
     slaves : sequence of (str, int)
         Prefix of each other unit with registers, and bits of its addresses.
     size : Sizes
@@ -183,7 +183,7 @@ def bench(
 
 
 def line_text(size: Sizes) -> str:
-    """Return the module ``wafer_link``, a direction of a link of some cycles, and what it needs."""
+    """Return the module ``wafer_link``, a link direction with delay, and its dependencies."""
     return MODELS.read_text() + _LINE.replace("@CYCLES@", str(size.link_cycles))
 
 
@@ -201,14 +201,14 @@ def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
 
 
 def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
-    """Return a compiled plane: the generated top, with lines of some cycles in its links.
+    """Return a compiled plane: the generated top, with delay lines in its links.
 
     Raises
     ------
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    # What is at controllers changes the top alone, so the units are generated once for both.
+    # I/O controllers change only the top module, so the units are generated once for both.
     usual = wafer.with_changes(controllers=CONTROLLERS[0])
     modules = modules_of(usual)
     assert modules == modules_of(wafer)
@@ -226,7 +226,7 @@ def write_programs(work: Path, run: PlaneRun) -> None:
 
 
 def options_of(run: PlaneRun) -> dict[str, int]:
-    """Return what the command line of a run says."""
+    """Return the command line options of a run."""
     says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
     return {**says, "seed": random.Random(run.seed).randrange(1, 1 << 30)}
 

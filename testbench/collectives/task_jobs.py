@@ -1,4 +1,4 @@
-"""Endpoint jobs of an iteration's tasks, on switch planes and on meshes."""
+"""Endpoint descriptors for the tasks of an iteration, on switch planes and on meshes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ from .plane import STEP_CYCLES, PlaneRun, build_plane, run_plane
 __all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]
 
 _SMALL = 4
-"""NPUs of fabrics that Icarus has done with before Verilator has built them."""
+"""NPUs up to which Icarus finishes a fabric before Verilator has built it."""
 
 
 class TaskJobs(ABC):
-    """What the endpoints of a fabric do for tasks, and what is right then.
+    """The endpoint work of a fabric for tasks, and its expected result.
 
-    ``program`` is what software does with the fabric, ``flits`` what each memory has space for, and
-    ``ready`` the cycles from reset until all registers of other units are written.
+    ``program`` contains the writes of software for the fabric, ``flits`` the size of each memory,
+    and ``ready`` the cycles from reset until all registers of other units are written.
     """
 
     program: EndpointProgram
@@ -43,12 +43,12 @@ class TaskJobs(ABC):
 
     @property
     def simulator(self) -> str:
-        """What runs it."""
+        """Simulator that runs the tasks."""
         return "icarus" if self.program.npus <= _SMALL else "verilator"
 
     @abstractmethod
     def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
-        """Return what an endpoint queues for a communication.
+        """Return the descriptors that an endpoint queues for a communication.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class TaskJobs(ABC):
         """
 
     def last_flit(self, npu: int, task: Task) -> int:
-        """Return the place in memory of the last flit of a message that an NPU receives."""
+        """Return the memory position of the last flit of a message that an NPU receives."""
         (one,) = self.descriptors(npu, task)
         return (one.destination.address + one.destination.size) // (
             self.program.link.data_width // 8
@@ -67,7 +67,7 @@ class TaskJobs(ABC):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Return what is wrong in memories after all tasks; nothing if all is right."""
+        """Return what is wrong in the memories after all tasks; empty if all is right."""
 
     @abstractmethod
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
@@ -75,19 +75,19 @@ class TaskJobs(ABC):
 
 
 class PlaneJobs(TaskJobs):
-    """Tasks on a plane whose switches reduce: a descriptor each, of the phase that has its flow.
+    """Tasks on a plane whose switches reduce: one descriptor each, in the phase of its flow.
 
     Parameters
     ----------
     program : WaferProgram
-        Of the plane, collectives in the network, whose size is that of the largest task.
+        Program of the plane, with collectives in the network and the size of the largest task.
     """
 
     def __init__(self, program: WaferProgram) -> None:
         self.program = self._made = program
         self.flits = 2 * program.numbers * program.size // (program.link.data_width // 8)
         self.ready = 300 if program.npus <= _SMALL else 1600
-        if program.endpoints > program.npus:  # more phases
+        if program.endpoints > program.npus:  # needs more phases
             self.ready = STEP_CYCLES * max(map(len, program.unit_steps()))
         self._phases: dict[object, Phase] = {
             (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
@@ -108,7 +108,7 @@ class PlaneJobs(TaskJobs):
                 f"task {task.name} must be a flow of a phase of {self._made.strategy}, not "
                 f"{list(task.inputs)} -> {list(task.outputs)}"
             )
-        (one,) = found  # switches do all else
+        (one,) = found  # switches do everything else
         source, destination = (
             Buffer(buffer.address, min(buffer.size, task.size))
             for buffer in (one.source, one.destination)
@@ -118,7 +118,7 @@ class PlaneJobs(TaskJobs):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Compare what the largest task of each flow leaves at each NPU."""
+        """Compare the result of each flow's largest task at each NPU."""
         program = self._made
         for phase in program.phases:
             _, destination = program.buffers(phase)
@@ -138,16 +138,16 @@ class PlaneJobs(TaskJobs):
 
 
 class MeshJobs(TaskJobs):
-    """Tasks on a mesh, where endpoints reduce: rings, and unicasts one after the other.
+    """Tasks on a mesh, whose endpoints reduce: rings, and successive unicasts.
 
-    Each flow of an NPU has two buffers of its own there: one to send from, one to receive to.
+    Each flow of an NPU has two buffers of its own: one to send from, and one to receive into.
 
     Parameters
     ----------
     program : MeshProgram
-        Of the mesh, without phases, whose size is that of the largest task.
+        Program of the mesh, without phases, with the size of the largest task.
     tasks : sequence of sequence of Task
-        Of each NPU.
+        Tasks of each NPU.
     """
 
     ready = 0
@@ -172,7 +172,7 @@ class MeshJobs(TaskJobs):
         )
         if together:
             kind = self._made.algorithm
-            # A pair has one way around.
+            # A pair has only one direction around the ring.
             kind = "ring" if kind == "bidirectional_ring" and len(task.inputs) < 3 else kind
             lanes = collective(place, task.inputs, "all_reduce", kind)
         else:
@@ -182,7 +182,7 @@ class MeshJobs(TaskJobs):
     def wrong(
         self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
     ) -> str:
-        """Compare all that is in each memory."""
+        """Compare the full contents of each memory."""
         program = self.program
         jobs = {
             npu: [one for task in own if task.size for one in self.descriptors(npu, task)]
@@ -205,7 +205,7 @@ class MeshJobs(TaskJobs):
 
 
 def jobs_of(program: EndpointProgram, tasks: Sequence[Sequence[Task]]) -> TaskJobs:
-    """Return what does the tasks of an iteration on a fabric.
+    """Return the jobs of an iteration's tasks on a fabric.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cycles of an all-reduce along trees on a mesh, with results checked bit for bit."""
+"""Cycles of a tree all-reduce on a mesh, with results checked bit for bit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = ["TreeRun", "tree_cycles"]
 
 @dataclass(frozen=True)
 class TreeRun:
-    """What came out of an all-reduce along trees.
+    """Result of a tree all-reduce.
 
     Parameters
     ----------
@@ -51,16 +51,16 @@ def tree_cycles(
     memory_stalls: int = 0,
     limit: int | None = None,
 ) -> TreeRun:
-    """Load the tables of all endpoints, run them together, and compare all results.
+    """Load the tables of all endpoints, run the endpoints together, and compare all results.
 
     Parameters
     ----------
     program : TreeProgram
-        What is done.
+        Program of the mesh.
     run : Callable
         Simulates the mesh: ``run_plane`` or ``run_joined`` with model and folder.
     seed, faults, memory_stalls, limit : int
-        As of ``PlaneRun``.
+        See ``PlaneRun``.
 
     Raises
     ------
@@ -92,13 +92,13 @@ def tree_cycles(
     )
     for npu, memory in enumerate(done.memories):
         if (numbers_of(program, memory, buffer) != want).any():
-            raise SimulatorError(f"what NPU {npu} has is wrong")
+            raise SimulatorError(f"NPU {npu} has a wrong result")
     first, last = zip(*done.times, strict=True)
     return TreeRun(max(last) - min(first), max(first) - min(first), flits * program.npus, done)
 
 
 def _steps(program: TreeProgram, npu: int, most: int) -> list[Code]:
-    """Return what the driver of an endpoint does; all of them load for the same time."""
+    """Return the driver steps of an endpoint; all endpoints load for the same time."""
     registers = endpoint_map(program.link)
     load = program.load_steps(npu)
     idle = [load[0]] * (most - len(load))

@@ -13,7 +13,7 @@ __all__ = ["mesh_and_endpoint", "router_verilog", "switch_and_endpoint"]
 
 
 def switch_and_endpoint(spec: SwitchSpec) -> tuple[str, tuple[str, str]]:
-    """Return the text, and the names of the modules of the switch and of the endpoint."""
+    """Return the Verilog text, with the module names of the switch and of the endpoint."""
     found = kept(_switch_and_endpoint, spec)
     switch, endpoint = found.name.split()
     return found.verilog, (switch, endpoint)
@@ -27,12 +27,12 @@ def _switch_and_endpoint(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
 
 
 def mesh_and_endpoint(mesh: MeshSpec) -> str:
-    """Return the text of a mesh and of the endpoint at its routers."""
+    """Return the Verilog text of a mesh and of the endpoint at its routers."""
     return kept(_mesh_and_endpoint, mesh).verilog
 
 
 def router_verilog(router: MeshRouter) -> str:
-    """Return the text of a router with the ports that it has in a mesh."""
+    """Return the Verilog text of a router with the ports it has in a mesh."""
     return kept(_router, router.mesh, directions=router.directions).verilog
 
 

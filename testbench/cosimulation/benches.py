@@ -1,4 +1,4 @@
-"""Benches of each level of the hardware, listed without cocotb or a simulator."""
+"""Benches of each hardware level, listed without cocotb or a simulator."""
 
 import ast
 from functools import cache
@@ -13,7 +13,7 @@ __all__ = ["benches", "tests_of"]
 
 @cache
 def benches(level: str) -> tuple[str, ...]:
-    """Return full names of the modules ``tb_<level>`` and ``tb_<level>_<part>``, in order."""
+    """Return the full module names ``tb_<level>`` and ``tb_<level>_<part>``, in order."""
     folder = testbench.benches
     names = [module.name for module in iter_modules(folder.__path__)]
     found = [name for name in names if f"{name}_".startswith(f"tb_{level}_")]
@@ -21,7 +21,7 @@ def benches(level: str) -> tuple[str, ...]:
 
 
 def tests_of(level: str) -> list[str]:
-    """Return the names of all tests; they are read, as only a simulator can import them."""
+    """Return the names of all tests, read from source as only a simulator can import them."""
     tests: list[str] = []
     for module in benches(level):
         bench = find_spec(module)

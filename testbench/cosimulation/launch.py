@@ -14,7 +14,7 @@ __all__ = ["Options", "launch"]
 
 
 class Options(TypedDict, total=False):
-    """How any co-simulation runs.
+    """Options of any co-simulation.
 
     Members
     -------
@@ -57,9 +57,9 @@ def launch(
     benches : sequence of str
         Importable names of the benches.
     make : callable
-        Returns the hardware with some faults to choose from.
+        Returns the hardware, with faults that can be enabled.
     spec : SwitchSpec
-        What to simulate.
+        Specification to simulate.
     work : Path
         Folder for logs, JUnit results and waves.
     environment : mapping
@@ -67,7 +67,7 @@ def launch(
     options : Options
         How to run.
     probes : sequence of str
-        Signals inside that the benches look at.
+        Internal signals that the benches examine.
 
     Raises
     ------

@@ -24,18 +24,18 @@ def cosimulate_mesh(
     Parameters
     ----------
     mesh : MeshSpec
-        What to simulate.
+        Mesh to simulate.
     work, options
         As in :func:`launch`.
     packets : int
-        Packets of each pair of ends, 1 or more.
+        Packets of each pair of endpoints, 1 or more.
 
     Raises
     ------
     SimulatorError
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
-    endpoint_library()  # refused here rather than inside the simulation
+    endpoint_library()  # raises here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     make = partial(kept, generate, mesh, level="mesh")
     return launch(benches("mesh"), make, mesh.link, work, environment, options)

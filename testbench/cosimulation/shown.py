@@ -25,16 +25,16 @@ FLITS = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """What stood on the ports of an interconnect while all of them all-reduced some flits.
+    """Flits on the ports of an interconnect during an all-reduce over all ports.
 
     Parameters
     ----------
     simulator, version : str
-        That ran the Verilog.
+        Simulator that ran the Verilog, and its version.
     latency_cycles : int
-        As counted: from a flit on the inputs to the same on the outputs.
+        Counted cycles from a flit on the inputs to the same flit on the outputs.
     inputs, outputs : tuple of tuple of str or None
-        Of each port, cycle by cycle, the number in the first lane; None where there is no flit.
+        For each port and cycle the number in the first lane; None without a flit.
     """
 
     simulator: str
@@ -52,7 +52,7 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
     Parameters
     ----------
     spec : SwitchSpec
-        What to simulate.
+        Specification to simulate.
     work : Path
         Folder for logs.
     simulator : str
@@ -89,7 +89,7 @@ def _raw(number: int, form: NumberFormat) -> int:
 
 
 def as_text(raw: int, form: NumberFormat) -> str:
-    """Return the number that some bits stand for."""
+    """Return the number represented by some bits."""
     words = np.asarray(raw, storage(form))
     if not isinstance(form, FloatFormat):
         return str(int(words.view(int_type(form))))

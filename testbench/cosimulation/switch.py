@@ -17,7 +17,7 @@ from .benches import benches
 from .launch import Options, launch
 
 PROBES = ("head__waiting", "service__load", "i__*__valid", "o__*__valid")
-"""What the benches look at inside: heads of queues, loads of phases, ends of the interconnect."""
+"""Internal signals that the benches probe: queue heads, phase loads, interconnect ends."""
 
 __all__ = ["cosimulate_switch"]
 
@@ -41,7 +41,7 @@ def cosimulate_switch(
     """
     check_int("packets", packets, minimum=1)
     make = partial(kept, generate, spec, level="switch")
-    endpoint_library()  # refused here rather than inside the simulation
+    endpoint_library()  # raises here rather than inside the simulation
     latency = latency_cycles(spec) + ADDED_CYCLES
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(benches("switch"), make, spec, work, environment, options, PROBES)

@@ -13,7 +13,7 @@ __all__ = ["sticky_dropped"]
 
 @broken(FloatAdd, {"vectors": ""})
 def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
-    """What is shifted out in the alignment is forgotten."""
+    """Bits shifted out during alignment are not kept as the sticky bit."""
     fraction = sound.number_format.fraction_bits
     magnitudes = [ports.i0[:-1], ports.i1[:-1]]
     for own, other, into, given in zip(
@@ -25,7 +25,7 @@ def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
     ):
         distance = Signal(range(-(1 << len(own)), 1 << len(own)))
         m.d.comb += distance.eq(_exponent(other, fraction) - _exponent(own, fraction))
-        # The guard and the round bit are kept; of a number that is too far away, nothing.
+        # Guard and round bit are kept; a number that is too far away contributes nothing.
         kept = [distance <= bit + 2 for bit in range(fraction)]
         near = (distance <= fraction + 2).replicate(len(own) - fraction)
         m.d.comb += into.eq(given & Cat(*kept, near, 1))

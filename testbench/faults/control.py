@@ -24,7 +24,7 @@ def answers_dropped(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(AxiLiteRegisters, {"control": "registers_read_their_reset_values"})
 def data_changes(m: Module, sound: Any, ports: Any) -> None:
-    """What was read changes while nobody takes it."""
+    """Read data changes before it is accepted."""
     waited = Signal()
     m.d.sync += waited.eq(sound.s_axil_rvalid & ~sound.s_axil_rready)
     m.d.comb += ports.s_axil_rdata.eq(sound.s_axil_rdata ^ waited)
@@ -32,13 +32,13 @@ def data_changes(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(AxiLiteRegisters, {"control": "writes_of_less_than_a_word_are_refused"})
 def strobes_ignored(m: Module, sound: Any, ports: Any) -> None:
-    """Whole words are written whatever the strobes say."""
+    """Writes ignore the byte strobes."""
     m.d.comb += sound.s_axil_wstrb.eq(-1)
 
 
 @broken(AxiLiteRegisters, {"control": "addresses_of_no_register_are_refused"})
 def addresses_not_reported(m: Module, sound: Any, ports: Any) -> None:
-    """Accesses to no register are answered rightly but not reported."""
+    """Accesses to unmapped addresses are answered correctly but not reported."""
     m.d.comb += ports.bad_address.eq(0)
 
 
@@ -50,13 +50,13 @@ def unaligned(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(SaturatingCounter, {"control": "errors_of_all_ports_are_counted"})
 def ports_counted_once(m: Module, sound: Any, ports: Any) -> None:
-    """One event is counted per cycle, though there are more."""
+    """Simultaneous events are counted as one."""
     m.d.comb += sound.events.eq(ports.events.any())
 
 
 @broken(AxiLiteRegisters, {"control": "staging_is_locked_while_an_entry_is_written"})
 def no_lock(m: Module, sound: Any, ports: Any) -> None:
-    """Software writes the staging while it is written to the core."""
+    """Software can write the staging registers while they are copied to the core."""
     m.d.comb += sound.lock.eq(0)
 
 
@@ -70,13 +70,13 @@ def early_load(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(AxiLiteRegisters, {"control": "entries_are_written_read_and_erased"})
 def refusal_hidden(m: Module, sound: Any, ports: Any) -> None:
-    """Nothing tells that the core has refused an entry."""
+    """A refusal by the core is not reported."""
     m.d.comb += sound.command_status_refused.eq(0)
 
 
 @broken(ControlUnit, {"control": "entries_are_written_read_and_erased"})
 def write_given_up(m: Module, sound: Any, ports: Any) -> None:
-    """A write ends after its first cycle."""
+    """A write to the core ends after its first cycle."""
     begun = Signal()
     m.d.sync += begun.eq(sound.table.write)
     m.d.comb += [
@@ -87,7 +87,7 @@ def write_given_up(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(AxiLiteRegisters, {"control": "counters_count_unless_frozen"})
 def freeze_ignored(m: Module, sound: Any, ports: Any) -> None:
-    """Counters count on when they should stand still."""
+    """Counters continue while they should be frozen."""
     m.d.comb += ports.control_freeze.eq(0)
 
 

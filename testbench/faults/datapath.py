@@ -19,13 +19,13 @@ __all__ = ["broken_design", "operand_dropped"]
 
 @broken(Reducer, {"interconnect": ""})
 def operand_dropped(m: Module, sound: Any, ports: Any) -> None:
-    """The first operand of a reduction is passed on, the second is dropped."""
+    """A reduction passes on the first operand and drops the second."""
     m.d.comb += ports.o.eq(delayed(m, ports.i0, sound.spec.adder_registers, "i0"))
 
 
 @broken(RDMicroswitch, {"interconnect": ""})
 def bits_swapped(m: Module, sound: Any, ports: Any) -> None:
-    """Two configuration bits of an RD micro-switch have changed places."""
+    """Two configuration bits of an RD micro-switch are swapped."""
     bits = ports.configuration
     m.d.comb += sound.configuration.eq(Cat(bits[1], bits[0], bits[2:]))
 
@@ -40,7 +40,7 @@ def register_missing(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Interconnect, {"interconnect": ""})
 def configuration_late(m: Module, sound: Any, ports: Any) -> None:
-    """The configuration of the middle stage comes a cycle behind its flits."""
+    """The configuration of the middle stage arrives a cycle after its flits."""
     outer = sound.spec.ports * code_width(sound.spec.middle_switches)
     within = slice(outer, len(ports.configuration) - outer)
     late = delayed(m, ports.configuration[within], 1, "late")
@@ -48,5 +48,5 @@ def configuration_late(m: Module, sound: Any, ports: Any) -> None:
 
 
 def broken_design(spec: SwitchSpec, fault: Fault) -> Design:
-    """Return an interconnect that has a fault, and no other."""
+    """Return an interconnect with exactly one fault."""
     return generate(spec, FaultyEmitter([fault], fault))

@@ -14,7 +14,7 @@ __all__ = ["any_flit", "any_packet", "chooses_always", "forgets_copies", "no_rep
 
 @broken(FlowReceiver, {"link": "wrong"})
 def any_flit(m: Module, sound: Any, ports: Any) -> None:
-    """A packet that begins again is taken for the rest of what came of it."""
+    """The start of a packet is taken for the continuation of the previous one."""
     inside, word = Signal(), ports.i.word
     with m.If(ports.i.valid):
         m.d.sync += inside.eq(~word.last)
@@ -23,7 +23,7 @@ def any_flit(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(FlowReceiver, {"link": "wrong"})
 def any_packet(m: Module, sound: Any, ports: Any) -> None:
-    """A packet of any number is taken for the one that is due."""
+    """A packet with any number is accepted as the expected one."""
     word = ports.i.word
     number = Signal.like(word.descriptor.sequence)
     with m.If(ports.i.valid & word.last):
@@ -33,17 +33,17 @@ def any_packet(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(FlowReceiver, {"switch with endpoints": ""})
 def no_reply(m: Module, sound: Any, ports: Any) -> None:
-    """A destination answers no ask."""
+    """A destination does not answer requests for an ack."""
     m.d.comb += sound.ask.valid.eq(0)
 
 
 @broken(WayKeeper, {"link of a mesh": "a way that changes"})
 def chooses_always(m: Module, sound: Any, ports: Any) -> None:
-    """A packet goes the less crowded way, whatever is under way."""
+    """A packet takes the less loaded route, even while others are in flight."""
     m.d.comb += [sound.oldest.eq(ports.begun), sound.again.eq(0)]
 
 
 @broken(WayKeeper, {"link of a mesh": "a way that changes"})
 def forgets_copies(m: Module, sound: Any, ports: Any) -> None:
-    """Packets that are sent again leave no doubt."""
+    """Retransmitted packets do not block a change of route."""
     m.d.comb += sound.again.eq(0)

@@ -29,24 +29,23 @@ Disturb = Callable[[Module, Any, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Fault:
-    """One way in which a unit is broken.
+    """One way in which a unit can be broken.
 
-    A fault sees what anybody sees of the unit, its ports, and is therefore no matter of how the
-    unit is built.
+    A fault only uses the ports of the unit, and is therefore independent of its implementation.
 
     Parameters
     ----------
     unit : type
-        Class of the units that have it.
+        Class of the units with this fault.
     noticed : mapping of str to str
-        By bench, the name of the test that must fail, or a part of what must be said; empty if
-        any failure will do. The tests of a bench ask :func:`noticed_by` for its faults.
+        By bench, the name of the test that must fail, or a part of its message; empty if any
+        failure is accepted. The tests of a bench ask :func:`noticed_by` for its faults.
     disturb : callable
-        Adds statements that change what goes into the sound unit, or comes from it; its docstring
-        tells the fault. It gets the module that takes them, where they hold while the fault is
-        chosen, and win against the plain wires; the unit as it should be, whose inputs may be
-        driven and outputs read; and what the design sees in its place, whose outputs may be driven
-        and inputs read.
+        Adds statements that change inputs or outputs of the sound unit; its docstring describes the
+        fault. Its arguments are: the module for the statements, which hold while the fault is
+        enabled, and take precedence over the plain wires; the sound unit, whose inputs may be
+        driven and outputs read; and the unit that the design sees in its place, whose outputs may
+        be driven and inputs read.
     """
 
     unit: type[Unit]
@@ -55,17 +54,17 @@ class Fault:
 
     @property
     def __name__(self) -> str:
-        """Its name, also in those of the tests that are parametrized with it."""
+        """Name of the fault, also in the ids of tests parametrized with it."""
         return self.disturb.__name__
 
 
 def broken(unit: type[Unit], noticed: Mapping[str, str]) -> Callable[[Disturb], Fault]:
-    """Make a function that disturbs a unit a fault; see :class:`Fault`."""
+    """Turn a function that disturbs a unit into a fault; see :class:`Fault`."""
     return partial(Fault, unit, noticed)
 
 
 def noticed_by(bench: str) -> dict[Fault, str]:
-    """Return the faults that a bench must notice, and by what."""
+    """Return the faults that a bench must detect, and the test that detects each."""
     return {fault: fault.noticed[bench] for fault in every_fault() if bench in fault.noticed}
 
 
@@ -81,7 +80,7 @@ def every_fault() -> dict[Fault, str]:
 
 
 class _Breakable(Unit):
-    """A sound unit between wires that a chosen fault disturbs."""
+    """A correct unit, surrounded by wires that a selected fault disturbs."""
 
     def __init__(self, sound: Unit, faults: Sequence[tuple[int, Fault]]) -> None:
         self.sound, self.faults = sound, faults
@@ -107,7 +106,7 @@ class _Breakable(Unit):
 
 
 class FaultyEmitter(VerilogEmitter):
-    """Write a design in which one of some faults can be chosen when the simulation starts.
+    """Emitter of a design in which one of several faults is selected when simulation starts.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ class FaultyEmitter(VerilogEmitter):
         super().__init__(self._breakable)
 
     def plusargs(self, fault: Fault | None) -> list[str]:
-        """Return the arguments of a simulation that choose ``fault``."""
+        """Return the simulation arguments that select ``fault``."""
         return [f"+fault={self.faults.index(fault) + 1}"] if fault else []
 
     def verilog(self) -> str:
@@ -134,7 +133,7 @@ class FaultyEmitter(VerilogEmitter):
     def add(self, unit: Unit) -> None:
         super().add(unit)
         for sound, name in self._sound:
-            if sound is unit:  # it had another one while it was emitted inside
+            if sound is unit:  # the unit had another name while it was emitted inside
                 unit.unit_name = name
 
     def _breakable(self, unit: Unit) -> Unit:

@@ -33,13 +33,13 @@ __all__ = [
     },
 )
 def no_crc(m: Module, sound: Any, ports: Any) -> None:
-    """Every flit is taken as right, whatever its CRC."""
+    """Every flit is accepted, whatever its CRC."""
     m.d.comb += [ports.good.eq(sound.good | sound.bad), ports.bad.eq(0)]
 
 
 @broken(CircuitCredits, {"loaded switch": "but the limit is", "link": "credit"})
 def no_credit(m: Module, sound: Any, ports: Any) -> None:
-    """Packets are started whether the neighbour has space for them or not."""
+    """Packets are started without checking credits."""
     m.d.comb += ports.space.eq(1)
 
 
@@ -53,23 +53,23 @@ def wrong_bit(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Framer, {"loaded switch": "tlast 1 at flit"})
 def stomp_keeps_crc(m: Module, sound: Any, ports: Any) -> None:
-    """The end of a broken packet gets a CRC that is right."""
+    """The end of a broken packet gets a valid CRC."""
     m.d.comb += sound.i.payload.frame.bad.eq(0)
 
 
 @broken(LinkSession, {"switch": "neighbour_with_other_sizes_is_refused_and_told"})
 def any_partner(m: Module, sound: Any, ports: Any) -> None:
-    """A neighbour is taken as one that fits, whatever it says of itself."""
+    """A neighbour is accepted as compatible, whatever its handshake says."""
     m.d.comb += sound.link.came.payload.digest.eq(sound.spec.digest)
 
 
 @broken(LinkSession, {"switch": "npu_that_reboots_in_traffic_comes_back_and_others_go_on"})
 def keeps_link_sequences(m: Module, sound: Any, ports: Any) -> None:
-    """A restarted link keeps the link sequence numbers and limits of the previous session."""
+    """A restarted link continues with the sequence numbers and limits of the old session."""
     m.d.comb += ports.link.begins.eq(0)
 
 
 @broken(LinkSession, {"switch": "handshake_to_an_earlier_session_makes_no_link"})
 def any_answer(m: Module, sound: Any, ports: Any) -> None:
-    """A handshake counts as an answer to this session ID, whichever one it is to."""
+    """A handshake counts as an answer to this session, whichever session it answers."""
     m.d.comb += sound.link.came.payload.heard.eq(sound.session_id)

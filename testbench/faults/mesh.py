@@ -18,7 +18,7 @@ __all__ = ["held_by_the_dead", "never_stuck", "never_urgent", "turns_both_ways",
 
 @broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
 def wrong_way_across(m: Module, sound: Any, ports: Any) -> None:
-    """Two outputs of a crossbar have each other's flits."""
+    """Two outputs of a crossbar are swapped."""
     m.d.comb += [
         ports.o[-1].data.eq(sound.o[0].data),
         ports.o[0].data.eq(sound.o[-1].data),
@@ -27,7 +27,7 @@ def wrong_way_across(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Allocator, {"mesh": "urgent_packet_overtakes_others_at_every_router"})
 def never_urgent(m: Module, sound: Any, ports: Any) -> None:
-    """The most urgent packets have no path while there is any that is not."""
+    """The most urgent packets get no path while any others wait."""
     with m.If(any_of([own[circuit] for own in ports.coming for circuit in (1, 2)]).any()):
         m.d.comb += [own[0].eq(0) for own in sound.coming]
 
@@ -47,7 +47,7 @@ def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Way, {"saturated mesh": "wedged"})
 def turns_both_ways(m: Module, sound: Any, ports: Any) -> None:
-    """Packets of odd sources take the column first, so that a cycle of waits can close."""
+    """Packets of odd sources take the column first, so that cyclic waits are possible."""
     places = [(one.x, one.y) for one in sound.mesh.places]
     x, y = (
         selected(ports.destination, [Const(place[axis], len(ports.here[name])) for place in places])

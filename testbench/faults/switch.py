@@ -35,19 +35,19 @@ __all__ = [
 ]
 
 
-_TIMEOUT = 16  # cycles, more than a largest packet takes
+_TIMEOUT = 16  # cycles; longer than a largest packet takes
 
 
 @broken(Scheduler, {"switch": "urgent_packet_overtakes_at_every_flit_position"})
 def never_preempts(m: Module, sound: Any, ports: Any) -> None:
-    """A phase is served to its end, however urgent another one is."""
-    # A packet always goes on, as it seems, until none is left.
+    """A phase is never preempted, however urgent another one is."""
+    # Every packet seems to continue, until none is left.
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
 
 
 @broken(Scheduler, {"switch": "phases_of_a_circuit_take_turns"})
 def first_again(m: Module, sound: Any, ports: Any) -> None:
-    """Others have a turn only when no packet of phase 0 has come for some time."""
+    """Other phases are served only when phase 0 has been idle for some time."""
     heads = [
         waits & (phase == 0)
         for port in ports.ports
@@ -67,13 +67,13 @@ def first_again(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Scheduler, {"switch": "phase_that_is_served_goes_by_its_new_entry"})
 def never_stops(m: Module, sound: Any, ports: Any) -> None:
-    """An entry changes while its phase is served, which then goes on by the old one."""
+    """An entry changes while its phase is served, which continues with the old entry."""
     m.d.comb += [sound.halt.asked.eq(0), ports.halt.stands.eq(1)]
 
 
 @broken(Scheduler, {"switch": "any_register_may_be_written_at_any_time"})
 def cleared_under_a_packet(m: Module, sound: Any, ports: Any) -> None:
-    """Packets of a phase that is to change seem to have ended, and another one is loaded."""
+    """Packets of a phase about to change appear to have ended, and another phase is loaded."""
     service = sound.service
     with m.If(ports.halt.asked):
         m.d.comb += [service.runs.eq(0), service.under.eq(0)]
@@ -82,13 +82,13 @@ def cleared_under_a_packet(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(InputPort, {"switch": "flows_and_phases_run_at_once/stall=0.6"})
 def flit_early(m: Module, sound: Any, ports: Any) -> None:
-    """An input port says that a flit is there before it is."""
+    """An input port signals a flit before it has arrived."""
     m.d.comb += ports.head.valid.eq(0b111)
 
 
 @broken(OutputPort, {"switch": "receiver_that_grants_nothing_holds_up_only_its_flows"})
 def always_space(m: Module, sound: Any, ports: Any) -> None:
-    """An output port promises space that there is not."""
+    """An output port reports buffer space that does not exist."""
     m.d.comb += ports.injection.space.eq(-1)
 
 
@@ -97,43 +97,43 @@ def always_space(m: Module, sound: Any, ports: Any) -> None:
     {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again", "loaded fabric": "want"},
 )
 def never_stomps(m: Module, sound: Any, ports: Any) -> None:
-    """Broken packets end with a CRC that is right."""
+    """Broken packets end with a valid CRC."""
     m.d.comb += [sound.injection.bad.eq(0), sound.i.valid.eq(1)]
 
 
 @broken(EntryCheck, {"switch": "entry_that_joins_two_flows_is_refused"})
 def any_entry(m: Module, sound: Any, ports: Any) -> None:
-    """Every entry of the configuration memory is accepted."""
+    """Every entry is accepted into the configuration memory."""
     m.d.comb += ports.right.eq(1)
 
 
 @broken(CircuitQueue, {"loaded switch": "want", "loaded fabric": "want"})
 def any_number(m: Module, sound: Any, ports: Any) -> None:
-    """A packet of any number is taken as due."""
+    """A packet with any number is accepted as the expected one."""
     m.d.comb += sound.due.eq(sound.descriptor.sequence)
 
 
 @broken(CircuitQueue, {"switch": "copies_of_before_are_not_added_to_what_comes_behind"})
 def any_generation(m: Module, sound: Any, ports: Any) -> None:
-    """A packet of any generation is taken as one of its phase's."""
+    """A packet of any generation is accepted as belonging to its phase."""
     m.d.comb += sound.generation.eq(sound.descriptor.generation)
 
 
 @broken(CircuitQueue, {"switch": "source_that_stops_inside_a_packet_holds_up_nobody_else"})
 def waits_for_ever(m: Module, sound: Any, ports: Any) -> None:
-    """The rest of a packet that has stopped still seems to come."""
+    """The rest of a packet that has stopped still appears to be arriving."""
     m.d.comb += sound.incoming.eq(1)
 
 
 @broken(Occupancy, {"switch": "packets_in_queues_are_told_by_phase"})
 def never_empty(m: Module, sound: Any, ports: Any) -> None:
-    """Packets that have left a queue seem to be in it."""
+    """Packets that have left a queue still appear to be queued."""
     m.d.comb += sound.leaves.eq(0)
 
 
 @broken(Acknowledger, {"loaded switch": "but a destination waits for", "loaded fabric": ""})
 def eager_ack(m: Module, sound: Any, ports: Any) -> None:
-    """An ack of a phase is handed on as soon as one output has sent it."""
+    """An ack of a phase is forwarded as soon as one output has sent it."""
     online = sound.spec.protocol.online
     for said in ports.message:
         message = said.payload
@@ -144,14 +144,14 @@ def eager_ack(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(Acknowledger, {"loaded switch": "", "loaded fabric": ""})
 def no_answer(m: Module, sound: Any, ports: Any) -> None:
-    """Packets that come again are answered by nothing."""
+    """Duplicate packets are not acknowledged."""
     for heard, event in zip(sound.event, ports.event, strict=True):
         m.d.comb += [heard.late.eq(0), event.taken.eq(heard.taken | event.late)]
 
 
 @broken(Switch, {"switch": "flows_and_phases_run_at_once/stall=0.3"})
 def offer_changes(m: Module, sound: Any, ports: Any) -> None:
-    """The payload of a flit changes while it is offered and not taken."""
+    """The payload of an offered flit changes before it is accepted."""
     waits = Signal()
     m.d.sync += waits.eq(sound.m0_axis_tvalid & ~ports.m0_axis_tready)
     m.d.comb += ports.m0_axis_tdata.eq(sound.m0_axis_tdata ^ waits)

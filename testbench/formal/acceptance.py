@@ -1,9 +1,9 @@
-"""Exhaustive search of small fabrics: endpoints that accept or drop on shared links.
+"""Exhaustive search of small fabrics whose endpoints accept or drop flits on shared links.
 
-The model has what can wait for something else, and nothing more: queues of links between switches,
-the window of a source, the receive queue of an endpoint, and descriptors that are carried out in
-order. A packet is a flit. Acks and nacks come at once, as they need no credits; memory takes and
-gives a flit at any time. What begins late is a step that is taken late.
+The model has only the parts that can wait for something else: queues of links between switches, the
+window of a source, the receive queue of an endpoint, and descriptors that are executed in order. A
+packet is a flit. Acks and nacks arrive at once, as they need no credits; memory takes and gives a
+flit at any time. A late start is a step that is taken late.
 
 What an endpoint accepts, ``judged``, is compared with ``AceChannel`` for queues of exchanges
 (tests/testbench/formal/test_acceptance_rtl.py). These parts of the model are not compared with RTL
@@ -21,7 +21,7 @@ from typing import NamedTuple
 __all__ = ["RULES", "Descriptor", "Fabric", "exchange", "judged", "ring", "stuck_states"]
 
 RULES = ("bounded", "endless")
-"""What an endpoint does with a flit that the descriptor under way cannot take yet.
+"""Rules for a flit that the current descriptor cannot take yet.
 
 Both accept the flit if the next descriptor wants it and the receive queue is not full. If the queue
 is full the flit holds the link: under ``bounded`` until the endpoint drops it, at any time, and
@@ -32,7 +32,7 @@ State = tuple[tuple[int, ...], ...]
 
 
 class Descriptor(NamedTuple):
-    """Sends to an endpoint, and receives from one.
+    """A descriptor: flits sent to one endpoint and received from one.
 
     Each flit that is sent has the number of received flits that it needs, and the other way round.
     """
@@ -44,7 +44,7 @@ class Descriptor(NamedTuple):
 
 
 class Fabric(NamedTuple):
-    """Queues between switches on the path of each flow, and sizes of all queues in flits.
+    """Paths of flows as queues between switches, and the sizes of all queues in flits.
 
     Endpoints that are ``late`` begin their first descriptor at any time, all others at once.
     """
@@ -57,13 +57,13 @@ class Fabric(NamedTuple):
 
 
 def exchange(to: int = -1, source: int = -1, flits: int = 1) -> Descriptor:
-    """Return a descriptor that sends flits, or receives some, or both."""
+    """Return a descriptor that sends, receives, or does both."""
     zeros = (0,) * flits
     return Descriptor(to, zeros if to >= 0 else (), source, zeros if source >= 0 else ())
 
 
 def ring(to: int, source: int, steps: int, message: int, chunks: int) -> Descriptor:
-    """Return the part of a ring: a chunk after the other, each in so many steps.
+    """Return a member's descriptor in a ring: successive chunks, each in a number of steps.
 
     A step sends what the step before received. The next chunk is received when this one is sent.
     """
@@ -75,11 +75,11 @@ def ring(to: int, source: int, steps: int, message: int, chunks: int) -> Descrip
 
 
 class _Search(NamedTuple):
-    """A fabric with what its endpoints do, and how they accept.
+    """A fabric, the endpoints' descriptors, and the acceptance rule.
 
     A state has for each endpoint its descriptor, flits handed to the source, and flits taken from
-    the receive queue, of this descriptor; for each flow packets handed over, sent and accepted, all
-    told; and for each queue the packets in it, as flow and number.
+    the receive queue, of this descriptor; for each flow packets handed over, sent, accepted and
+    known to be accepted; and for each queue the packets in it, as flow and number.
     """
 
     fabric: Fabric
@@ -96,7 +96,7 @@ class _Search(NamedTuple):
         return (ends, (0,) * (3 * len(self.flows)), *((),) * links)
 
     def over(self, state: State) -> bool:
-        """Return whether all descriptors are over."""
+        """Return whether all descriptors are complete."""
         return all(
             state[0][3 * k] == len(jobs) - 1 and self._is_over(state, k)
             for k, jobs in enumerate(self.work)
@@ -110,7 +110,7 @@ class _Search(NamedTuple):
         return sent == len(job.sends) and taken == len(job.receives)
 
     def after(self, state: State) -> Iterator[State]:
-        """Yield states that may follow: all, or one alone that changes nothing for the others.
+        """Yield successor states: all, or a single one that does not affect the other moves.
 
         That is so of a flit that is handed over, if no receive depends on it: it has to happen,
         and can before anything else.
@@ -129,7 +129,7 @@ class _Search(NamedTuple):
             yield from self._move(state, link)
 
     def _begin(self, state: State, end: int) -> Iterator[State]:
-        """Begin the next descriptor behind this one; in another flow when all is accepted."""
+        """Start the next descriptor; in another flow only when all flits have been accepted."""
         now = state[0][3 * end]
         if now + 1 == len(self.work[end]) or not self._is_over(state, end):
             return
@@ -152,7 +152,7 @@ class _Search(NamedTuple):
             yield _with(after, 1, 3 * flow, (handed + 1,))
 
     def _queued(self, state: State, end: int) -> int:
-        """Return the flits in a receive queue: accepted in all flows, less taken in all jobs."""
+        """Return the flits in a receive queue: accepted in all flows, minus taken by all jobs."""
         came = sum(state[1][3 * flow + 2] for flow, ends in enumerate(self.flows) if ends[1] == end)
         now, _, taken = state[0][3 * end : 3 * end + 3]
         return came - taken - sum(len(job.receives) for job in self.work[end][: max(0, now)])
@@ -172,7 +172,7 @@ class _Search(NamedTuple):
             yield (*after[:link], (*after[link], flow, sent), *after[link + 1 :])
 
     def _move(self, state: State, link: int) -> Iterator[State]:
-        """Move the first packet of a queue to the next one, or judge it at its endpoint."""
+        """Move the first packet of a queue to the next queue, or let its endpoint judge it."""
         if not state[link]:
             return
         flow, number = state[link][:2]
@@ -222,17 +222,17 @@ def judged(
 ) -> str:
     """Return what an endpoint does with the next flit from a source: accept, drop or wait.
 
-    Space for one flit more than ``depth`` is kept under ``bounded``: for the flit that is dropped,
-    or taken by a message under way.
+    Under ``bounded`` one more space than ``depth`` is kept: for the flit that is dropped, or taken
+    by a message in flight.
 
     Parameters
     ----------
     work : sequence of Descriptor
         Descriptors of the endpoint.
     now : int
-        The one that is carried out; -1 before the first.
+        Number of the current descriptor; -1 before the first.
     source : int
-        Where the flit comes from.
+        Source of the flit.
     sent, taken : int
         Flits that were handed to the source, and taken from the receive queue, of this descriptor.
     queued, depth : int
@@ -250,7 +250,7 @@ def judged(
         wanted += len(following[0].receives)
     if queued >= wanted:
         return "drop"
-    # Flits of a message under way wait for memory alone, so the queue has space for them soon.
+    # Flits of a message in flight wait only for memory, so the queue soon has space for them.
     stored = sum(needs <= sent for needs in job.receives[taken:])
     if rule == "bounded" and queued >= stored + depth:
         return "drop"
@@ -266,7 +266,7 @@ def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State
 def stuck_states(
     fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str = "bounded"
 ) -> tuple[int, list[State]]:
-    """Return how many states are reached, and those from which not all descriptors can end."""
+    """Return the number of reachable states, and those from which completion is impossible."""
     search = _Search(fabric, work, rule)
     first = search.first()
     before: dict[State, list[State]] = {first: []}

@@ -1,1 +1,1 @@
-"""Reference models that hardware is compared with."""
+"""Reference models against which hardware is compared."""

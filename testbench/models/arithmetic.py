@@ -1,4 +1,4 @@
-"""Golden arithmetic of one lane, on whole arrays, written from the standards."""
+"""Golden arithmetic of one lane on whole arrays, written from the standards."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ __all__ = ["combine"]
 def combine(
     a: Words, b: Words, number_format: NumberFormat, operation: str, overflow: str = "saturate"
 ) -> Words:
-    """Return ``a`` and ``b`` reduced, element by element.
+    """Return the elementwise reduction of ``a`` and ``b``.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def combine(
     Raises
     ------
     ValueError
-        ``operation`` or ``overflow`` is none of these.
+        ``operation`` or ``overflow`` has another value.
     """
     check_choice("operation", operation, OPERATIONS)
     check_choice("overflow", overflow, OVERFLOWS)

@@ -1,4 +1,4 @@
-"""Reference endpoint of Python benches: docs/reference/protocol.md cycle by cycle."""
+"""Reference endpoint for Python benches: docs/reference/protocol.md, cycle by cycle."""
 
 import ctypes
 import weakref
@@ -31,12 +31,12 @@ CARRYING = (DATA, TURNED)
 _SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 
 FlowKey = tuple[int, int]
-"""Phase, and the address of the other end at the default index, else 0."""
+"""Phase, and the peer's address at the default index, else 0."""
 
 
 @cache
 def _table() -> tuple[int, ...]:
-    """Return the CRC's remainder of each byte, low bit first."""
+    """Return the CRC remainder of each byte value, low bit first."""
     remainders = []
     for byte in range(256):
         for _ in range(8):
@@ -78,7 +78,7 @@ class Flit:
 
 
 class FlitCodec:
-    """Make flits of fields, and fields of flits.
+    """Conversion of fields to flits and back.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class FlitCodec:
         self._spec, self._bytes = spec, spec.data_width // 8
 
     def crc(self, header: int, data: int) -> int:
-        """Return the CRC of a flit."""
+        """Return the computed CRC of a flit."""
         content = header.to_bytes(HEADER_BITS // 8, "little") + data.to_bytes(self._bytes, "little")
         return crc32c(content)
 
     def pack(self, data: int = 0, **fields: int) -> Flit:
-        """Return a flit; fields that are not given are 0, ``credit_circuit`` is none."""
+        """Return a flit; missing fields are 0, except that ``credit_circuit`` is none."""
         fields = {"credit_circuit": CONTROL, **fields}
         unknown = fields.keys() - HEADER_FIELDS.keys()
         if unknown:
@@ -109,11 +109,11 @@ class FlitCodec:
         return Flit(header, data, self.crc(header, data), last)
 
     def handshake(self, **fields: int) -> Flit:
-        """Return a handshake of an end that fits, unless fields say that it does not."""
+        """Return the handshake of a compatible endpoint; fields can make it incompatible."""
         return self.pack(kind=Kind.HANDSHAKE, circuit=CONTROL, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
-        """Return the fields of a flit; those that it has not are 0."""
+        """Return the fields of a flit; fields that it lacks are 0."""
         fields = {
             name: flit.header >> low & ((1 << bits) - 1)
             for name, (low, bits) in HEADER_FIELDS.items()
@@ -121,12 +121,12 @@ class FlitCodec:
         return fields | dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
 
     def is_good(self, flit: Flit) -> bool:
-        """Return whether the CRC is right."""
+        """Return whether the CRC is valid."""
         return flit.crc == self.crc(flit.header, flit.data)
 
 
 def fitting(spec: SwitchSpec) -> dict[str, int]:
-    """Return the fields of a handshake that tell whether its end fits."""
+    """Return the handshake fields that decide whether the neighbour is compatible."""
     return {"digest": spec.digest}
 
 
@@ -143,7 +143,7 @@ class _Header(ctypes.Structure):
 
 
 class _Port(ctypes.Structure):
-    """What Python and C++ share, with the same members as Port of endpoint.cpp."""
+    """State shared by Python and C++, with the members of Port in endpoint.cpp."""
 
     _fields_ = (
         ("sizes", _Sizes),
@@ -151,26 +151,26 @@ class _Port(ctypes.Structure):
         ("resent", ctypes.c_uint64),
         ("timeouts", ctypes.c_uint64),
         ("interval", ctypes.c_uint64),
-        ("packet", ctypes.c_uint64),  # number of the one that goes out
+        ("packet", ctypes.c_uint64),  # number of the outgoing packet
         ("came", _Header),
         ("goes", _Header),
-        ("comes", ctypes.c_uint),  # whether there is a flit in ``came``
+        ("comes", ctypes.c_uint),  # whether ``came`` holds a flit
         ("may_send", ctypes.c_uint),
         ("keeps_space", ctypes.c_uint),
-        ("mine", ctypes.c_uint),  # whether what came is to this end
+        ("mine", ctypes.c_uint),  # whether the received flit is for this endpoint
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
-        ("sends", ctypes.c_uint),  # whether there is one in ``goes``
+        ("sends", ctypes.c_uint),  # whether ``goes`` holds a flit
         ("address", ctypes.c_uint),
-        ("greets", ctypes.c_uint),  # whether it says handshake, in its session ID
+        ("greets", ctypes.c_uint),  # whether it is a handshake, with its session ID
         ("session_id", ctypes.c_uint),
         ("up", ctypes.c_uint),
-        ("refused", ctypes.c_uint),  # handshakes of ends that do not fit
+        ("refused", ctypes.c_uint),  # handshakes of incompatible neighbours
     )
 
 
 @cache
 def endpoint_library() -> ctypes.CDLL:
-    """Return the library that keeps the state of endpoints, built if it is not in the cache.
+    """Return the library that holds endpoint state, built unless it is in the cache.
 
     Raises
     ------
@@ -195,28 +195,28 @@ def endpoint_library() -> ctypes.CDLL:
 class Endpoint:
     """Send and receive packets at one port of a switch.
 
-    Where sources choose ways, it goes the other one as often as it may.
+    If sources choose routes, it uses the other route as often as it may.
 
-    The state of the protocol is kept by ``endpoint.hpp``, payload here.
+    ``endpoint.hpp`` holds the state of the protocol; payload is held here.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes.
     address : int
-        Its own, as destination and source of unicasts.
+        Its own address, as destination and source of unicasts.
     session_id : int, optional
-        What it says handshake in, another one after each reset; without it the link is taken to be
+        Session ID in its handshakes, which changes with each reset; without it the link counts as
         up.
     keeps_space : bool
-        Whether flits that have come keep their space until :meth:`free`.
+        Whether received flits keep their buffer space until :meth:`free`.
 
     Attributes
     ----------
     received : dict
-        By flow, the packets that have come, in order, each once.
+        Received packets by flow, in order, each once.
     interval : int
-        At least so many cycles between two packets of a burst when they are sent first.
+        Least number of cycles between two packets of a burst when they are sent first.
     """
 
     def __init__(
@@ -230,8 +230,8 @@ class Endpoint:
         self.spec, self.keeps_space, self.interval = spec, keeps_space, 0
         self.codec = FlitCodec(spec)
         self.received: dict[FlowKey, list[tuple[int, ...]]] = {}
-        self._coming: dict[FlowKey, list[int]] = {}  # flits of packets that are not whole yet
-        self._packets: dict[FlowKey, list[tuple[int, ...]]] = {}  # to be sent
+        self._coming: dict[FlowKey, list[int]] = {}  # flits of incomplete packets
+        self._packets: dict[FlowKey, list[tuple[int, ...]]] = {}  # packets to be sent
         self._going: tuple[int, ...] = ()
         self._refused = 0
         self._port = _Port(
@@ -246,7 +246,7 @@ class Endpoint:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Flits sent, by kind; ``resent`` packets, ``timeouts``; flits ``refused`` for a CRC."""
+        """Flits sent, by kind; ``resent`` packets, ``timeouts``; flits ``refused`` by the CRC."""
         port = self._port
         others = {"resent": port.resent, "timeouts": port.timeouts, "refused": self._refused}
         return {**dict(zip(KINDS, port.sent, strict=True)), **others}
@@ -258,7 +258,7 @@ class Endpoint:
 
     @property
     def handshakes_refused(self) -> int:
-        """Handshakes of neighbours that do not fit."""
+        """Number of handshakes refused as incompatible."""
         return self._port.refused
 
     @property
@@ -269,12 +269,12 @@ class Endpoint:
     def send(
         self, phase: int, circuit: int, packets: Sequence[Sequence[int]], peer: int = 0
     ) -> None:
-        """Add packets of a flow, behind all others of the circuit.
+        """Queue packets of a flow, after all others of the virtual channel.
 
         Parameters
         ----------
         phase, circuit : int
-            Phase, and the data circuit that it is on.
+            Phase, and its virtual channel.
         packets : sequence of sequences of int
             Flits.
         peer : int
@@ -285,9 +285,9 @@ class Endpoint:
         self._library.endpoint_send(self._end, phase, peer, circuit, lengths, len(packets))
 
     def forget(self, phase: int, generation: int = 0) -> None:
-        """Start the numbers of a phase at 0, as when the switch is given it anew.
+        """Restart the packet numbers of a phase at 0, as when the switch gets a new entry.
 
-        What comes of it is thrown away from now on if it is of another generation.
+        From now on its packets of another generation are dropped.
         """
         self._library.endpoint_forget(self._end, phase, generation)
         for flows in (self.received, self._coming, self._packets):
@@ -295,11 +295,11 @@ class Endpoint:
                 del flows[flow]
 
     def free(self) -> None:
-        """Give up the space of all flits that have come."""
+        """Return the buffer space of all flits received."""
         self._library.endpoint_free(self._end)
 
     def step(self, received: Flit | None, may_send: bool = True) -> Flit | None:
-        """Let a cycle pass: take the flit that comes, if any, and return the one that goes."""
+        """Advance one cycle: receive the incoming flit, if any, and return the outgoing one."""
         port = self._port
         port.may_send, port.keeps_space, port.interval = may_send, self.keeps_space, self.interval
         port.comes = False
@@ -311,7 +311,7 @@ class Endpoint:
         return self._give(port.goes) if port.sends else None
 
     def _show(self, flit: Flit) -> None:
-        """Let the library see what comes."""
+        """Pass incoming data to the library."""
         if not self.codec.is_good(flit):
             self._refused += 1
             return
@@ -322,7 +322,7 @@ class Endpoint:
         self._port.came, self._port.comes = header, True
 
     def _take(self, header: _Header, data: int) -> None:
-        """Keep what has come."""
+        """Store received data."""
         if header.kind not in (*CARRYING, ASK) or not self._port.mine:
             return
         online = self.spec.protocol.online
@@ -337,7 +337,7 @@ class Endpoint:
             coming.clear()
 
     def _give(self, header: _Header) -> Flit:
-        """Return the flit that goes."""
+        """Return the outgoing flit."""
         fields, data = {name: getattr(header, name) for name in FIELDS}, 0
         if header.kind in CARRYING:
             if header.index == 0:

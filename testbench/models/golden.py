@@ -27,17 +27,17 @@ Words = NDArray[np.unsignedinteger]
 def walk(
     configuration: Configuration, inputs: Sequence[T | None], reduce: Callable[[T, T], T]
 ) -> list[T | None]:
-    """Return what each output port gets of the inputs, None where nothing arrives.
+    """Return the inputs that each output port receives; None where nothing arrives.
 
     Parameters
     ----------
     configuration : Configuration
         State of every micro-switch.
     inputs : Sequence
-        What each input port sends, None for nothing; as many as there are ports.
+        Data sent by each input port, None for nothing; as many as there are ports.
     reduce : Callable
-        Reduction of two, lower port first. It is not called when one of the two is missing:
-        a reduction of a part is never delivered.
+        Reduction of two, lower port first. It is not called when one of the two is missing: a
+        partial reduction is never delivered.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def walk(
 
     if configuration.crossing is not None:
         first, second = inputs
-        if 3 in configuration.crossing:  # nothing else passes beside a reduction
+        if 3 in configuration.crossing:  # a reduction occupies the whole microswitch
             return [both(first, second) if code == 3 else None for code in configuration.crossing]
         choices = (None, first, second)
         return [choices[code] for code in configuration.crossing]
@@ -81,7 +81,7 @@ def walk(
 
 
 def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
-    """Return the reduction of two arrays of raw numbers, of any equal shape."""
+    """Return the reduction of two arrays of raw numbers of equal shape."""
     form: NumberFormat = spec.number_format
 
     def reduce(a: Words, b: Words) -> Words:
@@ -93,7 +93,7 @@ def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
 def deliver(
     spec: SwitchSpec, configuration: Configuration, inputs: Sequence[Words | None]
 ) -> list[Words | None]:
-    """Return the raw numbers that each output port gets; see :func:`walk`."""
+    """Return the raw numbers that each output port receives; see :func:`walk`."""
     return walk(configuration, inputs, reduction_of(spec))
 
 
@@ -104,11 +104,11 @@ def lanes_of(word: int, spec: SwitchSpec) -> Words:
 
 
 def word_of(lanes: Words, spec: SwitchSpec) -> int:
-    """Return the flit that holds ``lanes``, lane 0 in the low bits."""
+    """Return the flit that contains ``lanes``, lane 0 in the low bits."""
     kind = storage(spec.number_format)
     return int.from_bytes(np.ascontiguousarray(lanes, kind).tobytes(), "little")
 
 
 def words_of(memory: NDArray[np.uint8], spec: SwitchSpec) -> Words:
-    """Return bytes of flits as raw numbers; shape (..., bytes of a flit) becomes (..., lanes)."""
+    """Return the bytes of flits as raw numbers; shape (..., bytes) becomes (..., lanes)."""
     return np.ascontiguousarray(memory).view(storage(spec.number_format))

@@ -1,4 +1,4 @@
-"""Golden model of collectives by unicasts: final memory contents.
+"""Golden model of unicast collectives: final memory contents.
 
 It knows what docs/reference/endpoint.md says of descriptors, not how they were made: no cycles, no
 flits. A ring adds in its order, so floating-point results compare bit by bit.
@@ -25,30 +25,30 @@ def carry_out(
     flit_bytes: int,
     reduce: Callable[[Memory, Memory], Memory],
 ) -> list[Memory]:
-    """Return the memories after all descriptors, those of each circuit in order.
+    """Return the memories after all descriptors have run, in order per virtual channel.
 
     Parameters
     ----------
     jobs : mapping of int to sequence of Descriptor
-        What each NPU queues; flows are unicasts, and addresses numbers of NPUs.
+        Descriptors queued by each NPU; flows are unicasts, and addresses numbers of NPUs.
     memories : sequence of array
         Contents before, a row for each flit.
     flit_bytes : int
         Bytes of a flit.
     reduce : Callable
-        Reduction of two, what comes in first.
+        Reduction of two, the received operand first.
 
     Raises
     ------
     ValueError
-        Some wait for each other for ever.
+        Some descriptors deadlock.
     """
     found = [memory.copy() for memory in memories]
     queues: _Queues = defaultdict(deque)
     for npu, own in jobs.items():
         for one in own:
             queues[npu, one.circuit].append(one)
-    halves: set[tuple[int, str, bool]] = set()  # of exchanges at the heads: sent, received
+    halves: set[tuple[int, str, bool]] = set()  # ends of exchanges at the heads: sent, received
     while any(queues.values()):
         moved = False
         for (npu, circuit), queue in list(queues.items()):
@@ -76,7 +76,7 @@ def _ring(
     flit_bytes: int,
     reduce: Callable[[Memory, Memory], Memory],
 ) -> bool:
-    """Do a ring if all its members have come to it."""
+    """Run a ring if all members have reached it."""
     members, jobs = [npu], [queues[npu, circuit][0]]
     while (send := jobs[-1].send) is not None and send.number != npu:
         queue = queues[send.number, circuit]
@@ -125,7 +125,7 @@ def _exchange(
     memories: list[Memory],
     flit_bytes: int,
 ) -> bool:
-    """Send what is at the head of a queue, if its destination has come to it."""
+    """Run the send at the head of a queue, if its destination has reached it."""
     job, moved = queues[npu, circuit][0], False
     if job.send is not None and job.source.size and (npu, circuit, False) not in halves:
         other = job.send.number
@@ -142,7 +142,7 @@ def _exchange(
 
 
 def _finished(npu: int, circuit: str, queues: _Queues, halves: set[tuple[int, str, bool]]) -> bool:
-    """Take an exchange from its queue if both halves are done."""
+    """Remove an exchange from its queue if both halves are done."""
     queue = queues[npu, circuit]
     if not queue or queue[0].ring:
         return False
@@ -156,7 +156,7 @@ def _finished(npu: int, circuit: str, queues: _Queues, halves: set[tuple[int, st
 
 
 def contributions(a: Memory, b: Memory) -> Memory:
-    """Return the union of two sets of NPUs, as bits: a reduction in which none comes twice.
+    """Return the union of two sets of NPUs (as bits), which must be disjoint.
 
     Raises
     ------

@@ -26,12 +26,12 @@ Bytes = NDArray[np.uint8]
 
 
 def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words]) -> dict[int, Any]:
-    """Return the raw numbers that each NPU gets in a phase, shape (flits, lanes).
+    """Return the raw numbers that each NPU receives in a phase, shape (flits, lanes).
 
     Parameters
     ----------
     program, phase : WaferProgram, Phase
-        What is done.
+        Program and phase.
     sent : mapping of int to array
         Raw numbers that each NPU sends, shape (flits, lanes).
     """
@@ -55,12 +55,12 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
 
 
 def _sent_in(one: Round, sent: Mapping[int, Words]) -> dict[int, Words]:
-    """Return what NPUs send in a round; others are at ports that it has nothing from."""
+    """Return what NPUs send in a round; all other ports carry nothing."""
     return {npu: sent[npu] for flow in one.flows for npu in flow.inputs}
 
 
 def numbers_of(program: EndpointProgram, memory: Bytes, buffer: Buffer) -> Words:
-    """Return what is in a buffer as raw numbers, shape (flits, lanes).
+    """Return the content of a buffer as raw numbers, shape (flits, lanes).
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def numbers_of(program: EndpointProgram, memory: Bytes, buffer: Buffer) -> Words
 def golden_results(
     program: EndpointProgram, phase: Any, memories: Sequence[Bytes]
 ) -> dict[int, Any]:
-    """Return the raw numbers that each NPU which receives has at the end, shape (flits, lanes).
+    """Return the final raw numbers of each receiving NPU, shape (flits, lanes).
 
     Parameters
     ----------
     program, phase : EndpointProgram, Phase or MeshPhase
-        What is done.
+        Program and phase.
     memories : sequence of array
         Bytes of each NPU's memory before, shape (flits, bytes of a flit).
 
     Raises
     ------
     TypeError
-        There is no golden model of such a fabric.
+        No golden model exists for the fabric.
     """
     source, destination = program.buffers(phase)
     if isinstance(program, WaferProgram) and isinstance(phase, Phase):
@@ -115,7 +115,7 @@ def golden_results(
 def _golden_blocks(
     program: WaferProgram, phase: Phase, memories: Sequence[Bytes]
 ) -> dict[int, Any]:
-    """Return what members of rings have that reduce blocks or gather them; the rest stays."""
+    """Return the results of ring members that reduce or gather blocks."""
     source, destination = program.buffers(phase)
     found: dict[int, Any] = {}
     for flow in phase.flows:
@@ -138,7 +138,7 @@ def _golden_blocks(
 def wrong_npus(
     program: EndpointProgram, name: str, before: Sequence[Bytes], after: Sequence[Bytes]
 ) -> list[int]:
-    """Return the NPUs whose result of a phase is not the golden model's."""
+    """Return the NPUs whose result of a phase differs from the golden model."""
     phase = program.phase(name)
     _, destination = program.buffers(phase)
     return [

@@ -1,7 +1,7 @@
 """Golden model of a wafer plane: results of each NPU in a phase.
 
-Chiplets hand on what the golden model of the interconnect says, so the order of reductions is that
-of the whole tree, and floating-point results compare bit by bit.
+Chiplets forward the results of the golden model of the interconnect, so the order of reductions is
+that of the whole tree, and floating-point results agree bit by bit.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,14 +20,14 @@ T = TypeVar("T")
 def walk_phase(
     plane: Plane, ways: PhaseWays, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
 ) -> dict[int, T]:
-    """Return what each NPU gets in a phase.
+    """Return what each NPU receives in a phase.
 
     Parameters
     ----------
     plane, ways : Plane, PhaseWays
-        Where chiplets are, and what each does.
+        Positions of chiplets, and the configuration of each.
     inputs : mapping of int to T
-        What each NPU sends.
+        Data sent by each NPU.
     reduce : Callable
         Reduction of two, as for ``golden.walk``.
     """

@@ -16,14 +16,14 @@ Reduce = Callable[[Words, Words], Words]
 
 
 def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
-    """Return the sum of each block, that of member 0 first.
+    """Return the sum of each block, starting with that of member 0.
 
     Parameters
     ----------
     values : sequence of array
-        What each member of the ring sends, shape (flits, lanes).
+        Data sent by each member of the ring, shape (flits, lanes).
     reduce : Callable
-        Reduction of two, what came first.
+        Reduction of two, the received operand first.
     """
     count, flits = len(values), len(values[0])
     size = -(-flits // count)
@@ -38,15 +38,15 @@ def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
 
 
 def all_reduce(levels: Sequence[Sequence[Words]], reduce: Reduce) -> Words:
-    """Return the sum that all members get, shape (flits, lanes).
+    """Return the sum that all members receive, shape (flits, lanes).
 
     Parameters
     ----------
     levels : sequence of sequence of array
-        What members send, shape (flits, lanes), by the ring that they are in; with several rings,
-        members of the same place in each then go around with the block of that place.
+        Data sent by members, shape (flits, lanes), by their ring; with several rings, members with
+        the same position in each then form a ring for the block of that position.
     reduce : Callable
-        Reduction of two, what came first.
+        Reduction of two, the received operand first.
     """
     parts = [reduce_blocks(level, reduce) for level in levels]
     if len(parts) == 1:

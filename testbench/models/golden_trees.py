@@ -1,4 +1,4 @@
-"""Golden model of an all-reduce along trees, in the order of additions of its schedule."""
+"""Golden model of a tree all-reduce, with the schedule's order of additions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,16 +16,16 @@ Words = NDArray[Any]
 def all_reduce_along_trees(
     edges: Sequence[TreeEdge], vectors: Sequence[Words], reduce: Callable[[Words, Words], Words]
 ) -> Words:
-    """Return the result, which all members have: block r is what the root of tree r has.
+    """Return the common result of all members; block r is the sum at the root of tree r.
 
     Parameters
     ----------
     edges : sequence of TreeEdge
         All trees, with the steps of an all-gather. A reduce-scatter begins with the last step.
     vectors : sequence of array
-        What each member has; the length is a multiple of the members.
+        Vector of each member; its length is a multiple of the number of members.
     reduce : Callable
-        Reduction of two, what comes in first.
+        Reduction of two, the received operand first.
     """
     blocks = [np.split(one, len(vectors)) for one in vectors]
     for edge in sorted(edges, key=lambda one: one.step, reverse=True):

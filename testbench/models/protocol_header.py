@@ -20,7 +20,7 @@ __all__ = ["FIELDS", "SIZES", "protocol_header", "protocol_sizes"]
 
 
 def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
-    """Return the sizes that a specification chooses."""
+    """Return the protocol sizes that a specification chooses."""
     return {
         "ports": spec.ports,
         "data_bits": spec.data_width,
@@ -33,13 +33,13 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
     }
 
 
-_ANY = SwitchSpec(ports=2, lanes=1)  # all have the same names
+_ANY = SwitchSpec(ports=2, lanes=1)  # all specs have the same names
 FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
-"""Names of the header's fields and of the sizes, in order."""
+"""Names of the fields and sizes in the header, in order."""
 
 
 def protocol_header() -> str:
-    """Return ``protocol.hpp``: kinds, circuits, and the names of fields and sizes.
+    """Return ``protocol.hpp``: kinds, virtual channels, and names of fields and sizes.
 
     ``ABSENT_FROM_HANDSHAKES`` and alike are the fields that such flits have not.
     """
@@ -55,7 +55,7 @@ def protocol_header() -> str:
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)
-    # A flit of no circuit is one of the control circuit.
+    # A flit without a virtual channel belongs to the control channel.
     fields = [
         f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
         for name, (low, bits) in HEADER_FIELDS.items()

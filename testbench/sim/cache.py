@@ -26,34 +26,34 @@ __all__ = ["BUILDS", "Built", "built", "cache_folder", "cpu_s", "prune"]
 _LOG = logging.getLogger(__name__)
 
 _CONTENTS = "contents.json"
-"""File in each folder with the hashes of all others."""
+"""File in each folder with the hashes of all other files."""
 
 KEPT_BYTES, KEPT_DAYS = 2 << 30, 30
-"""More than so much, or unused for so long, is removed."""
+"""Size and age above which unused builds are removed."""
 
 _IN_USE_S = 6 * 3600
-"""What was used within this time is never removed: a simulation may still run from it."""
+"""Builds used within this time are never removed, since a simulation may be running [s]."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """Something that this process has built, and the processor time that it took [s]."""
+    """A build made by this process, with its processor time [s]."""
 
     name: str
     cpu_s: float
 
 
 BUILDS: list[Built] = []
-"""What this process has built, in order; those who time tests list it apart."""
+"""Builds made by this process, in order; reported separately in timings."""
 
 
 def cpu_s() -> float:
-    """Return the processor time of this process and of those it has waited for [s]."""
+    """Return the processor time of this process and of its finished children [s]."""
     return sum(os.times()[:4])
 
 
 def cache_folder() -> Path:
-    """Return the store: ``FRED_HW_CACHE``, or ``fred-hw`` in the user's cache folder."""
+    """Return the cache folder: ``FRED_HW_CACHE``, or ``fred-hw`` in the user's cache folder."""
     given = os.environ.get("FRED_HW_CACHE")
     if given:
         return Path(given).absolute()
@@ -62,20 +62,20 @@ def cache_folder() -> Path:
 
 
 def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> Path:
-    """Return the folder with what ``build`` makes of ``content``, built unless it is there.
+    """Return the folder that ``build`` makes from ``content``, built unless it is cached.
 
-    One process builds, others that want the same wait for it. A build that fails or is cut short
-    leaves nothing. The folder lists its files with their hashes; if one is missing or has another
-    hash, a line is logged and the folder is built again.
+    One process builds; others that need the same result wait for it. A build that fails or is
+    interrupted leaves nothing. The folder lists its files with their hashes; if one is missing or
+    has another hash, a line is logged and the folder is built again.
 
     Parameters
     ----------
     name : str
-        What it is, for readers; part of the folder's name.
+        Name for readers; part of the folder's name.
     content : iterable of str
-        All that the result depends on: sources, options, versions.
+        All inputs of the result: sources, options, versions.
     build : callable
-        Fills the empty folder that it is given. The folder is moved afterwards.
+        Fills a given empty folder, which is moved afterwards.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> P
 
 
 def _build(name: str, build: Callable[[Path], None], place: Path) -> None:
-    """Fill a folder of the cache, all of it or nothing."""
+    """Fill a folder of the cache atomically."""
     begun, before, root = cpu_s(), len(BUILDS), place.parent
     with tempfile.TemporaryDirectory(dir=root, prefix="building-") as folder:
         aside = Path(folder) / "content"
@@ -108,19 +108,19 @@ def _build(name: str, build: Callable[[Path], None], place: Path) -> None:
         try:
             build(aside)
         except SimulatorError as error:
-            full = os.strerror(errno.ENOSPC)  # as compilers report it
+            full = os.strerror(errno.ENOSPC)  # the text in compiler messages
             if full in str(error):
                 raise refused_folder(root, full) from None
             raise
         (aside / _CONTENTS).write_text(json.dumps(_hashes(aside)), encoding="utf-8")
         aside.rename(place)
-    others = sum(other.cpu_s for other in BUILDS[before:])  # that it needed
+    others = sum(other.cpu_s for other in BUILDS[before:])  # time of other builds within this one
     BUILDS.append(Built(name, cpu_s() - begun - others))
     prune(KEPT_BYTES, KEPT_DAYS)
 
 
 def _hashes(place: Path) -> dict[str, str]:
-    """Return the hash of each file below a folder by its name."""
+    """Return the hash of each file below a folder, keyed by name."""
     return {
         str(path.relative_to(place)): _hash(path)
         for path in sorted(place.rglob("*"))
@@ -134,7 +134,7 @@ def _hash(path: Path) -> str:
 
 
 def _damaged(place: Path) -> bool:
-    """Return whether a folder lacks files that were built, or has others in their place."""
+    """Return whether a folder lacks built files or contains modified ones."""
     try:
         hashes = parse_json((place / _CONTENTS).read_text(encoding="utf-8"))
         return any(_hash(place / name) != one for name, one in hashes.items())
@@ -143,14 +143,14 @@ def _damaged(place: Path) -> bool:
 
 
 def _there(places: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield what is there still, as others build and prune meanwhile."""
+    """Yield the paths that still exist, as other processes build and prune meanwhile."""
     for place in places:
         with suppress(FileNotFoundError):
             yield place, place.stat()
 
 
 def prune(kept_bytes: int, kept_days: float) -> None:
-    """Remove what is unused for long, and the longest unused of what is too much.
+    """Remove builds that are long unused, then the oldest ones above the size limit.
 
     Parameters
     ----------

@@ -15,12 +15,12 @@ STANDARD = "-std=gnu++20"
 
 
 def find_compiler(user: str) -> str:
-    """Return the C++ compiler: ``CXX``, or the first of ``COMPILERS`` that is installed.
+    """Return the C++ compiler: ``CXX``, or the first installed one of ``COMPILERS``.
 
     Raises
     ------
     SimulatorError
-        It is not installed; ``user`` is who needs it.
+        The compiler is not installed; ``user`` names the part that needs it.
     """
     compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
@@ -29,14 +29,14 @@ def find_compiler(user: str) -> str:
 
 
 def shared_library(name: str, sources: Mapping[str, str]) -> Path:
-    """Return a library made of C++ sources, from the cache if it is there.
+    """Return a shared library built from C++ sources, from the cache if present.
 
     Parameters
     ----------
     name : str
-        What it is.
+        Name of the library.
     sources : mapping of str to str
-        Files by name, headers included.
+        Files by name, including headers.
 
     Raises
     ------
@@ -58,12 +58,12 @@ def shared_library(name: str, sources: Mapping[str, str]) -> Path:
 
 
 def said(*command: str) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def run_tool(command: Sequence[str], work: Path) -> None:
-    """Run a command of a build.
+    """Run a build command.
 
     Raises
     ------

@@ -14,7 +14,7 @@ __all__ = ["build_harness"]
 def build_harness(
     unit: Unit, sources: Mapping[str, str], emitter: VerilogEmitter | None = None
 ) -> Path:
-    """Verilate a unit with a harness and return the program, from the cache if it is there.
+    """Verilate a unit with a harness, and return the program, from the cache if present.
 
     Parameters
     ----------

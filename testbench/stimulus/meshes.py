@@ -1,8 +1,8 @@
 """Traffic patterns of a mesh: the destination of each NPU.
 
 They are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
-section 3.2. What is made for a torus is taken with the columns and rows as rings.
-Half around a ring of up to four, "tornado" is as "neighbor", and tells something from five on.
+section 3.2. Patterns for a torus use the columns and rows as rings. "tornado", half around a ring,
+equals "neighbor" for rings of up to four, and differs from five on.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ def _address(mesh: MeshSpec, x: int, y: int) -> int:
 
 
 def _transpose(mesh: MeshSpec, source: int) -> int | None:
-    """Return the NPU with row and column exchanged, None if it is not there or the same."""
+    """Return the NPU with row and column exchanged; None if it does not exist or is the same."""
     y, x = divmod(source, mesh.width)
     there = y < mesh.width and x < mesh.height and x != y
     return _address(mesh, y, x) if there else None
 
 
 def _tornado(mesh: MeshSpec, source: int) -> int | None:
-    """Return the NPU just less than half around its row, or column if that is one wide."""
+    """Return the NPU just less than half around its row, or around its column if it is one wide."""
     y, x = divmod(source, mesh.width)
     if mesh.width == 1:
         return _address(mesh, x, (y + max(1, (mesh.height + 1) // 2 - 1)) % mesh.height)
@@ -32,13 +32,13 @@ def _tornado(mesh: MeshSpec, source: int) -> int | None:
 
 
 def _complement(mesh: MeshSpec, source: int) -> int | None:
-    """Return the NPU across the middle."""
+    """Return the NPU mirrored at the centre."""
     other = mesh.routers - 1 - source
     return other if other != source else None
 
 
 def _neighbor(mesh: MeshSpec, source: int) -> int | None:
-    """Return the NPU to the east, that of the west edge from the east edge."""
+    """Return the eastern neighbour, wrapping around at the east edge."""
     y, x = divmod(source, mesh.width)
     if mesh.width == 1:
         return _address(mesh, x, (y + 1) % mesh.height)
@@ -51,4 +51,4 @@ PATTERNS: Mapping[str, Callable[[MeshSpec, int], int | None]] = {
     "complement": _complement,
     "neighbor": _neighbor,
 }
-"""By name, the address that an NPU sends to, or None if it sends nothing."""
+"""Functions by pattern name: the address an NPU sends to, or None if it does not send."""

@@ -1,4 +1,4 @@
-"""Phases for the switch core's bench: entries, packets and expected results."""
+"""Phases for the switch bench: entries, packets and expected results."""
 
 import random
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ _CIRCUITS = {"mp_all_reduce": 0, "pp_forward": 1, "pp_backward": 1, "dp_all_redu
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase of the table.
+    """A phase of the configuration memory.
 
     Parameters
     ----------
     number, circuit : int
-        Its place in the table, and the virtual circuit of its packets.
+        Index in the table, and virtual channel of its packets.
     flows : tuple of Flow
-        What it carries.
+        Flows of the phase.
     configuration : Configuration
-        Routes them.
+        Configuration that routes them.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet on a port: its flits, and what its flits say of it."""
+    """A packet on a port: its flits and their header fields."""
 
     phase: int
     circuit: int
@@ -64,7 +64,7 @@ class Turn:
 
 
 def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]:
-    """Return phases of a strategy, one for each circuit at least, then random ones.
+    """Return phases of a strategy, at least one per virtual channel, then random ones.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]
 
 
 def make_turn(rng: random.Random, spec: SwitchSpec, phase: Phase, lengths: Sequence[int]) -> Turn:
-    """Return random packets of all flows of a phase, and what the golden model makes of them.
+    """Return random packets of all flows of a phase, with the golden model's results.
 
     Parameters
     ----------

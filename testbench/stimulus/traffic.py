@@ -23,7 +23,7 @@ __all__ = [
 
 
 def random_number(rng: random.Random, number_format: NumberFormat) -> int:
-    """Return a number: any bit pattern, or one near others so that sums round and cancel."""
+    """Return a random bit pattern, or one near others so that sums round and cancel."""
     if isinstance(number_format, FloatFormat) and rng.random() < 0.8:
         exponent = number_format.bias + rng.randint(-3, 3)
         fraction = rng.getrandbits(number_format.fraction_bits)
@@ -43,7 +43,7 @@ def random_flit(rng: random.Random, spec: SwitchSpec) -> int:
 def flits_for(
     rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow], busy: float = 1.0
 ) -> list[int | None]:
-    """Return a flit for each input of the flows that send, a share ``busy`` of them."""
+    """Return a flit for each input of the active flows, a random share ``busy`` of all."""
     flits: list[int | None] = [None] * spec.ports
     for flow in flows:
         if rng.random() < busy:
@@ -53,12 +53,12 @@ def flits_for(
 
 
 def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration | None:
-    """Return the configuration of the flows, or None when they conflict."""
+    """Return the configuration of the flows; None if they conflict."""
     return route(flows, spec.ports, spec.middle_switches).configuration
 
 
 def random_flows(rng: random.Random, ports: int) -> list[Flow]:
-    """Return disjoint flows of random ports: reductions, multicasts, all-reduces and unicasts."""
+    """Return disjoint random flows: reductions, multicasts, all-reduces and unicasts."""
     inputs = rng.sample(range(ports), ports)
     outputs = rng.sample(range(ports), ports)
     flows = []
@@ -75,7 +75,7 @@ def random_flows(rng: random.Random, ports: int) -> list[Flow]:
 
 
 def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow], Configuration]:
-    """Return random flows that route, dropping flows of a conflict one by one."""
+    """Return random flows that can be routed; flows of a conflict are dropped one by one."""
     flows = random_flows(rng, spec.ports)
     while True:
         result = route(flows, spec.ports, spec.middle_switches)
@@ -87,7 +87,7 @@ def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow
 def collective_runs(
     rng: random.Random, spec: SwitchSpec, kind: str
 ) -> Iterator[tuple[tuple[Flow, ...], Configuration]]:
-    """Yield the steps of a collective over several member sets, and their configurations."""
+    """Yield the steps of a collective over several groups, with their configurations."""
     sizes = {2} if kind == "unicast" else {2, spec.ports, rng.randint(2, spec.ports)}
     for size in sorted(sizes):
         members = tuple(sorted(rng.sample(range(spec.ports), size)))
@@ -98,7 +98,7 @@ def collective_runs(
 
 
 def strategy_runs(spec: SwitchSpec) -> Iterator[tuple[str, tuple[Flow, ...], Configuration]]:
-    """Yield every phase that routes of some 3D-parallel strategies that fill the ports."""
+    """Yield every routable phase of some 3D-parallel strategies that use all ports."""
     for mp in range(1, spec.ports + 1):
         for dp in range(1, spec.ports // mp + 1):
             pp = spec.ports // (mp * dp)

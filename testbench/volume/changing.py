@@ -20,9 +20,9 @@ __all__ = ["TURNS", "changing_steps", "phase_operations", "sum_turns"]
 
 TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
 _UNICASTS, _WRITES = 0.3, 0.1  # shares of steps
-_EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows inside of switches
+_EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows within switches
 _FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
-_AHEAD = 24  # steps that may be under way
+_AHEAD = 24  # steps in flight
 
 
 def phase_operations(
@@ -32,7 +32,7 @@ def phase_operations(
     circuit: int,
     generation: int,
 ) -> list[Operation]:
-    """Return the writes of a phase into all switches that have parts of it."""
+    """Return the writes of a phase to all switches that it crosses."""
     operations = []
     for switch, flows in sorted(parts.items()):
         configuration = routed(flows, spec)
@@ -45,7 +45,7 @@ def phase_operations(
 def sum_turns(
     rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow]
 ) -> list[tuple[Packets, Packets]]:
-    """Return packets, and the sums that each destination must get."""
+    """Return packets, and the sums that each destination must receive."""
     turns: list[tuple[Packets, Packets]] = []
     for _ in range(TURNS):
         sent: dict[int, Sequence[int]] = {}
@@ -70,7 +70,7 @@ def _sum(spec: SwitchSpec, flits: Sequence[int]) -> int:
 
 @dataclass
 class _Written:
-    """A phase as it is in the switches: its flows there, and the steps that have to do with it."""
+    """A phase as written to the switches: its flows there, and the steps that use it."""
 
     flows: Sequence[Flow] = ()
     parts: dict[int, list[Flow]] = field(default_factory=dict)
@@ -82,42 +82,44 @@ class _Written:
 def changing_steps(
     spec: SwitchSpec, fabric: Fabric, *, flits: int, seed: int = 1, writes: bool = True
 ) -> list[Write | Burst | Unicast]:
-    """Return random bursts of phases and unicasts, until so many flits are to be delivered.
+    """Return random bursts of phases and unicasts that deliver a total number of flits.
 
-    A phase gets other flows, circuit and generation as docs/how-to/driver.md says, while all else
-    goes on. Bursts of phases that share a circuit of a link between switches follow each other, as
-    docs/reference/protocol.md wants, or come from the same sources, which keep the order.
+    A phase gets other flows, another virtual channel and another generation according to
+    docs/how-to/driver.md, while everything else continues. Bursts of phases that share a virtual
+    channel of a link between switches follow each other, as docs/reference/protocol.md requires, or
+    come from the same sources, which keep the order.
 
     Parameters
     ----------
     spec : SwitchSpec
-        All switches; numbers that wrap, so that the order of a sum is no matter.
+        Specification of all switches; numbers that wrap, so that the order of a sum does not
+        matter.
     fabric : Fabric
-        How they are joined.
+        Connections of the switches.
     flits : int
-        Flits that all NPUs together get, about.
+        Approximate number of flits that all NPUs receive together.
     seed : int
-        Of all of it.
+        Seed of everything random.
     writes : bool
-        Whether phases are written anew.
+        Whether phases are rewritten.
     """
     return list(_Generator(spec, fabric, seed).steps(flits, writes))
 
 
 class _Generator:
-    """What is sent, step after step."""
+    """Generator of the steps of a run."""
 
     def __init__(self, spec: SwitchSpec, fabric: Fabric, seed: int) -> None:
         self.spec, self.fabric, self.rng = spec, fabric, random.Random(seed)
         self.npus = len(fabric.npus)
         self.table = [_Written() for _ in range(spec.protocol.phases)]
-        # The last burst of each circuit of each link between switches.
+        # The last burst of each virtual channel on each link between switches.
         self.last: dict[tuple[int, int, str], tuple[int, Sequence[int], set[int]]] = {}
         pairs = product(range(self.npus), repeat=2)
         self.circuits = {pair: self.rng.randrange(DATA_COUNT) for pair in pairs}
 
     def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
-        """Yield them, each phase written first."""
+        """Yield the steps; each phase is written before its first burst."""
         rng, place, short = self.rng, 0, None
         left = flits / ((1 + self.spec.protocol.packet_flits) / 2)
         for number in range(len(self.table)):
@@ -135,7 +137,7 @@ class _Generator:
                 yield Unicast(pair[0], pair[1], self.circuits[pair], packets, pace)
                 left -= packets
             else:
-                # Copies of its packets have the numbers that the next ones have, written anew.
+                # Duplicates of its packets have the numbers of the next packets after the rewrite.
                 first = len(self.table[number].steps) == 1
                 short = number if first and packets <= _FEW_PACKETS else None
                 yield Burst(number, packets, self._before(number, place, pace))
@@ -143,7 +145,7 @@ class _Generator:
             place += 1
 
     def _before(self, number: int, place: int, pace: Sequence[int]) -> tuple[int, ...]:
-        """Return the steps that must have ended before a burst, which is the next of its links."""
+        """Return the steps that must have ended before the next burst on its links."""
         phase = self.table[number]
         links = {
             (phase.circuit, *link): flow.inputs
@@ -153,7 +155,7 @@ class _Generator:
         before = {phase.steps[0], *pace}
         for link in links.keys() & self.last.keys():
             other, sources, its = self.last[link]
-            # The same sources send them in this order, if it is also that in which they begin.
+            # The same sources keep this order on the link if their bursts start in it, too.
             before |= its if sources == links[link] else {other}
         for link, sources in links.items():
             self.last[link] = place, sources, before
@@ -181,7 +183,7 @@ class _Generator:
         )
 
     def _emptied(self, number: int) -> list[Operation | Wait]:
-        """Return how software waits until no copy of a phase is left: up, and down again."""
+        """Return how software waits until no retransmission of a phase is left: up, then down."""
         protocol, root = self.spec.protocol, self.fabric.root
         address = switch_map(self.spec).register("QUEUED").address
         address += WORD_BITS // 8 * (number // WORD_BITS)
@@ -195,7 +197,7 @@ class _Generator:
         ]
 
     def _flows(self) -> tuple[Sequence[Flow], dict[int, list[Flow]]]:
-        """Return flows of NPUs that have ways beside each other, and those of each switch."""
+        """Return flows of NPUs with disjoint paths, and the flows at each switch."""
         everyone = tuple(range(self.npus))
         flows = [Flow(everyone, everyone)]
         if (drawn := self.rng.random()) >= _EVERYONE:

@@ -6,28 +6,28 @@ from dataclasses import dataclass, fields
 __all__ = ["CLEAN", "FAULT_KINDS", "Conditions"]
 
 FAULT_KINDS = ("flipped", "bursts", "lost", "doubled", "runs", "lost_acks")
-"""What happens to flits on a link: a bit flips, a burst of up to 32 bits changes, a flit is lost
-or comes twice, up to 12 flits in a row are lost, an ack is lost (ten times as often)."""
+"""Kinds of link faults: a bit flips, a burst of up to 32 bits changes, a flit is lost or
+duplicated, up to 12 successive flits are lost, or an ack is lost (ten times as often)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """How any harness with links runs.
+    """Run conditions of any harness with links.
 
     Parameters
     ----------
     seed : int
-        Of payload, pauses and faults.
+        Seed of payload, pauses and faults.
     delay : int
-        Cycles that a link takes in each direction, 1 or more.
+        Latency of a link in each direction, 1 or more [cycles].
     faults_per_million : float
         Faults of any kind per flit of each link in each direction, times a million.
     stall_percent : int
         Share of cycles in which sources and destinations pause [%].
     idle_limit : int
-        Give up after so many cycles in which nothing moves.
+        Cycles without any movement after which the run gives up.
     plusargs : sequence of str
-        Arguments of the model, each with its "+": the fault that it has.
+        Arguments of the model, each with its "+": the enabled fault.
     """
 
     seed: int = 1
@@ -38,10 +38,10 @@ class Conditions:
     plusargs: Sequence[str] = ()
 
     def options(self) -> dict[str, float]:
-        """Return the options of the program: the numbers by their names."""
+        """Return the program options: numbers by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, int | float)}
 
 
 CLEAN = Conditions()
-"""No faults and no pauses."""
+"""Conditions without faults and pauses."""

@@ -11,7 +11,7 @@ __all__ = ["Fabric", "one_level", "two_levels"]
 
 @dataclass(frozen=True)
 class Fabric:
-    """Switches with as many ports each: the last one is the root, above all others.
+    """Switches with equally many ports; the last switch is the root above all others.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class Fabric:
 
     @property
     def root(self) -> int:
-        """Its number."""
+        """Number of the root switch."""
         return self.switches - 1
 
     def peers(self, ports: int) -> list[int]:
-        """Return what is at each port of each switch: an NPU, or from their number on a port."""
+        """Return the peer at each port of each switch: an NPU number, or NPUs + the other port."""
         npus = {place: number for number, place in enumerate(self.npus)}
         links = {(leaf, self.uplink): self.root * ports + leaf for leaf in range(self.root)}
         links |= {(self.root, leaf): leaf * ports + self.uplink for leaf in range(self.root)}
@@ -41,14 +41,14 @@ class Fabric:
         return [joined[switch, port] for switch in range(self.switches) for port in range(ports)]
 
     def way(self, switch: int, npu: int) -> int:
-        """Return the port of a switch by which packets to an NPU leave."""
+        """Return the output port of a switch for packets to an NPU."""
         its, port = self.npus[npu]
         if its == switch:
             return port
         return its if switch == self.root else self.uplink
 
     def parts(self, flow: Flow) -> dict[int, list[Flow]]:
-        """Return what switches do for a flow from NPUs to NPUs: up, reduced, and down again."""
+        """Return the part of each switch in a flow: up, reduced, and down again."""
         inputs, outputs = self._places(flow.inputs), self._places(flow.outputs)
         if len(inputs | outputs) == 1:
             return {s: [Flow(tuple(own), tuple(outputs[s]))] for s, own in inputs.items()}
@@ -61,7 +61,7 @@ class Fabric:
         return dict(parts)
 
     def links(self, flow: Flow) -> set[tuple[int, str]]:
-        """Return the links between switches that a flow takes, each with its direction."""
+        """Return the links between switches that a flow uses, each with its direction."""
         parts = self.parts(flow)
         if self.root not in parts or len(parts) == 1:
             return set()
@@ -77,11 +77,11 @@ class Fabric:
 
 
 def one_level(ports: int) -> Fabric:
-    """Return a switch with an NPU at each port."""
+    """Return a single switch with an NPU at each port."""
     return Fabric(1, tuple((0, port) for port in range(ports)), uplink=ports)
 
 
 def two_levels(ports: int) -> Fabric:
-    """Return as many switches as one has ports, each with a link to one above, else with NPUs."""
+    """Return as many switches as a switch has ports, each with one uplink and otherwise NPUs."""
     npus = tuple((leaf, port) for leaf in range(ports) for port in range(ports - 1))
     return Fabric(ports + 1, npus, uplink=ports - 1)

@@ -1,6 +1,6 @@
-"""Volume test of a link: an endpoint at each end, Verilated, and a compiled faulty channel."""
+"""Volume test of a link: a Verilated endpoint at each end, and a compiled faulty channel."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
 FLOWS = 2 * DATA_COUNT
 ALL_FLOWS = tuple(range(FLOWS))
-"""Flow f goes from end f // 3 to the other, on data circuit f % 3."""
+"""Flow f runs from end f // 3 to the other end, on data virtual channel f % 3."""
 
 
 class EndpointPair(Unit):
-    """Both ends of a link, with the channel between them left to the bench.
+    """Both ends of a link; the bench provides the channel between them.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ class EndpointPair(Unit):
     Members
     -------
     i<f>_valid, ready, last, data; o<f>_...
-        Payload of flow f, in at its source and out at its destination.
+        Payload of flow f, entering at its source and leaving at its destination.
     phase<f> : In
-        Of flow f, for both of its ends. At the default index they are called 0 and 1, or in a mesh
-        whose sources choose ways 0 and as its last NPU.
+        Phase of flow f at both endpoints. At the default index their addresses are 0 and 1, or in a
+        mesh whose sources choose routes 0 and that of its last NPU.
     m<e>_valid, ready, last, data, header, crc; s<e>_...
-        The link, from and to end e.
+        The link, from and to endpoint e.
     clear : In(1)
-        Start all numbers at 0.
+        Restart all numbers at 0.
     idle, rewinds : Out(6)
-        Of the sources of the flows.
+        Outputs of the sources of the flows.
     dropped, error : Out(2), Out(1)
-        Of the ends; ``error`` for any of those that a right neighbour never causes.
+        Outputs of the endpoints; ``error`` for any error that a correct neighbour never causes.
 
     Timing
     ------
@@ -109,7 +109,7 @@ class EndpointPair(Unit):
 
 
 def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate both ends with the harness and return the program, from the cache if it is there.
+    """Verilate both ends with the harness; return the program, from the cache if present.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkRun(Conditions):
-    """What two endpoints send each other, and how.
+    """Traffic between two endpoints, and its conditions.
 
     Parameters
     ----------
@@ -162,33 +162,35 @@ class LinkRun(Conditions):
 
 
 def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
-    """Send packets between two endpoints and return what the harness counted.
+    """Send packets between two endpoints; return the counts of the harness.
 
     Parameters
     ----------
     program : Path
-        Of :func:`build_link`.
+        Program from :func:`build_link`.
     run : LinkRun
-        What is sent, and how.
+        Traffic and conditions.
 
     Returns
     -------
     dict
         ``right``
-            All flits have come, in order, each once, all are acknowledged, and no rule was broken.
+            All flits have arrived, in order, each once, all are acknowledged, and no rule was
+            broken.
         ``flits``, ``matched``, ``wrong``
-            Wanted, delivered, and delivered with another payload than expected.
+            Expected, delivered, and delivered with a wrong payload.
         ``violations``, ``messages``
-            Broken rules of docs/reference/protocol.md, and the first of them.
+            Number of violations of docs/reference/protocol.md, and descriptions of the first ones.
         ``cycles``, ``span_cycles``
-            Of the whole run; from the first flit taken to the last one given.
+            Length of the whole run; from the first accepted flit to the last delivered one.
         ``rewinds``, ``dropped``, ``errors``
             Strobes of the endpoints.
         ``changes``
-            Times that a source changed its way, and had nothing under way: else it is a violation.
+            Number of times that a source changed its route with no packet in flight; otherwise it
+            is a violation.
         ``from_0``, ``from_1``
-            Flits that each end sent, by kind.
+            Flits sent by each endpoint, by kind.
         ``faults``
-            By kind.
+            Faults by kind.
     """
     return run_program(program, run.options(), run.plusargs)

@@ -17,32 +17,32 @@ from .program import harness_sources, run_program
 __all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
 
 LOADS = ("uniform", "hot spot", *PATTERNS)
-"""Patterns of traffic, by the number that the harness has for them.
+"""Traffic patterns, by their numbers in the harness.
 
-The first two are random: of "hot spot" an eighth goes to one NPU beside uniform traffic. Others are
-those of ``testbench.stimulus.meshes``, which go into the harness as a table.
+The first two are random: "hot spot" sends an eighth to one NPU in addition to uniform traffic.
+Others are those of ``testbench.stimulus.meshes``, which the harness gets as a table.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeshLoad(Conditions):
-    """What the ends of a mesh send, and how it runs; links are those between routers, too.
+    """Traffic of the endpoints of a mesh, and the conditions of a run.
 
     Parameters
     ----------
     load : float
-        Data flits that an end makes per cycle, in the mean, at random times.
+        Mean data flits that an endpoint creates per cycle, at random times.
     pattern : str
         One of ``LOADS``.
     flits : int
-        Flits of a packet.
+        Length of a packet.
     circuits : int
-        Circuits that pairs of ends are spread over, 1 to 3.
+        Virtual channels used by pairs of endpoints, 1 to 3.
     timeout_cycles : int
-        Without an ack for so long an end sends again; by default longer than any packet waits in a
-        mesh that is full.
+        Time without an ack after which an endpoint retransmits; by default longer than any packet
+        waits in a full mesh.
     warm, measure : int
-        Cycles before the measurement, and of it.
+        Cycles before the measurement, and its length.
     """
 
     load: float
@@ -53,14 +53,14 @@ class MeshLoad(Conditions):
     warm: int = 2000
     measure: int = 6000
     delay: int = 0
-    idle_limit: int = 5000  # less than routers wait with a packet that is stuck
+    idle_limit: int = 5000  # shorter than a stuck packet waits in a router
 
     def options(self) -> dict[str, float]:
         return super().options() | {"pattern": LOADS.index(self.pattern)}
 
 
 def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Return the program of a mesh, whose routers all have five ports.
+    """Return the program of a mesh whose routers all have five ports.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
 
 
 def _choices(mesh: MeshSpec) -> str:
-    """Return of each pair of ends the directions of both ways at the first router, as C++."""
+    """Return the directions of both routes at the first router, for each pair, as C++."""
     ends = range(mesh.routers)
 
     def first(source: int, end: int, turned: bool) -> int:
@@ -119,7 +119,7 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     Parameters
     ----------
     program : Path
-        What ``build_mesh`` returned.
+        Program from ``build_mesh``.
     load : MeshLoad
         Traffic of the endpoints, and faults of links and routers.
 
@@ -128,9 +128,9 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     RuntimeError
         It could not start.
     subprocess.TimeoutExpired
-        It hangs.
+        It does not end.
     """
     found = run_program(program, load.options(), load.plusargs)
     wrong = found["wrong"] or found["errors"] or found["wedged"]
-    # Only what a link has damaged is dropped.
+    # Flits are dropped only if a link damaged them.
     return {**found, "right": not (wrong or (found["dropped"] and not load.faults_per_million))}

@@ -19,7 +19,7 @@ _TIMEOUT_S = 900
 
 
 def program_sources(harness: Path) -> dict[str, str]:
-    """Return the files of a program: what every harness has, and the one that defines ``run``."""
+    """Return the source files of a program: the common ones, and the one that defines ``run``."""
     files = [_FOLDER / name for name in ("program.hpp", "program.cpp", "random.hpp")]
     return {path.name: path.read_text() for path in (*files, harness)}
 
@@ -27,7 +27,7 @@ def program_sources(harness: Path) -> dict[str, str]:
 def harness_sources(
     bench: str, top: str, spec: SwitchSpec | None = None, lines: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the files of a harness, with the header that tells it of its model.
+    """Return the source files of a harness, with the header that describes its model.
 
     Parameters
     ----------
@@ -73,29 +73,29 @@ def run_program(
     folder: Path | None = None,
     timeout_s: float | None = _TIMEOUT_S,
 ) -> dict[str, Any]:
-    """Run a harness and return what it printed, and as ``state`` what it said on standard error.
+    """Run a harness; return its output, and as ``state`` its standard error.
 
     Parameters
     ----------
     program : Path
         The harness.
     options : mapping of str to float
-        How it runs, by the names that it reads; others are refused.
+        Options by the names that the harness reads; others are refused.
     plusargs : sequence of str
         Arguments of the model, each with its "+".
     scenario : iterable of int, optional
-        Numbers of the file that it reads.
+        Numbers of the scenario file.
     folder : Path, optional
-        Where it runs.
+        Working folder.
     timeout_s : float, optional
-        How long it may take [s], for ever if None.
+        Most time of the run [s], unlimited if None.
 
     Raises
     ------
     RuntimeError
         It could not start.
     subprocess.TimeoutExpired
-        It hangs.
+        It does not end.
     """
     with tempfile.TemporaryDirectory() as aside:
         arguments = [str(program)]

@@ -1,4 +1,4 @@
-"""Input of the switch harness: connections, writes, and traffic over time."""
+"""Input of the switch harness: connections, register writes, and traffic over time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _WRITE, _POLL, _WAIT, _ATTEMPT = range(4)  # kinds of operations
 
 @dataclass(frozen=True)
 class Operation:
-    """A write to the registers of a switch, or a wait until a word of them has a value.
+    """A register write of a switch, or a wait until a register word has a value.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Operation:
 
 @dataclass(frozen=True)
 class Wait:
-    """So many cycles in which software does nothing."""
+    """A number of cycles in which software does nothing."""
 
     cycles: int
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A write to the registers of a switch that may be refused.
+    """A register write of a switch that may be refused.
 
     Parameters
     ----------
@@ -80,26 +80,27 @@ class Attempt:
 
 Operations = Sequence[Operation | Wait | Attempt]
 Packets = Mapping[int, Sequence[int]]
-"""Flits of a packet by NPU."""
+"""Flits of a packet, keyed by NPU."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """A phase is written, and from then on all NPUs go by it.
+    """A phase write, which all NPUs follow from then on.
 
     Parameters
     ----------
     phase, circuit, generation : int
-        Its number, the circuit of its packets, and its generation.
+        Number of the phase, virtual channel of its packets, and its generation.
     flows : sequence of Flow
-        From and to NPUs, through all switches.
+        Flows from and to NPUs, through all switches.
     turns : sequence
-        Of each packet what NPUs send and what they must get, then the first again; their number
-        should be odd so that numbers that the sequence field cannot tell apart differ in content.
+        Data that NPUs send, and must receive, for each packet, repeated in a cycle; their number
+        should be odd so that packets whose numbers are equal modulo the sequence field differ in
+        content.
     operations : sequence
-        What software does first.
+        Register operations of software before it.
     after : tuple of int
-        Places of the steps that must have ended before.
+        Indices of the steps that must have ended before.
     """
 
     phase: int
@@ -113,7 +114,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Burst:
-    """So many packets from every source of a phase, when some steps have ended."""
+    """A number of packets from every source of a phase, after some steps have ended."""
 
     phase: int
     packets: int
@@ -122,7 +123,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Unicast:
-    """So many packets at the default index from one NPU to another, on a data circuit."""
+    """A number of unicasts between two NPUs at the default index, on a data virtual channel."""
 
     source: int
     destination: int
@@ -132,7 +133,7 @@ class Unicast:
 
 
 def scripted(operations: Operations) -> Iterator[int]:
-    """Yield the numbers of operations that the harnesses read."""
+    """Yield operations as the numbers that the harnesses read."""
     yield len(operations)
     for one in operations:
         if isinstance(one, Wait):
@@ -145,7 +146,7 @@ def scripted(operations: Operations) -> Iterator[int]:
 
 
 def _phase(one: Write, npus: int) -> Iterator[int]:
-    """Yield the numbers of a phase."""
+    """Yield a phase as numbers."""
     yield from (one.phase, one.circuit, one.generation)
     for side in ("inputs", "outputs"):
         flows = list(enumerate(one.flows, start=1))
@@ -169,20 +170,20 @@ def scenario(
     unicast_packets: int = 61,
     unicast_flits: int = 0,
 ) -> Iterator[int]:
-    """Yield the numbers that the harness reads.
+    """Yield the scenario as the numbers that the harness reads.
 
     Parameters
     ----------
     spec, fabric : SwitchSpec, Fabric
-        All switches, and how they are joined.
+        Specification of all switches, and their connections.
     setup : sequence
-        What software does before all else.
+        Register operations of software before all steps.
     steps : sequence
-        What happens then: as soon as it may, and at each NPU in this order.
+        Steps, each executed as soon as allowed, and in this order at each NPU.
     unicast_packets : int
-        Different packets between two NPUs at the default index.
+        Number of different packets between two NPUs at the default index.
     unicast_flits : int
-        Flits of each of those, 0 for random lengths.
+        Length of each of those, 0 for random lengths.
     """
     npus = len(fabric.npus)
     yield from (fabric.switches, npus)
@@ -204,7 +205,7 @@ def scenario(
 
 
 def routes(spec: SwitchSpec, ports: Mapping[int, int], device: int = 0) -> list[Operation]:
-    """Return the writes of routes: the port of a switch for each address."""
+    """Return the route writes of a switch: the port for each address."""
     first = switch_map(spec).register("ROUTE").address
     return [
         Operation(first + WORD_BITS // 8 * address, port + 1, device=device)
@@ -213,7 +214,7 @@ def routes(spec: SwitchSpec, ports: Mapping[int, int], device: int = 0) -> list[
 
 
 def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
-    """Return the writes of routes to all NPUs into all switches."""
+    """Return the route writes of all switches to all NPUs."""
     npus = range(len(fabric.npus))
     return [
         operation
@@ -225,7 +226,7 @@ def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
 
 
 def commit(spec: SwitchSpec, number: int, word: int, device: int = 0) -> list[Operation]:
-    """Return what software does to write the entry of a phase."""
+    """Return the operations with which software writes the entry of a phase."""
     entry = switch_map(spec).register("ENTRY")
     parts = [
         Operation(
@@ -239,7 +240,7 @@ def commit(spec: SwitchSpec, number: int, word: int, device: int = 0) -> list[Op
 
 
 def erase(spec: SwitchSpec, number: int, device: int = 0) -> list[Operation]:
-    """Return what software does to erase a phase."""
+    """Return the operations with which software erases a phase."""
     return _command(spec, "erase", number, device)
 
 

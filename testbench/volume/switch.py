@@ -1,4 +1,4 @@
-"""Volume test of a whole switch, with compiled endpoints and faulty links on all its ports."""
+"""Volume test of a whole switch, with compiled endpoints and faulty links on all ports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -53,7 +53,7 @@ class LinkFault:
 
 @dataclass(frozen=True)
 class Stop:
-    """A time in which a port receives, but makes no space for more.
+    """A time span in which a port receives flits but frees no buffer space.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Slow:
-    """A port that makes space for a largest packet of each circuit at fixed times only.
+    """A port that frees space for a largest packet per virtual channel only at fixed times.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Slow:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchConditions(Conditions):
-    """Conditions of a run: faults, pauses and delays of the switch and its NPUs.
+    """Run conditions: faults, pauses and delays of the switch and its NPUs.
 
     While an NPU stalls, the packets that it has received keep their buffer space.
 
@@ -135,7 +135,7 @@ class SwitchConditions(Conditions):
 
 
 def build_switch(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate a switch with its harness and return the program, from the cache if it is there.
+    """Verilate a switch with its harness; return the program, from the cache if present.
 
     Parameters
     ----------
@@ -166,37 +166,37 @@ def run_switch(
     operations: Operations | None = None,
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
-    """Send packets through a switch and return what the harness counted.
+    """Send packets through a switch; return the counts of the harness.
 
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of :func:`build_switch`.
+        Program from :func:`build_switch`.
     traffic : Traffic
-        What is sent.
+        Traffic to send.
     operations : sequence, optional
-        What is written to the registers first; without it the routes and the phases of ``traffic``.
+        Register writes at the start; without it the routes and the phases of ``traffic``.
     conditions : SwitchConditions
-        How it runs.
+        Conditions of the run.
 
     Returns
     -------
     dict
         ``right``
-            All packets have come to all destinations, in order, each once, with the payload that
-            the golden model gives, all are acknowledged, and no rule was broken.
+            All packets have arrived at all destinations, in order, each once, with the payload of
+            the golden model, all are acknowledged, and no rule was broken.
         ``flits``, ``packets``, ``wanted_packets``
-            Delivered, and to be delivered, at all outputs together.
+            Delivered, and expected, at all outputs together.
         ``wrong``, ``violations``, ``messages``
-            Wrong flits; broken rules of docs/reference/protocol.md with them; the first of them.
+            Wrong flits; violations of docs/reference/protocol.md with them; the first of them.
         ``cycles``, ``late_flits``
-            Until all was acknowledged; data flits that the switch sent after that.
+            Cycles until all was acknowledged; data flits that the switch sent after that.
         ``resent``, ``timeouts``, ``stomped``
-            Packets that sources began again, times they rewound on their own, flits that the
+            Packets that sources started again, retransmissions after a timeout, flits that the
             switch sent with an inverted CRC.
         ``preemptions``, ``source_preemptions``
-            Times that a packet of a more urgent circuit went out, or was sent, before a burst of a
-            less urgent one was over.
+            Number of times that a packet on a more urgent virtual channel left, or was sent, before
+            a burst on a less urgent one ended.
         ``latency_cycles``
             From the last source's first data flit on ``s<k>_axis`` to the first on any
             ``m<k>_axis``: the latency of a lone flit, if that is all that is sent.
@@ -208,12 +208,12 @@ def run_switch(
         ``link_faults``
             Faults from each NPU, then from each port of the switch.
         ``fault_cycle``
-            When the single fault came.
+            Cycle of the single fault.
         ``arrivals``
-            With ``trace``, by "port/phase" (for the default index ``phases`` plus the source), the
-            cycle in which each packet was complete.
+            With ``trace``, the cycle in which each packet was complete, by "port/phase" (for the
+            default index ``phases`` plus the source).
         ``state``
-            If not all was delivered, where each NPU stands.
+            State of each NPU if not everything was delivered.
     """
     if operations is None:
         operations = configure(spec, traffic.phases)
@@ -228,20 +228,20 @@ def run_fabric(
     steps: Sequence[Write | Burst | Unicast],
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
-    """Run steps on switches that are joined, and return what :func:`run_switch` does, and more.
+    """Run steps on connected switches; return the result of :func:`run_switch` and more.
 
     Ports of all switches are counted together, switch by switch.
 
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of :func:`build_switch`: of each of the switches.
+        Program from :func:`build_switch`, and specification of each switch.
     fabric : Fabric
-        How they are joined.
+        Connections of the switches.
     steps : sequence
-        What happens.
+        Steps to execute.
     conditions : SwitchConditions
-        How it runs.
+        Conditions of the run.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def run_fabric(
         ``errors``
             For each switch, the causes in its register ERROR at the end.
         ``rewrites``
-            Times that software has written a phase.
+            Number of times that software rewrote a phase.
     """
     numbers = scenario(spec, fabric, fabric_routes(spec, fabric), steps)
     found = run_program(program, conditions.options(), conditions.plusargs, numbers)
@@ -261,21 +261,21 @@ def run_fabric(
 
 
 def recovery_cycles(clean: Mapping[str, Any], faulty: Mapping[str, Any], tolerance: int = 8) -> int:
-    """Return the cycles from a single fault until all packets come as early as without it.
+    """Return the cycles from a single fault until packets arrive as early as without it.
 
     Parameters
     ----------
     clean, faulty : mapping
-        Results of the same run with ``trace``, without and with a fault. Sources must have cycles
-        to spare, see ``interval_cycles``, or what is lost is never caught up.
+        Results of the same run with ``trace``, without and with a fault. Sources must have spare
+        cycles, see ``interval_cycles``, or the delay is never caught up.
     tolerance : int
-        Cycles that are not counted as late: acks and limits that go at other times than before
-        put packets off by a flit or two for good.
+        Cycles that do not count as late: acks and limits sent at other times than before delay
+        packets by a flit or two permanently.
 
     Raises
     ------
     ValueError
-        The last packet of a flow is late, so the runs are too short to tell.
+        The last packet of a flow is late, so the runs are too short.
     """
     recovered = faulty["fault_cycle"]
     for flow, cycles in clean["arrivals"].items():

@@ -1,6 +1,6 @@
 """A Verilated switch with an endpoint at each port, and compiled faulty links."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 import random
@@ -41,7 +41,7 @@ _NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
 
 
 class SwitchWithEndpoints(Unit):
-    """A switch and an endpoint for each of its ports, with the links left to the bench.
+    """A switch and an endpoint for each port; the bench provides the links.
 
     Parameters
     ----------
@@ -53,15 +53,16 @@ class SwitchWithEndpoints(Unit):
     m<k>_valid, ready, last, data, header, crc; s<k>_... for k below 2 P
         The links: from and to endpoint k, then from and to the switch's port k - P.
     i<n>_valid, ready, last, data; o<n>_...
-        Payload that endpoint n // 3 sends and receives on circuit n % 3.
+        Payload that endpoint n // 3 sends and receives on virtual channel n % 3.
     send_phase<n>, send_peer<n>, receive_phase<n>, receive_peer<n> : In
-        Flows.
+        Flows of the endpoints.
     s_axil_...
-        Bus of the switch.
+        Register bus of the switch.
     idle, rewinds : Out(3 P)
-        Of the endpoints.
+        Outputs of the endpoints.
     error : Out(1)
-        Whether an endpoint has one; sources may be ahead of destinations, so not for ``unknown``.
+        Whether an endpoint reports an error; not ``unknown``, as sources may be ahead of
+        destinations.
 
     Timing
     ------
@@ -149,16 +150,16 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What a switch with endpoints carries.
+    """Traffic of a switch with endpoints.
 
     Parameters
     ----------
     packets : int
-        Of each source of each phase, in each round.
+        Packets of each source of each phase, in each round.
     unicasts : int, optional
-        A circuit that no phase has: on it each port k sends as many packets to port k + 1.
+        A virtual channel without phases: on it each port k sends as many packets to port k + 1.
     rounds : int
-        Times that each phase is carried out.
+        Number of times that each phase is executed.
     full : bool
         Whether all packets have the largest size.
     """
@@ -176,28 +177,28 @@ def run_switch_with_endpoints(
     load: Load,
     conditions: Conditions = CLEAN,
 ) -> dict[str, Any]:
-    """Carry out phases on all circuits at the same time, and return what the harness counted.
+    """Run phases on all virtual channels at the same time; return the counts of the harness.
 
-    Phases of one circuit follow each other: a port sends the next when all of the one before is
-    acknowledged, and receives the next when it has got all of the one before.
+    Phases on one virtual channel follow each other: a port sends the next when the previous one is
+    acknowledged completely, and receives the next when it has received the previous one completely.
 
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of :func:`build_switch_with_endpoints`.
+        Program from :func:`build_switch_with_endpoints`.
     table : sequence of Phase
-        What is carried out.
+        Phases to execute.
     load : Load
-        How much of it.
+        Amount of traffic.
     conditions : Conditions
-        How it runs.
+        Conditions of the run.
 
     Returns
     -------
     dict
-        ``right`` (all has come as the golden model says, in order, each once, all is acknowledged),
-        ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``rewinds``,
-        and ``faults`` by kind.
+        ``right`` (everything arrived as the golden model says, in order, each once, and is
+        acknowledged), ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``,
+        ``rewinds``, and ``faults`` by kind.
     """
     numbers = _scenario(random.Random(conditions.seed), spec, table, load)
     return run_program(program, conditions.options(), conditions.plusargs, numbers)
@@ -206,13 +207,13 @@ def run_switch_with_endpoints(
 _POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ
 
 Flows = dict[tuple[int, int], list[tuple[int, ...]]]
-"""Packets by phase and peer."""
+"""Packets, keyed by phase and peer."""
 
 
 def _scenario(
     rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
 ) -> Iterator[int]:
-    """Yield the numbers that the harness reads."""
+    """Yield the scenario as the numbers that the harness reads."""
     yield from scripted(configure(spec, table))
     for flows in _pools(rng, spec, table, load).values():
         yield len(flows)
@@ -220,7 +221,7 @@ def _scenario(
             yield len(own)
             for flits in own:
                 yield from (len(flits), *flits)
-        # One that has no flow is set to a phase that carries nothing.
+        # An endpoint without a flow is assigned a phase without packets.
         jobs = [(*flow, place, load.packets) for place, flow in enumerate(flows)] * load.rounds
         jobs = jobs or [(spec.protocol.phases - 1, 0, 0, 0)]
         yield len(jobs)
@@ -231,7 +232,7 @@ def _scenario(
 def _pools(
     rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
 ) -> dict[tuple[int, int, str], Flows]:
-    """Return the packets that each port sends and wants on each circuit."""
+    """Return the packets that each port sends and expects on each virtual channel."""
     ports, most = spec.ports, spec.protocol.packet_flits
 
     def length() -> int:

@@ -1,4 +1,4 @@
-"""Traffic of a volume test: packets of NPUs, and contents of the configuration memory."""
+"""Traffic of a volume test: packets of NPUs, and configuration memory contents."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,24 +22,25 @@ _MOST_PACKETS, _UNICASTS = 200, 0.3  # packets of the longest burst, share of un
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the NPUs send, and what must come of it.
+    """Traffic of the NPUs, and its expected result.
 
     Parameters
     ----------
     phases : tuple of Phase
-        The table.
+        Phases in the configuration memory.
     pools : dict
-        Turns of each phase by its number; packet n is that of turn n modulo their number, which
-        should be odd so that numbers that the sequence field cannot tell apart differ in content.
+        Data of each phase's packets, by phase number; packet n has entry n modulo their number,
+        which should be odd so that packets whose numbers are equal modulo the sequence field differ
+        in content.
     bursts : tuple
-        In the order in which each port works through those of a circuit; the next one starts when
-        all packets of the one before are acknowledged.
+        Bursts in the order in which each port sends those of a virtual channel; the next one starts
+        when all packets of the previous one are acknowledged.
     unicast_packets : int
-        Different packets between two ports at the default index.
+        Number of different packets between two ports at the default index.
     full : bool
-        Whether those are all of the largest size.
+        Whether all of these have the largest size.
     unicast_flits : int
-        Flits of each of those otherwise, 0 for random lengths.
+        Otherwise the length of each of these, 0 for random lengths.
     """
 
     phases: tuple[Phase, ...]
@@ -61,7 +62,7 @@ class Traffic:
                     )
 
     def numbers(self, spec: SwitchSpec, operations: Operations) -> Iterator[int]:
-        """Yield the numbers of the scenario that the harness reads."""
+        """Yield the scenario as the numbers that the harness reads."""
         writes = [
             Write(
                 phase.number,
@@ -83,21 +84,21 @@ class Traffic:
 
 
 def flits_of(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
-    """Return the flits of packets by port."""
+    """Return the flits of packets, keyed by port."""
     return {port: packet.flits for port, packet in packets.items()}
 
 
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
-    """Return the writes that bring phases into the configuration memory of a switch, and routes.
+    """Return the writes of phases and routes to a switch.
 
-    The generation of a phase is its number, modulo that of generations.
+    The generation of a phase is its number, modulo the number of generations.
 
     Parameters
     ----------
     spec : SwitchSpec
         The switch.
     phases : sequence of Phase
-        What it holds then.
+        Phases for the configuration memory.
     """
     operations = routes(spec, {address_of(port): port for port in range(spec.ports)})
     for phase in phases:
@@ -115,20 +116,20 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
 def random_traffic(
     spec: SwitchSpec, phases: Sequence[Phase], *, flits: int, seed: int = 1, full: bool = False
 ) -> Traffic:
-    """Return bursts of random phases, and unicasts, until so many flits are to be delivered.
+    """Return bursts of random phases, and unicasts, that deliver a total number of flits.
 
     Parameters
     ----------
     spec : SwitchSpec
         The switch.
     phases : sequence of Phase
-        What its configuration memory holds.
+        Phases in the configuration memory.
     flits : int
-        Flits that all outputs together get, about.
+        Approximate number of flits that all outputs deliver together.
     seed : int
-        Of payloads, lengths and bursts.
+        Seed of payloads, lengths and bursts.
     full : bool
-        Whether all packets are of the largest size.
+        Whether all packets have the largest size.
     """
     rng = random.Random(seed)
     most = spec.protocol.packet_flits
@@ -149,7 +150,7 @@ def random_traffic(
 def _bursts(
     rng: random.Random, ports: int, phases: Sequence[Phase], wanted: float
 ) -> Iterator[Burst | Unicast]:
-    """Yield bursts until so many packets are to be delivered."""
+    """Yield bursts that deliver a total number of packets."""
     outputs = {phase.number: sum(len(flow.outputs) for flow in phase.flows) for phase in phases}
     circuits = {pair: rng.randrange(3) for pair in permutations(range(ports), 2)}
     while wanted > 0:

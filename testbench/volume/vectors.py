@@ -4,7 +4,7 @@ Python makes the operands and compares the results with the golden arithmetic; t
 run at a million a second or so instead of a thousand.
 """
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 import subprocess
@@ -31,7 +31,7 @@ Words = NDArray[np.uint32]
 
 
 class Bank(Unit):
-    """Several arithmetic units side by side, one of them selected.
+    """Several arithmetic units in parallel, of which one is selected.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Bank(Unit):
 
 
 def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) -> Path:
-    """Verilate a bank of ``units`` and return its program, from the cache if it was built before.
+    """Verilate a bank of ``units``; return its program, from the cache if present.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) 
 def run_bank(
     program: Path, select: int, latency: int, a: Words, b: Words, plusargs: Sequence[str] = ()
 ) -> Words:
-    """Return what unit ``select`` makes of the pairs, one pair per cycle.
+    """Return the results of unit ``select`` for the pairs, one pair per cycle.
 
     Parameters
     ----------
@@ -118,13 +118,13 @@ def run_bank(
 
 
 def special_values(number_format: NumberFormat) -> Words:
-    """Return numbers at the borders of a format, of both signs: where mistakes live."""
+    """Return numbers at the limits of a format, of both signs."""
     width = number_format.width
     if isinstance(number_format, FloatFormat):
         fraction = number_format.fraction_bits
         bias, top = number_format.bias, number_format.largest + 1
         one = bias << fraction
-        # Half a unit in the last place of one: a subnormal, where exponents are few.
+        # Half a unit in the last place of one; with few exponents, a subnormal number.
         exponent = bias - fraction - 1
         half_ulp = exponent << fraction if exponent > 0 else (1 << fraction) >> (1 - exponent)
         magnitudes = [

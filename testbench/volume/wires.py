@@ -1,6 +1,6 @@
-"""Separate wires of links and payload, which a C++ harness drives."""
+"""Units with separate wires for links and payload, which a C++ harness drives."""
 
-# Amaranth has no types.
+# Amaranth has no type hints.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def build_wired(
     links: int,
     more: Sequence[str],
 ) -> Path:
-    """Verilate a unit with such wires; its harness binds them by ``pins.hpp``.
+    """Verilate a unit with separate wires; its harness binds them through ``pins.hpp``.
 
     ``more`` are names of other members of each flow, without its number; else as ``build_link``.
     """
@@ -66,7 +66,7 @@ def wires(spec: SwitchSpec, links: int, flows: int) -> dict[str, Member]:
 
 
 def join_link(m: Module, top: Any, k: int, unit: Any, port: str = "") -> None:
-    """Join the wires of link ``k`` with a port of a unit."""
+    """Connect the wires of link ``k`` to a port of a unit."""
 
     def mine(name: str) -> Any:
         return getattr(top, f"{name[0]}{k}{name[1:]}")
@@ -88,7 +88,7 @@ def join_link(m: Module, top: Any, k: int, unit: Any, port: str = "") -> None:
 
 
 def join_payload(m: Module, top: Any, n: int, sent: Any, received: Any) -> None:
-    """Join the wires of payload ``n`` with where it goes in and where it comes out."""
+    """Connect the wires of payload ``n`` to an input and an output."""
     m.d.comb += [
         getattr(top, f"i{n}_ready").eq(sent.ready),
         received.ready.eq(getattr(top, f"o{n}_ready")),

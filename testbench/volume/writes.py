@@ -1,4 +1,4 @@
-"""Random register writes, each of which may affect one phase only."""
+"""Random register writes, each of which may affect only one phase."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -28,25 +28,26 @@ _COMMIT, _LOAD = COMMANDS.index("commit"), COMMANDS.index("load")
 def attempts(
     rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int], count: int, most: int
 ) -> list[Attempt | Wait]:
-    """Return writes of single registers, as many as ``count``, each up to ``most`` cycles later.
+    """Return ``count`` writes of single registers, each up to ``most`` cycles after the last.
 
-    COMMAND acts on ``phase`` or on none that there is, but for loads of others; ROUTE has those of
-    addresses that nobody has. All else is written at random, with any strobe now and then.
+    COMMAND acts on ``phase`` or on a phase that does not exist, except for loads of others; ROUTE
+    is written for unused addresses. All other registers are written at random, sometimes with a
+    random strobe.
 
     Parameters
     ----------
     rng : random.Random
-        What is chosen by.
+        Source of random numbers.
     spec : SwitchSpec
         The switch.
     phase : int
-        The one whose entry is written.
+        Phase whose entry is written.
     words : sequence of int
         Entries, parts of which are written to ENTRY.
     count, most : int
-        Writes; cycles.
+        Number of writes; most cycles between two.
     """
-    # What came before may have left the number of another one.
+    # Earlier commands may have left the number of another phase.
     found: list[Attempt | Wait] = [Attempt(switch_map(spec).register("PHASE").address, phase)]
     while len(found) < 2 * count:
         for one in _written(rng, spec, phase, words):
@@ -57,11 +58,11 @@ def attempts(
 def _written(
     rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int]
 ) -> Iterator[Attempt]:
-    """Yield a random write, or a few that bring another entry to the phase."""
+    """Yield a random write, or several that replace the entry of the phase."""
     registers, chance = switch_map(spec), rng.random()
     number, command = (registers.register(name).address for name in ("PHASE", "COMMAND"))
     entry = registers.register("ENTRY")
-    if chance < 0.1:  # that of another one, by way of ENTRY
+    if chance < 0.1:  # the number of another phase, through ENTRY
         yield Attempt(number, rng.randrange(spec.protocol.phases))
         yield Attempt(command, _LOAD)
     elif chance < 0.3:
@@ -91,7 +92,7 @@ def _written(
 def run_writes(
     program: Path, spec: SwitchSpec, *, seed: int, writes: int, packets: int, **options: Any
 ) -> dict[str, Any]:
-    """Run phases and unicasts during random register writes; return the result of ``run_fabric``.
+    """Run phases and unicasts during random register writes; return the ``run_fabric`` result.
 
     One phase with its own virtual channel is rewritten, and its packets are not checked. All other
     packets must be delivered correctly.
@@ -99,7 +100,7 @@ def run_writes(
     Parameters
     ----------
     program, spec : Path, SwitchSpec
-        Of ``build_switch``.
+        Program from ``build_switch``.
     seed : int
         Seed of all random numbers.
     writes : int
@@ -135,7 +136,7 @@ def run_writes(
         sent = [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in turns]
         steps.append(Write(phase.number, phase.circuit, 0, phase.flows, sent, first))
     ready = (len(steps) - 1,)
-    # Behind the others, as a phase that is there but has no flows.
+    # After the others, as a phase that exists but has no flows.
     anything = attempts(rng, spec, victim, list(words.values()), writes, 24)
     steps += [
         Burst(phase.number, packets, ready) for _ in range(3) for phase in table if phase.flows

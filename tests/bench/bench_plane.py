@@ -81,7 +81,7 @@ def check(made: WaferProgram, did: Sequence[Phase], before: list[Bytes], found: 
         wanted = walk_phase(plane, phase.ways, sent, reduction_of(plane.wafer.link))
         for npu, want in wanted.items():
             if (numbers(found.memories[npu], destination) != want).any():
-                sys.exit(f"error: {phase.name}: what NPU {npu} has is wrong")
+                sys.exit(f"error: {phase.name}: NPU {npu} has a wrong result")
     if any(one["ERROR"] != [0] for one in found.reads):
         sys.exit("error: an endpoint has refused a descriptor")
 
@@ -136,7 +136,7 @@ def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
     for npu in range(count):
         got = numbers(found.memories[npu], Buffer(first + size, size))
         if (got != numbers(before[(npu - count // 2) % count], Buffer(first, size))).any():
-            sys.exit(f"error: unicasts: what NPU {npu} has is wrong")
+            sys.exit(f"error: unicasts: NPU {npu} has a wrong result")
     return found.cycles
 
 

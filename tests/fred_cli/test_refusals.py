@@ -78,12 +78,12 @@ REFUSED = {
     f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "
     r"that takes at most 10,000,000 cycles \(8\.5 ms\), not .*",
     f"estimate --topology fred-d --workload {ITERATION} --rtl {WAFER} --strategy MP4-DP5-PP1-SP": (
-        r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory, .*"
+        r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory on .*"
     ),
     f"estimate --topology fred-d --workload {ITERATION} --rtl {ENDS}": r"--rtl: must have I/O "
     r"controllers of 109.* B per cycle, as fred-d, not endpoints of 5 planes of 512 B",
     f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --record r.json": r"--record: "
-    "must be of hardware without endpoints at I/O controllers, as it has NPUs alone",
+    "must be of hardware without endpoints at I/O controllers: a record holds only NPUs",
     f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --strategy MP10-DP1-PP2": (
         "--rtl: strategy must have at most as many groups of the same weights as there are "
         r"controllers \(18\), not 20 as MP10-DP1-PP2"
@@ -131,7 +131,7 @@ REFUSED = {
     "must be one of links, endpoints, not 'both'",
     "route wafer.yaml --strategy MP2-DP2-PP1 --set controllers=endpoints --collectives ring": (
         r"--strategy: collectives must be in-network with endpoints at controllers, as switches "
-        "add up what is stored, not ring"
+        "reduce what is stored, not ring"
     ),
     "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
     "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
@@ -267,7 +267,7 @@ REFUSED = {
         r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"
     ),
     "estimate --topology fred-d --workload gpt-3 --microbatches 3": (
-        r"gpt-3: microbatches: must divide 16 samples per replica, not be 3"
+        r"gpt-3: microbatches: must be a divisor of 16 samples per replica, not 3"
     ),
     "estimate --topology fred-d --workload gpt-3 --samples 0": (
         r"--samples: must be 1 to 1048576, not 0"

@@ -324,7 +324,7 @@ REFUSED = {
     f"{GIVEN} --network-model aware --workload w": r"w: must be the prefix of traces such as .*",
     f"{GIVEN} --network-model aware --workload {EXAMPLES}/astra-step/step": (
         r".*step\.0\.json: node 2: pg_name: must be one of the groups of --groups, or .*, not '1'|"
-        r".*step\.0\.json: node 0: tensor_loc: must be that of local memory, as there is no .*"
+        r".*step\.0\.json: node 0: tensor_loc: must be local memory, as the system has no .*"
     ),
     f"{GIVEN} --network-model aware --workload w --memory missing": r"missing: must be an exi.*",
 }
@@ -386,7 +386,7 @@ BAD: dict[str, tuple[list[Node], dict[str, str], str]] = {
     "missing": (
         [_coll(1)],
         {"w.3.et": "x"},
-        r"w\.2\.et: must be there, as the trace of rank 3 is.*",
+        r"w\.2\.et: must exist, as the trace of rank 3 exists",
     ),
     "unreceived": ([_send(4)], {}, r"w\.0\.et: node 4: must have its receive in rank 1; .*"),
     "outside": ([_coll(1)], {"groups": '{"1": [0, 2]}'}, r"groups: 1: must hold ranks 0 to 1 .*"),
@@ -401,7 +401,7 @@ BAD: dict[str, tuple[list[Node], dict[str, str], str]] = {
         {"net.yaml": NET.replace("[2]", "[0]")},
         r".*npus_count\.0: must be .* not 0",
     ),
-    "memory": ([_load(6)], {}, r"w\.0\.et: node 6: tensor_loc: must be that of local memory, .*"),
+    "memory": ([_load(6)], {}, r"w\.0\.et: node 6: tensor_loc: must be local memory, .*"),
     "negative": ([_coll(5, comm_size=-1)], {}, r"w\.0\.et: node 5: comm_size: .*, not -1"),
 }
 

@@ -153,7 +153,9 @@ def test_an_open_file_that_is_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("old")
     with (tmp_path / "log").open() as file:
         path = Path(f"/dev/fd/{file.fileno()}")
-        with pytest.raises(InputError, match=r"must be a file that can be written to, not one th"):
+        with pytest.raises(
+            InputError, match=r"must be a file that can be written to, not a read-only"
+        ):
             check_file(path)
     with pytest.raises(InputError, match=r"must be a file that .*: Bad file descriptor$"):
         check_file(path)

@@ -1,1 +1,1 @@
-"""Ring algorithms of collectives on a mesh; a new one is a new file here."""
+"""Ring algorithms of collectives on a mesh; a new algorithm is a new module here."""

@@ -1,4 +1,4 @@
-"""Two rings of opposite direction, half of the data each."""
+"""Two rings of opposite direction, each with half of the data."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ __all__ = ["BothWays"]
 
 
 class BothWays(MeshAlgorithm):
-    """The first half goes in the order of ``mesh_ring``, the second one backwards."""
+    """The first half runs in the order of ``mesh_ring``, the second in reverse."""
 
     needs = "have 3 NPUs or more"
 

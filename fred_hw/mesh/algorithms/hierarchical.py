@@ -12,10 +12,10 @@ from fred_hw.mesh.spec import MeshSpec
 __all__ = ["RowsAndColumns"]
 
 _TRIPS = 4
-"""Round trips of a link that messages under way must cover to fill it.
+"""Round trips of a link that the messages in flight must cover to fill it.
 
-Each crosses three links, two routers and an endpoint to a neighbour, more from the end of a line to
-its start, and is sent on when all of it has come.
+A message crosses three links, two routers and an endpoint to a neighbour, more from the end of a
+line to its start, and is forwarded when it has arrived completely.
 """
 
 
@@ -25,8 +25,8 @@ class RowsAndColumns(MeshAlgorithm):
     One virtual channel whose messages fill the link is faster: two reduce-scatters at the same time
     read no more of memory than one, and disturb each other. Halves are for vectors that wait for
     messages. The half that begins with rows sends east and south, the other west and north. Lines
-    of two have one order, because two virtual channels must not have the same flow. The model has
-    halves only; with two read ports it is 4.6 % below RTL at 8,192 flits.
+    of two members have one order, because two virtual channels must not have the same flow. The
+    model has only halves; with two read ports it is 4.6 % below RTL at 8,192 flits.
     """
 
     needs = "be all NPUs at which two or more rows and columns cross"
@@ -38,12 +38,12 @@ class RowsAndColumns(MeshAlgorithm):
         if mesh.endpoint.read_ports == 2:
             return False
         shortest, longest = _lengths(mesh, group)
-        # Of any data: messages are as large as a slot allows, or smaller.
+        # Works for any size: messages are as large as a slot allows, or smaller.
         return shortest > 2 and not _fills(mesh, mesh.endpoint.chunk_flits // longest)
 
     def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
         lines = product(place.mesh.width, group)
-        assert lines is not None  # fits has looked
+        assert lines is not None  # checked in fits
         xs, ys = lines
         rows = [[x + place.mesh.width * y for x in xs] for y in ys]
         columns = [[x + place.mesh.width * y for y in ys] for x in xs]
@@ -68,12 +68,12 @@ def _one_order(place: Place, longest: int) -> bool:
 
 
 def _fills(mesh: MeshSpec, message: int) -> bool:
-    """Return whether messages of a circuit, a flit or more each, fill a link by themselves."""
+    """Return whether the messages of a virtual channel, one flit or more each, fill a link."""
     return mesh.endpoint.fsms * message >= _TRIPS * mesh.link.protocol.round_trip_cycles
 
 
 def _lengths(mesh: MeshSpec, group: Sequence[int]) -> tuple[int, int]:
-    """Return the NPUs in the shorter and the longer lines of a group, 0 if it has no such lines."""
+    """Return the number of NPUs in the shorter and longer lines; 0 if there are no lines."""
     found = sorted(map(len, product(mesh.width, group) or ((), ())))
     return found[0], found[1]
 
@@ -81,7 +81,7 @@ def _lengths(mesh: MeshSpec, group: Sequence[int]) -> tuple[int, int]:
 def _two_levels(
     place: Place, first: list[list[int]], second: list[list[int]], pattern: str
 ) -> list[dict[int, Descriptor]]:
-    """Return a collective on lines, then across them on what each place on a line has."""
+    """Return a collective on lines, followed by one across them at each position."""
     stages: list[dict[int, Descriptor]] = []
     across: dict[int, Descriptor] = {}
     for line in second:

@@ -10,7 +10,7 @@ __all__ = ["OneRing"]
 
 
 class OneRing(MeshAlgorithm):
-    """All data goes around in one direction."""
+    """A single ring in one direction with all data."""
 
     needs = "have an NPU"
 

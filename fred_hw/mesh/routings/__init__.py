@@ -1,1 +1,1 @@
-"""Routing algorithms of a mesh, one file each."""
+"""Routing algorithms of a mesh, one module each."""

@@ -1,4 +1,4 @@
-"""Odd-even routing; where two outputs remain, both addresses decide.
+"""Odd-even routing; if two outputs remain, both addresses decide.
 
 Chiu, "The odd-even turn model for adaptive routing", IEEE Transactions on Parallel and Distributed
 Systems 11, 2000, Figure 2; columns are counted from 0.
@@ -15,7 +15,7 @@ __all__ = ["OddEven", "allowed", "wired_allowed"]
 
 
 class OddEven(Routing):
-    """Turns from east to north or south only in odd columns, to west only in even ones.
+    """Turns from east to north or south only in odd columns, and to west only in even ones.
 
     Where two ports are left, the parity of both addresses chooses.
     """
@@ -36,14 +36,14 @@ class OddEven(Routing):
 
 
 def allowed(fork: Fork) -> tuple[bool, bool]:
-    """Return whether a packet may leave its row here, and whether it may go on in it."""
+    """Return whether a packet may leave its row here, and whether it may continue in it."""
     odd, east = fork.x % 2 == 1, fork.across == "east"
     leaves = odd or fork.x == fork.start_x if east else not odd
     return leaves, not east or fork.end_x % 2 == 1 or fork.end_x != fork.x + 1
 
 
 def wired_allowed(m: "Module", fork: WiredFork) -> tuple["Value", "Value"]:
-    """Return the same in hardware; a packet in the destination's row stays in it."""
+    """Return the same as hardware; a packet in its destination's row stays in the row."""
     from amaranth.hdl import Const, Signal
 
     from fred_hw.gates.select import selected

@@ -1,6 +1,6 @@
-"""Odd-even routing; where two outputs remain, the source's choice decides.
+"""Odd-even routing; if two outputs remain, the source's choice decides.
 
-See ``odd_even``, whose ports these are; the source chooses by what its router tells it of them.
+The outputs are those of ``odd_even``; the source chooses by the load that its router reports.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ __all__ = ["OddEvenAdaptive"]
 
 
 class OddEvenAdaptive(Routing):
-    """Any choice among the ports of odd-even: of two, parity names one, ``turned`` the other."""
+    """Free choice among the ports of odd-even: parity selects one of two, ``turned`` the other."""
 
     chooses = True
 

@@ -11,7 +11,7 @@ __all__ = ["Xy"]
 
 
 class Xy(Routing):
-    """Row first: nothing turns from a column into a row."""
+    """Row first; no turns from a column to a row."""
 
     def port(self, fork: Fork) -> str:
         return fork.across

@@ -52,20 +52,20 @@ class Arrivals(Unit):
 def join_queues(
     m: Module, port: Arrivals, queues: Sequence[FlitQueue], astray: Value
 ) -> tuple[Deframer, list[Value]]:
-    """Place the link layer of a port, and join its queues to it; what is astray is not kept.
+    """Place the link layer of a port with its queues; drop stray packets.
 
-    Return it, and for each queue whether more may come of the packet of its last flit.
+    Return it, and for each queue whether more of its last flit's packet may arrive.
 
     Parameters
     ----------
     m : Module
-        Where they are.
+        Module of both.
     port : Arrivals
-        Its members are as those of ``InputPort``.
+        Has the members of ``InputPort``.
     queues : sequence of FlitQueue
-        One for each data circuit.
+        One for each virtual channel.
     astray : Value
-        Whether what comes, a flit or a message, has no way.
+        Whether the received flit or message has no route.
     """
     deframer = place(m, "deframer", Deframer(spec=port.spec))
     wiring.connect(m, wiring.flipped(port.i), deframer.i)
@@ -109,18 +109,18 @@ def join_queues(
 
 
 def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head: Any) -> ReadPort:
-    """Keep the payload of all virtual channels in one memory; return its read port.
+    """Store the payload of all virtual channels in one memory; return its read port.
 
     Parameters
     ----------
     m : Module
-        Where it is.
+        Module of the memory.
     queues : sequence of FlitQueue
-        One for each data circuit.
+        One for each virtual channel.
     word : View
-        The flit that comes to one of them, see ``arrival_signature``.
+        The flit that arrives for one of them, see ``arrival_signature``.
     head : interface
-        What has ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
+        Interface with ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
     """
     came, depth = Signal(DATA_COUNT), queues[0].spec.protocol.buffer_flits
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])

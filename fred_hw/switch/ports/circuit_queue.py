@@ -17,18 +17,18 @@ from .signatures import mark_layout, port_bits
 __all__ = ["CircuitQueue"]
 
 THROWN = ("unknown", "late", "early", "stuck", "stale")
-"""Why packets are thrown away."""
+"""Reasons for dropping packets."""
 
 
 class CircuitQueue(FlitQueue):
-    """Queue packets without their payload; offer the one at the head if it is due.
+    """Queue packets without payload; offer the one at the head if it is the expected one.
 
-    A packet is due if its number is the one that its flow takes next, and its generation that of
-    the flow; all others are thrown away. A unicast is always due. That is found out when a packet
-    comes to the head, by ``asks``, and kept until numbers change. A packet that follows one that
-    has started, of the same phase and generation and with the next number, or a unicast behind a
-    unicast, is due without asking, so that packet follows packet without a gap; not
-    behind ``changed`` or ``overtaken``, and not if it cuts that one short.
+    A packet is expected if its number is the next one of its flow, and its generation that of the
+    flow; all others are dropped. A unicast is always expected. The check happens when a packet
+    reaches the head, by ``asks``, and its result is kept until numbers change. A packet after one
+    that has started, of the same phase and generation and with the next number, or a unicast after
+    a unicast, is expected without a check, so that packets follow each other without a gap; but not
+    after ``changed`` or ``overtaken``, and not if it cuts the previous packet short.
 
     Parameters
     ----------
@@ -38,50 +38,51 @@ class CircuitQueue(FlitQueue):
     Members
     -------
     arrives, mark, incoming : In(1), In(mark_layout(spec)), In(1)
-        A flit comes, and what it is; whether more may come of the packet of the last one.
+        A flit arrives, with its mark; whether more of the previous flit's packet may arrive.
     ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is space for a flit, else it is lost; flits inside, one that goes counted for
-        a cycle more.
+        Whether there is space for a flit, which is lost otherwise; flits inside, where a departing
+        flit counts for one cycle more.
     tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
-        Where the payload of a flit that comes belongs, and where that of the head is.
+        Positions of the payload of an arriving flit, and of the head.
     enable : In(1)
-        Whether heads are looked at.
+        Whether heads are checked.
     serves : In(phases)
-        Phases of this circuit that take packets from this port.
+        Phases of this channel that take packets from this port.
     asks, answered : Out(1), In(1)
-        The number of the phase at the head is wanted; it is there in the next cycle.
+        The number of the head's phase is requested; it is available in the next cycle.
     foretold : In(1)
-        The number of the flow of ``mark``, the first of a packet, is there in the next cycle; of
-        use if that flit comes straight to the head, between packets.
+        The number of the flow of ``mark``, the first flit of a packet, is available in the next
+        cycle; used if that flit goes directly to the head, between packets.
     due, generation : In(sequence), In(generation)
-        Number that the flow takes next, and its generation, a cycle after ``answered``.
+        Number that the flow expects next, and its generation, a cycle after ``answered``.
     changed, overtaken : In(1)
-        Numbers or phases change; a packet of the flow at the head starts from another circuit.
-        What was found out before counts no more.
+        Numbers or phases change; a packet of the head's flow starts from another channel. Earlier
+        checks no longer count.
     waiting, descriptor, exit : Out(1), Out(descriptor_layout(spec)), Out(port_bits(spec))
-        Whether the head is a packet that may start, what is known of it, and where it leaves if
-        it is a unicast.
+        Whether the head is a packet that may start, its descriptor, and its output port if it is a
+        unicast.
     served, following, load : In(phase), In(phase), In(1)
         Phase that is served in this cycle, and in the next one if ``load`` is high.
     of_phase : Out(1)
-        Whether the head is of the phase that is served; of use while ``waiting``.
+        Whether the head belongs to the served phase; valid while ``waiting``.
     anew : Out(1)
-        Another packet is at the head, or that at it started in the cycle before.
+        Another packet is at the head, or the one at the head started in the previous cycle.
     start, take, finish : In(1)
-        Start it, with ``take``; take a flit; its flow ends its packet, what is left of this one is
-        thrown away.
+        Start it, together with ``take``; take a flit; its flow ends its packet, and the rest of
+        this one is dropped.
     valid, last : Out(1), Out(1)
-        A flit is there; it ends the packet.
+        A flit is present; it ends the packet.
     broken : Out(1)
-        The rest of the packet is not there and will not come.
+        The rest of the packet is missing and will not arrive.
     unknown : Out(1)
-        High for a cycle when a packet is thrown away because its phase takes none from this port,
-        though it is of the phase's generation.
+        High for a cycle when a packet of the phase's generation is dropped because the phase takes
+        none from this port.
     late, early, stuck, stale : Out(1)
-        High for a cycle when a packet is thrown away that was due before, or is due later, or has
-        waited for ``head_of_line_timeout_cycles``, or is of another generation.
+        High for a cycle when a packet is dropped because its number is before the expected one, or
+        after it, or because it has waited for ``head_of_line_timeout_cycles``, or is of another
+        generation.
     enters, leaves : Out(1)
-        Likewise, when the first flit of a packet comes, and when it goes.
+        Likewise, when the first flit of a packet arrives, and when it leaves.
 
     Timing
     ------
@@ -158,7 +159,7 @@ class CircuitQueue(FlitQueue):
         here, mark, under_way = head.here, head.mark, Signal()
         self._compare_phase(m, head)
         first, goes, outside = here & mark.first & ~under_way, Signal(), Signal()
-        # Whether the next cycle is between packets.
+        # Whether no packet is being sent in the next cycle.
         m.d.comb += outside.eq(self.finish | (~under_way & ~self.start))
         known = self.answered | (self.foretold & head.moves & head.direct & outside)
         self._judge(m, head, first, known, outside)
@@ -170,7 +171,7 @@ class CircuitQueue(FlitQueue):
         self.give(m, head, under_way, Cat(getattr(self, name) for name in THROWN).any())
 
     def _compare_phase(self, m: Module, head: FlitHead) -> None:
-        """Find out a cycle before whether the head will be of the phase that is served then.
+        """Determine, a cycle early, whether the head will belong to the served phase.
 
         That the head goes, and what is served, are known late, and choose.
         """
@@ -183,7 +184,7 @@ class CircuitQueue(FlitQueue):
         m.d.sync += self.of_phase.eq(choose_late(m, "then", head.pop, loaded[0], loaded[1]))
 
     def _judge(self, m: Module, head: FlitHead, first: Value, known: Value, outside: Value) -> None:
-        """Find out what becomes of the packet at the head."""
+        """Determine the fate of the packet at the head."""
         due, asked, judged = self.waiting, Signal(), Signal()
         chain, follows, spoilt = Signal(), Signal(), Signal()
         own, then = head.mark.descriptor, head.following.descriptor
@@ -198,7 +199,7 @@ class CircuitQueue(FlitQueue):
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
-            # It has started, and the number that is due is the one behind it.
+            # It has started, so the following number is expected.
             follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
             ends.eq(timeout == stuck - 1),
             gives_up.eq(due & ~self.start & ~anew & ends),
@@ -212,8 +213,8 @@ class CircuitQueue(FlitQueue):
                 if name != "stuck"
             ),
         ]
-        # A verdict that is asked for again goes on with the wait of the one before. That another
-        # packet is at the head is known late, and counts a cycle later.
+        # A repeated request for a verdict continues the wait of the previous one. That another
+        # packet is at the head settles late, and counts a cycle later.
         m.d.sync += anew.eq(self.start | (head.moves & head.following.first))
         with m.If(anew):
             m.d.sync += timeout.eq(due)
@@ -228,12 +229,12 @@ class CircuitQueue(FlitQueue):
         with m.Elif(asked):
             m.d.sync += judged.eq(1)
         stays = ~self.start & Mux(asked, verdict["due"], due & ~gives_up)
-        # What moves is known last.
+        # The head moves late in the cycle.
         kept = choose_late(m, "due_then", head.moves & head.following.first, follows, stays)
         m.d.sync += due.eq(kept & ~spoilt)
 
     def _compare(self, m: Module, head: data.View) -> dict[str, Value]:
-        """Compare the packet at the head with the number of its flow, if it has one here."""
+        """Compare the packet at the head with its flow's expected number, if it has a flow here."""
         protocol = self.spec.protocol
         online = head.phase == protocol.online
         known, stale, behind = Signal(), Signal(), Signal.like(self.due)

@@ -1,4 +1,4 @@
-"""Queue of the flits of a virtual channel without payload."""
+"""Queue of a virtual channel's flits without payload."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ __all__ = ["FlitHead", "FlitQueue"]
 
 
 class FlitHead(NamedTuple):
-    """The head of a queue: whether a flit is there, the flit, and whether it goes.
+    """The head of a queue: whether there is a flit, the flit, and whether it leaves.
 
     Behind it whether there is a next one, that flit, and whether it moves to the head, straight as
     it comes.
@@ -29,7 +29,7 @@ class FlitHead(NamedTuple):
 
 
 class FlitQueue(Unit):
-    """Queue flits, and know where their payload is; base of queues, with what they share.
+    """Queue flits, and track where their payload is; base of the queues of ports.
 
     Attributes
     ----------
@@ -58,10 +58,10 @@ class FlitQueue(Unit):
     leaves: Signal
 
     def advance(self, m: Module) -> FlitHead:
-        """Move flits to the head, and return it; the subclass decides when it leaves.
+        """Move flits to the head, and return the head; the subclass decides when it leaves.
 
-        Behind the head there is a place for one flit, so that what goes into the memory or comes
-        out of it need not know whether the head goes.
+        There is a place for one flit behind the head, so that the memory does not depend on whether
+        the head leaves.
         """
         layout, depth = self.mark.shape(), self.spec.protocol.buffer_flits
         marks = place(m, "marks", Fifo(shape=layout, depth=depth))
@@ -91,7 +91,7 @@ class FlitQueue(Unit):
         return FlitHead(here, head, pop, comes, source, moves, ~held & ~marks.o.valid)
 
     def give(self, m: Module, head: FlitHead, inside: Signal, thrown: Value) -> None:
-        """Show the head, and let it go when it is taken, left over or ``thrown`` away.
+        """Offer the head; remove it when it is taken, skipped or dropped (``thrown``).
 
         While ``inside``, the packet at the head has started and has not finished.
         """
@@ -99,8 +99,8 @@ class FlitQueue(Unit):
             m.d.sync += inside.eq(0)
         with m.Elif(self.start):
             m.d.sync += inside.eq(1)
-        # Between packets, a flit that begins none is left over from one that has finished or was
-        # thrown away, also what comes later.
+        # Between packets, a flit that starts none remains of a packet that has finished or was
+        # dropped, even if it arrives later.
         left_over = head.here & ~inside & ~head.mark.first
         m.d.comb += [
             self.descriptor.eq(head.mark.descriptor),
@@ -113,11 +113,11 @@ class FlitQueue(Unit):
         self._keep_places(m, head.pop)
 
     def _keep_places(self, m: Module, pop: Value) -> None:
-        """Say where payload is, and how much there is."""
+        """Report the payload's location, and its amount."""
         depth = self.spec.protocol.buffer_flits
         came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()
         m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
-        # What goes is known late in its cycle.
+        # The removal settles late in its cycle.
         m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
         before, behind = Signal.like(self.place), Signal.like(self.place)
         m.d.comb += self.place.eq(Mux(gone, behind, before))
@@ -127,5 +127,5 @@ class FlitQueue(Unit):
 
 
 def _next(place_of: Value, depth: int) -> Value:
-    """Return the place behind another."""
+    """Return the position after another."""
     return Mux(place_of == depth - 1, 0, place_of + 1)

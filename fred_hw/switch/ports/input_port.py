@@ -1,4 +1,4 @@
-"""Input port: one queue per virtual channel, and the packet numbers that are due."""
+"""Input port: one queue per virtual channel, and the expected packet numbers."""
 
 from typing import Any
 
@@ -41,34 +41,35 @@ class InputPort(Arrivals):
     i : In(link_flit_signature(spec))
         Flits from outside.
     enable : In(1)
-        Whether packets are looked at.
+        Whether packets are checked.
     serves : In(ArrayLayout(phases, 3))
-        For each circuit the phases that take packets from this port.
+        For each channel the phases that take packets from this port.
     served, following, load : In(phase), In(phase), In(1)
         Phase that is served in this cycle, and in the next one if ``load`` is high.
     head : Out(head_signature(spec))
-        Packets that may start, and what becomes of one.
+        Packets that may start, and the control of one.
     flit : Out(flit_signature(data_width))
         The flits that are taken.
     changed : In(1)
         A phase changes.
     routes : In(routes_layout(spec))
-        By what port unicasts leave. One to an address without a route is not kept.
+        Port by which unicasts leave. Unicasts to an address without a route are dropped.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
     handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
-        Port that a ``message`` about a unicast leaves by.
+        Port by which a ``message`` about a unicast leaves.
     due : Out(due_signature(spec))
-        Numbers of the packets that are due.
+        Expected packet numbers.
     event : Out(event_signature(spec))
-        A packet of a flow was thrown away that was due before, or is due later. One such event of
-        a circuit in ``packet_timeout_cycles``, and none so long after ``due.write``.
+        A packet of a flow was dropped whose number is before the expected one, or after it. At most
+        one such event of a channel in ``packet_timeout_cycles``, and none for as long after
+        ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
-        as it is of another generation counts as one that is dropped; what is dropped in the same
-        cycle counts once.
+        High for a cycle for each accepted and dropped flit, and for errors. A packet that is
+        dropped because it is of another generation counts as a dropped one; several in the same
+        cycle count once.
     queued, unicasts : Out(phases), Out(1)
         Phases with a packet in a queue, and whether a unicast is in one.
 
@@ -160,7 +161,7 @@ class InputPort(Arrivals):
         self._count(m, queues)
 
     def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
-        """Say where the next packet of a circuit goes if it is a unicast."""
+        """Report the destination of a virtual channel's next packet, if it is a unicast."""
         coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
         m.d.comb += [
             coming.enters.eq(queue.enters),
@@ -171,10 +172,10 @@ class InputPort(Arrivals):
         ]
 
     def _receive(self, m: Module, queues: list[CircuitQueue]) -> data.View:
-        """Connect the link layer; return what comes."""
+        """Connect the link layer; return received flits."""
         deframer, more = join_queues(m, self, queues, self._route(m))
         for queue, may in zip(queues, more, strict=True):
-            # That nothing more comes ends a packet, which is a long way: it counts a cycle later.
+            # The end of the input ends a packet; as this path is long, it counts a cycle later.
             incoming = Signal.like(queue.incoming)
             m.d.sync += incoming.eq(may)
             m.d.comb += queue.incoming.eq(incoming)
@@ -183,7 +184,7 @@ class InputPort(Arrivals):
         return deframer.o[0].word
 
     def _route(self, m: Module) -> Signal:
-        """Look up where what comes leaves; return whether it has no way, when it is checked."""
+        """Look up the output of received packets; return whether there is none, once checked."""
         entry, astray = Signal(self.routes.shape().elem_shape), Signal()
         m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
         nowhere = entry == 0
@@ -193,14 +194,14 @@ class InputPort(Arrivals):
         return astray
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
-        """Keep the payload of all circuits in one memory, and give that of the flit taken."""
+        """Store the payload of all virtual channels in one memory, and output the taken flit's."""
         read, taken = store_payload(m, queues, word, self.head), Signal()
         m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]
         with m.If(taken):
             m.d.sync += self.flit.data.eq(read.data)
 
     def _number(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
-        """Keep the number that is due of each phase, and its generation."""
+        """Store the expected number of each phase, and its generation."""
         due, head, bits = self.due, self.head, number_bits(self.spec)
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
@@ -219,7 +220,7 @@ class InputPort(Arrivals):
             read.en.eq(1),
             read.addr.eq(comes.phase[:bits]),
             starting.eq(selected(circuit, phases)),
-            # A packet that starts makes the one behind it due; it is of its flow's generation.
+            # A packet that starts makes the next number the expected one, in its flow's generation.
             write.en.eq(numbered | due.write),
             write.addr.eq(starting[:bits]),
             write.data.number.eq(selected(circuit, [q.descriptor.sequence for q in queues]) + 1),
@@ -245,11 +246,11 @@ class InputPort(Arrivals):
             ]
 
     def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Say which phases have packets here, and whether unicasts are."""
+        """Report which phases have packets here, and whether there are unicasts."""
         occupancy = place(m, "occupancy", Occupancy(spec=self.spec))
         m.d.comb += [
             occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
-            # One packet comes at a time, and all queues see which.
+            # One packet arrives at a time, and all queues see its phase.
             occupancy.comes.eq(queues[0].mark.descriptor.phase),
             occupancy.leaves.eq(Cat(queue.leaves for queue in queues)),
             occupancy.goes.eq(Cat(queue.descriptor.phase for queue in queues)),
@@ -258,7 +259,7 @@ class InputPort(Arrivals):
         ]
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Say where packets come that are not due."""
+        """Report packets with unexpected numbers."""
         timeout = self.spec.protocol.packet_timeout_cycles
         event, behind = self.event, Signal(len(queues), name="behind_told")
         pauses = [Signal(range(timeout + 1), name=f"pause_{k}") for k in range(len(queues))]
@@ -269,8 +270,8 @@ class InputPort(Arrivals):
             )
             for name in ("late", "early")
         )
-        # Each circuit has a pause of its own: were it one, sources that send again at the same
-        # times would have one and the same of them told each time, and the other one never.
+        # Each virtual channel has its own pause: with a common one, of two sources that retransmit
+        # at the same times, one would always be answered and the other never.
         wanting = Mux(late.any(), late, early)
         chosen, later = next_turn(m, "event_of", wanting, behind)
         with m.If(~event.late & ~event.early & wanting.any()):
@@ -286,6 +287,6 @@ class InputPort(Arrivals):
         with m.If(event.taken):
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
         with m.If(self.due.write):
-            # The source is told at the same time; what is on its way is late or early all the same.
+            # The source is told at the same time; packets in flight are late or early regardless.
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
             m.d.sync += [pause.eq(timeout) for pause in pauses]

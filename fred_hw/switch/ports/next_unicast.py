@@ -17,7 +17,7 @@ __all__ = ["NextUnicast"]
 
 
 class NextUnicast(Unit):
-    """Keep the destinations of the packets that have come into a queue and not left it.
+    """Store the destinations of the packets in a queue.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ class NextUnicast(Unit):
     Members
     -------
     enters, online, exit : In(1), In(1), In(port_bits(spec))
-        A packet comes; whether it is a unicast, and by which port it leaves then.
+        A packet arrives; whether it is a unicast, and by which port it leaves then.
     leaves : In(1)
-        The first packet leaves, a cycle behind ``enters`` or later: it starts, or is thrown away.
+        The first packet leaves, a cycle after ``enters`` or later: it starts, or is dropped.
     destination : Out(P)
-        The port that the first one leaves by, as the only bit that is high; 0 if there is none, or
-        if it is of a phase.
+        The port by which the first packet leaves, one-hot; 0 without a packet, or if it belongs to
+        a phase.
 
     Timing
     ------
@@ -69,14 +69,14 @@ class NextUnicast(Unit):
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
         here, held = Signal(), Signal()
-        # What comes is known late in its cycle.
+        # Arrivals settle late in their cycle.
         came, given = Signal(), Signal(packet)
         m.d.sync += [came.eq(self.enters), given.online.eq(self.online), given.exit.eq(self.exit)]
         second, source = Signal(packet), Signal(packet)
         ports = Cat(source.exit == port for port in range(self.spec.ports))
         m.d.comb += [
-            # Behind the first there is a place for one, so that the queue need not know what
-            # leaves, which is late in its cycle.
+            # One place behind the first, so that the queue need not know in this cycle what leaves,
+            # which settles late.
             waiting.i.valid.eq(came & (held | waiting.o.valid)),
             waiting.i.payload.eq(given),
             waiting.o.ready.eq(~held),
@@ -87,9 +87,9 @@ class NextUnicast(Unit):
         with m.Elif(waiting.o.valid):
             m.d.comb += source.eq(waiting.o.payload)
         there = wire(m, "there", held | waiting.o.valid | came)
-        # One that leaves before it is seen here was alone.
+        # A packet that leaves before it is seen here was the only one.
         behind = wire(m, "behind", held | waiting.o.valid | (came & here))
-        # What leaves is late in its cycle, and chooses.
+        # Departures settle late in their cycle, and select.
         stays = Cat(here | there, Mux(here, self.destination, gated(ports, there & source.online)))
         goes = Cat(behind, gated(ports, behind & source.online))
         after = choose_late(m, "after", self.leaves, goes, stays)

@@ -13,7 +13,7 @@ __all__ = ["Occupancy"]
 
 
 class Occupancy(Unit):
-    """Count the packets of each phase, and unicasts, that came into queues and have not left them.
+    """Count the packets of each phase, and the unicasts, that are in queues.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class Occupancy(Unit):
     Members
     -------
     enters, comes : In(1), In(phase)
-        A packet comes; its phase.
+        A packet arrives; its phase.
     leaves, goes : In(3), In(ArrayLayout(phase, 3))
-        For each circuit whether a packet goes, and its phase.
+        For each channel whether a packet leaves, and its phase.
     queued : Out(phases)
-        For each phase whether there is a packet of it.
+        Phases with a packet.
     unicasts : Out(1)
         Whether there is a unicast.
 
@@ -67,7 +67,7 @@ class Occupancy(Unit):
 
     def build(self, m: Module) -> None:
         most = DATA_COUNT * self.spec.protocol.buffer_flits
-        # What comes and goes is known late in its cycle.
+        # Arrivals and departures settle late in their cycle.
         enters, comes = Signal.like(self.enters), Signal.like(self.comes)
         leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
         m.d.sync += [

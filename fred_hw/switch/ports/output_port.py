@@ -1,4 +1,4 @@
-"""Output port: a queue behind the interconnect, which never has to stall."""
+"""Output port: a queue after the interconnect, which never has to stall."""
 
 from typing import Any
 
@@ -37,20 +37,20 @@ class OutputPort(Unit):
     latency : int
         Cycles that the interconnect takes, 1 or more.
     guarded : bool, optional
-        Whether space may be kept.
+        Whether buffer space may be reserved.
 
     Members
     -------
     injection : In(injection_signature(spec))
-        What goes into the interconnect for this port. There is ``space`` for a packet if there is
-        space here beside all that was promised, and in the next receiver.
+        Flits that enter the interconnect for this port. There is ``space`` for a packet if there is
+        space here, beyond all that is promised, and in the next receiver.
     reserved, vacant, granted : In(3), Out(3), Out(3)
-        If ``guarded``: circuits whose space is kept, so that ``injection.space`` says there is
-        none; whether there is space, kept or not; whether there is in the next receiver.
+        If ``guarded``: channels whose space is reserved, so that ``injection.space`` is low;
+        whether there is space, reserved or not; whether there is space in the next receiver.
     starts, started : Out(1), Out(2)
-        If ``guarded``: a packet has started in the cycle before, and its circuit.
+        If ``guarded``: a packet started in the previous cycle, and its channel.
     i : In(flit_signature(data_width))
-        What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
+        Output of the interconnect for this port, ``latency`` cycles after ``injection.fire``.
     o : Out(framed_signature(spec))
         Flits to outside.
     message : In(message_stream(spec))
@@ -63,9 +63,9 @@ class OutputPort(Unit):
         Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
         See ``sending_signature``. While the link is down, packets start and are lost, so that they
-        hold up no others.
+        do not block others.
     given : Out(1)
-        High for a cycle per data flit that leaves.
+        High for a cycle for each data flit that leaves.
 
     Timing
     ------
@@ -122,17 +122,17 @@ class OutputPort(Unit):
 
     @property
     def depth(self) -> int:
-        """Flits that fit: inside the interconnect and around the queue, and two packets."""
+        """Queue size: flits inside the interconnect and around the queue, and two packets."""
         return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
     def build(self, m: Module) -> None:
-        # What goes in is known late in its cycle, and is looked at in the next.
+        # Injected flits settle late in their cycle, and are examined in the next one.
         enters = injection_signature(self.spec).create()
         names = ("start", "fire", "last", "bad", "circuit")
         m.d.sync += [getattr(enters, name).eq(getattr(self.injection, name)) for name in names]
         known = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.sync += known.eq(self.injection.descriptor)
-        index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
+        index = Signal(range(self.spec.protocol.packet_flits))  # of the injected flit
         space, spaces = self._promise(m, enters, index)
         if self.guarded:
             m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
@@ -155,16 +155,16 @@ class OutputPort(Unit):
             ]
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
-        """Count flits that have space, come or not.
+        """Count flits that have reserved space, whether they have arrived or not.
 
-        Return whether a largest packet has, and for which circuits that is not kept.
+        Return whether a largest packet fits, and for which channels its space is not reserved.
         """
         largest = self.spec.protocol.packet_flits
         promised = Signal(range(self.depth + 1))
         spare = Signal(range(largest))
         space = Signal(init=1)
         counted = promised + Mux(enters.start, largest, 0) - spare
-        # Another packet, and one behind it.
+        # One more packet, and two more.
         fits, more = (counted <= self.depth - count * largest for count in (1, 2))
         m.d.sync += [
             promised.eq(counted - self.given),
@@ -174,7 +174,7 @@ class OutputPort(Unit):
             m.d.sync += index.eq(index + 1)
             with m.If(enters.last):
                 m.d.sync += index.eq(0)
-                # A short packet gives back the space that it did not take.
+                # A short packet returns the buffer space that it did not use.
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
             return space, space.replicate(DATA_COUNT)
@@ -184,7 +184,7 @@ class OutputPort(Unit):
         return space, spaces
 
     def _carried(self, m: Module, enters: Injection, frame: Any) -> tuple[Value, Any]:
-        """Return whether a flit leaves the interconnect, and what was known when it entered."""
+        """Return whether a flit leaves the interconnect, with data recorded when it entered."""
         fire: Value = enters.fire
         for cycle in range(1, self.latency):
             valid = Signal(name=f"expected_q{cycle + 1}")
@@ -194,7 +194,7 @@ class OutputPort(Unit):
         return fire, frame
 
     def _send(self, m: Module, enters: Injection, frame: data.View) -> Sender:
-        """Send flits behind the interconnect; return what does."""
+        """Send flits from the interconnect; return the sender."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
             frame.link_sequence.eq(sender.link_sequence),
@@ -219,7 +219,7 @@ class OutputPort(Unit):
             sender.i.valid.eq(expected),
             sender.i.data.eq(self.i.data),
             sender.i.frame.eq(known),
-            # What was promised but did not come would never leave: it is sent as broken.
+            # Flits that never arrived would block the packet forever: send it marked as bad.
             sender.i.frame.bad.eq(known.bad | ~self.i.valid),
         ]
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)

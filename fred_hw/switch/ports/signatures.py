@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Head(wiring.PureInterface):
-    """Packets at the heads of an input port's queues, and what becomes of one."""
+    """Packets at the heads of an input port's queues, and the fate of the chosen one."""
 
     waiting: Signal
     anew: Signal
@@ -42,7 +42,7 @@ class Head(wiring.PureInterface):
 
 
 class Injection(wiring.PureInterface):
-    """What goes into the interconnect for an output port."""
+    """Flits that enter the interconnect for an output port."""
 
     space: Signal
     start: Signal
@@ -54,7 +54,7 @@ class Injection(wiring.PureInterface):
 
 
 class Due(wiring.PureInterface):
-    """Numbers of the packets that are due at an input port."""
+    """Expected packet numbers at an input port."""
 
     key: Signal
     due: Signal
@@ -65,7 +65,7 @@ class Due(wiring.PureInterface):
 
 
 class Event(wiring.PureInterface):
-    """A packet that was thrown away."""
+    """A dropped packet."""
 
     late: Signal
     early: Signal
@@ -74,7 +74,7 @@ class Event(wiring.PureInterface):
 
 
 def mark_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+    """Return the layout of a flit without payload: ``first``, ``last`` and ``descriptor``.
 
     A unicast leaves by the port ``exit``.
     """
@@ -85,7 +85,7 @@ def mark_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def port_bits(spec: SwitchSpec) -> int:
-    """Return the bits of the number of a port."""
+    """Return the bits of a port number."""
     return (spec.ports - 1).bit_length()
 
 
@@ -95,23 +95,23 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
-        For each circuit whether a packet may start, and what is known of it.
+        For each channel whether a packet may start, and its descriptor.
     anew : Out(3)
-        For each circuit whether it has just come to the head, or started in the cycle before.
+        For each channel whether it has just reached the head, or started in the previous cycle.
     of_phase : Out(3)
-        For each circuit whether that packet is of the phase that is served.
+        For each channel whether that packet belongs to the served phase.
     exits : Out(ArrayLayout(port_bits(spec), 3))
-        Output ports of those that are unicasts.
+        Output ports of the unicasts among them.
     coming : Out(ArrayLayout(P, 3))
-        For each circuit the destination of the next unicast; see ``NextUnicast``.
+        For each channel the destination of the next unicast; see ``NextUnicast``.
     circuit : In(2)
-        Circuit that is served.
+        Channel that is served.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``CircuitQueue``.
     valid, last : Out(3), Out(3)
-        For each circuit: a flit is at its head; it ends the packet.
+        For each channel: a flit is at its head; it ends the packet.
     broken : Out(3)
-        The rest of the packet is not there and will not come.
+        The rest of the packet is missing and will not arrive.
     """
     members = {
         "waiting": Out(DATA_COUNT),
@@ -130,20 +130,20 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def injection_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of what goes into the interconnect for an output port.
+    """Return the signature of flits that enter the interconnect for an output port.
 
     Members
     -------
     space : In(3)
-        For each circuit whether a largest packet may start.
+        For each channel whether a largest packet may start.
     start : Out(1)
-        Promise that to a packet; high for one cycle, with its first flit or before it.
+        Reserve that space for a packet; high for one cycle, with its first flit or before it.
     fire, last : Out(1)
         A flit for this port enters the interconnect; it ends its packet.
     bad : Out(1)
         The packet that ends must not be used.
     circuit, descriptor : Out(2), Out(descriptor_layout(spec))
-        What the packet is, with ``start``; the circuit stays until it ends.
+        Descriptor of the packet, with ``start``; the channel stays until it ends.
     """
     members = {
         "space": In(DATA_COUNT),
@@ -158,15 +158,15 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def due_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the numbers that are due at an input port.
+    """Return the signature of the expected numbers at an input port.
 
     Members
     -------
     key, due : In(number_bits(spec)), Out(sequence)
-        A phase, and in the next cycle the number that is due of it.
+        A phase, and in the next cycle its expected number.
     write, at, number, generation : In(1), In(number_bits(spec)), In(sequence), In(generation)
-        Write the number that is due of a phase, and the generation that its packets have; no packet
-        may start in this cycle.
+        Write the expected number of a phase, and the generation of its packets; no packet may start
+        in this cycle.
     """
     fields = spec.protocol.fields
     members = {
@@ -181,7 +181,7 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def event_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of packets that were dropped because another number was due.
+    """Return the signature of packets dropped for an unexpected number.
 
     Members
     -------

@@ -1,9 +1,9 @@
-"""End of a collective at each NPU on an otherwise idle network.
+"""Completion times of a collective at each NPU on an otherwise idle network.
 
-So it is in the model without congestion, where messages of others do not matter. What all NPUs do
-alike is worked out once: if they begin together, each of them is like the first, and its phases
-take as long whatever the other chunks do. A ring whose NPUs begin at different times has a closed
-form. Everything else is done message by message.
+This holds in the model without congestion, where messages of other NPUs do not matter. Work that is
+the same for all NPUs is computed once: if they start together, each of them behaves like the first,
+and its phases take equally long whatever the other chunks do. A ring whose NPUs start at different
+times has a closed form. All other cases are simulated message by message.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def collective_ends(
     source: str = "system",
     queues: int = 1,
 ) -> dict[int, int]:
-    """Return when a collective that all begin at 0 ends at each NPU [ns].
+    """Return when a collective that all NPUs start at time 0 ends at each NPU [ns].
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def collective_ends(
     data_bytes : int
         Bytes of an NPU before it, 0 or more.
     network, system : Network, SystemFile
-        Where, and how.
+        Network, and settings of the execution.
     model : str
         One of ``perfmodel.astra.transport.MODELS``.
     group : tuple of int or None
-        Who takes part; None for all.
+        Participants; None for all.
     source : str
         File of the system, for errors.
     queues : int
@@ -75,7 +75,7 @@ def simulate(
     model: type[Transport],
     trees: int = 0,
 ) -> dict[int, int]:
-    """Return when a collective that is alone ends at each NPU, message by message [ns].
+    """Return when a lone collective ends at each NPU, simulated message by message [ns].
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def simulate(
 
 
 class _Alike:
-    """Messages of an NPU like all others: what it gets was sent when it sent its own."""
+    """Messages of one NPU that stands for all: each receive mirrors the NPU's own last send."""
 
     def __init__(self, axis: Axis, network: Network, clock: Clock[int]) -> None:
         self._axis, self._network, self._clock = axis, network, clock
@@ -121,7 +121,7 @@ class _Alike:
 
 
 class Ends:
-    """Ends of collectives on a network without congestion.
+    """Completion times of collectives on a network without congestion.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Ends:
     def of(
         self, plan: Plan, data_bytes: int, starts: Sequence[tuple[int, int]], trees: int = 0
     ) -> dict[int, int]:
-        """Return when a collective ends at each NPU, as :func:`simulate` does [ns]."""
+        """Return when a collective ends at each NPU [ns]; agrees with :func:`simulate`."""
         first = min(start for _, start in starts)
         after = tuple(start - first for _, start in starts)
         members = tuple(npu for npu, _ in starts)
@@ -171,7 +171,7 @@ class Ends:
         return tuple(found[npu] for npu in members)
 
     def _edges(self, axis: Axis) -> list[tuple[int, int]]:
-        """Return dimension and links of each step round a ring."""
+        """Return the dimension and the number of links of each step around a ring."""
         found: list[tuple[int, int]] = []
         for place in range(axis.count):
             ends = [axis.member(0, one % axis.count) for one in (place, place + 1)]
@@ -180,7 +180,7 @@ class Ends:
         return found
 
     def _together(self, plan: Plan, data_bytes: int) -> int:
-        """Return when all end that begin together at 0 and are alike [ns]."""
+        """Return the common end of equivalent NPUs that all start at time 0 [ns]."""
         clock, chunks = Clock(0), plan.chunks(data_bytes)
 
         def begin(chunk: int, number: int) -> None:
@@ -193,7 +193,7 @@ class Ends:
         return clock.now
 
     def _phase_ns(self, phase: Phase, plan: Plan) -> int:
-        """Return how long a phase takes that all begin together [ns]."""
+        """Return the duration of a phase that all NPUs start at the same time [ns]."""
         key = phase, plan.endpoint_ns, plan.memory_bytes_per_ns
         if key not in self._phases:
             program, axis = program_of(phase, plan), phase.axis
@@ -213,7 +213,7 @@ class Ends:
     def _ring(
         self, plan: Plan, data_bytes: int, members: tuple[int, ...], after: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """Return the ends of a ring, ``members`` in its order, that begin at different times."""
+        """Return the ends of a ring whose ``members`` (in ring order) start at different times."""
         ends: list[Sequence[int]] = []
         active = plan.active_in_queue * plan.queues
         for number, (phase,) in enumerate(plan.chunks(data_bytes)):
@@ -229,20 +229,20 @@ class Ends:
 
 
 def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]:
-    """Return when the last message of a ring is there at each NPU, packets free of cost [ns].
+    """Return when the last message of a ring reaches each NPU, without packet costs [ns].
 
-    Message k + 1 goes out when message k went out and that of the one before has come. So the last
-    comes after the longest of all ways round the ring to it, of at most ``sends`` steps; of those
-    from one NPU that is the one with the most turns.
+    Message k + 1 is sent when message k has been sent and that of the predecessor has arrived. So
+    the last one arrives after the longest of all paths around the ring to it, of at most ``sends``
+    steps; of those from one NPU that is the one with the most rounds.
 
     Parameters
     ----------
     starts : sequence of int
-        When each begins [ns].
+        Start of each NPU [ns].
     delays : sequence of int
-        Of a message from each to the next [ns].
+        Delay of a message from each to the next [ns].
     sends : int
-        Messages of each, all but one of the NPUs or more.
+        Messages of each; at least the number of NPUs minus one.
     """
     count = len(starts)
     turn = sum(delays)

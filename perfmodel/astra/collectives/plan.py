@@ -1,4 +1,4 @@
-"""Phases of a collective: members, algorithm and bytes of each."""
+"""Phases of a collective: members, algorithm and bytes of each phase."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,13 @@ from perfmodel.collectives.themis.plan import GAP_DENOMINATOR, ChunkPlan, plan_s
 __all__ = ["GROUP_ENDPOINT_NS", "Axis", "Load", "Order", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
 GROUP_ENDPOINT_NS = 10
-"""Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""
+"""Endpoint delay of a ring over a subset of the NPUs [ns]; fixed, whatever the file says
+(``MemBus``, "fast")."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Members of a phase with an NPU, and their algorithm.
+    """Members of the phase that an NPU takes part in, and the algorithm they use.
 
     Parameters
     ----------
@@ -50,18 +51,18 @@ class Axis:
 
     @property
     def root_first(self) -> tuple[int, ...]:
-        """The NPUs that are listed, from the root on."""
+        """The listed NPUs in ring order, starting at the root."""
         assert self.listed is not None
         return self.listed[self.root :] + self.listed[: self.root]
 
     def place(self, npu: int) -> int:
-        """Return the place of an NPU among those that take part."""
+        """Return the position of an NPU among the participants."""
         if self.listed is not None:
             return self.listed.index(npu)
         return npu // self.stride % self.count
 
     def member(self, npu: int, place: int) -> int:
-        """Return the NPU at a position of a phase."""
+        """Return the NPU at a given position of a phase."""
         if self.listed is not None:
             return self.listed[place]
         return npu + (place - self.place(npu)) * self.stride
@@ -69,7 +70,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a collective, of one chunk.
+    """One phase of a collective, for one chunk.
 
     Parameters
     ----------
@@ -92,14 +93,14 @@ class Phase:
 
     @property
     def result_bytes(self) -> int:
-        """Bytes of an NPU after the phase."""
+        """Bytes that an NPU holds after the phase."""
         if self.kind == "all_gather":
             return self.data_bytes * self.axis.count
         return self.data_bytes // (self.axis.count if self.kind == "reduce_scatter" else 1)
 
 
 class Load(NamedTuple):
-    """An axis as the order of dimensions looks at it: NPUs of a line, and bandwidth of an NPU."""
+    """Size and bandwidth of an axis: NPUs per line and bandwidth per NPU."""
 
     npus: int
     bytes_per_s: float
@@ -107,14 +108,14 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """In which order chunks take dimensions, and dimensions take chunks.
+    """Scheduling policy: the order of dimensions for a chunk, and of chunks in a dimension.
 
     Parameters
     ----------
     policy : str
-        Of the dimensions of a chunk, one of ``perfmodel.collectives.themis.plan.POLICIES``.
+        Policy for the dimensions of a chunk, one of ``perfmodel.collectives.themis.plan.POLICIES``.
     intra : str
-        Of the chunks that wait for a dimension, one of ``themis.queues.INTRA``.
+        Policy for chunks that wait for a dimension, one of ``themis.queues.INTRA``.
     gap_denominator : int
         As for ``themis.plan.plan``.
     loads : tuple of Load
@@ -129,16 +130,17 @@ class Order:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a collective is done, whatever its size.
+    """How a collective is executed, independent of its size.
 
     Parameters
     ----------
     kind : str
-        What it does.
+        Kind of the collective.
     axes : tuple of Axis
-        Those that it goes along, the innermost first; none if there is one NPU only.
+        Its axes, the innermost first; none if there is only one NPU.
     baseline : bool
-        Whether an all-reduce is one along each axis, instead of reduce-scatters and all-gathers.
+        Whether an all-reduce is one all-reduce along each axis, instead of reduce-scatters and
+        all-gathers.
     splits, active : int
         Chunks, and how many of them a dimension works on at a time.
     endpoint_ns : int
@@ -146,14 +148,14 @@ class Plan:
     memory_bytes_per_ns : float or None
         Rate of reductions' three accesses to memory; None if they are free.
     npus : int
-        In the network, the least bytes of a chunk.
+        NPUs in the network, the least number of bytes in a chunk.
     traces : str
-        Prefix of the traces that say what those of the one axis do, by their places; empty if the
-        algorithm does.
+        Prefix of the traces that define a custom collective on the single axis, by position; empty
+        with an algorithm.
     queues : int
-        Queues of each dimension, which phases take in turn.
+        Queues of each dimension, used by phases in turn.
     order : Order
-        Of dimensions and chunks.
+        Order of dimensions and chunks.
     """
 
     kind: Pattern
@@ -170,26 +172,26 @@ class Plan:
 
     @property
     def active_in_queue(self) -> int:
-        """Chunks that each queue works on at a time."""
+        """Number of chunks that each queue processes at the same time."""
         return -(-self.active // self.queues)
 
     def vector_bytes(self, data_bytes: int, members: int) -> int:
-        """Return the whole vector of a collective [B]; ASTRA-sim counts what an NPU has before."""
+        """Return the size of the whole vector [B], given ASTRA-sim's count of bytes per NPU."""
         return data_bytes * (members if self.kind == "all_gather" else 1)
 
     def reduction_ns(self, count: int) -> int:
-        """Return how long a reduction of some bytes takes [ns]."""
+        """Return the duration of reducing a number of bytes [ns]."""
         rate = self.memory_bytes_per_ns
         return 0 if rate is None else 3 * int(count / rate)
 
     def first(self, npu: int) -> int:
-        """Return the first member of a collective with an NPU."""
+        """Return the first member of the collective that an NPU takes part in."""
         for axis in self.axes:
             npu = axis.member(npu, 0)
         return npu
 
     def members(self, npu: int) -> tuple[int, ...]:
-        """Return the members of a collective with an NPU."""
+        """Return the members of the collective that an NPU takes part in."""
         found = [self.first(npu)]
         for axis in self.axes:
             found = [axis.member(one, place) for one in found for place in range(axis.count)]
@@ -222,7 +224,7 @@ class Plan:
         return found if self.queues == 1 else [*self._queued(found)]
 
     def _ordered(self, sizes: Sequence[int]) -> list[ChunkPlan]:
-        """Return chunks of some sizes with their order of axes."""
+        """Return chunks of the given sizes, each with its order of axes."""
         if self.kind in SCATTERED and self.order.policy != Order.policy:
             order = self.order
             how = order.policy, order.gap_denominator
@@ -233,7 +235,7 @@ class Plan:
         return [ChunkPlan(size, numbers, merged=True) for size in sizes]
 
     def _queued(self, chunks: Sequence[Sequence[Phase]]) -> Iterator[list[Phase]]:
-        """Yield chunks whose phases have taken the queues of each dimension in turn."""
+        """Yield chunks, assigning their phases to the queues of each dimension in rotation."""
         taken: dict[int, int] = {}
         for phases in chunks:
             queued: list[Phase] = []
@@ -245,13 +247,13 @@ class Plan:
 
 
 def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
-    """Return the bytes of each chunk, all of which are of the same size.
+    """Return the size of each chunk [B]; all chunks have the same size.
 
-    S bytes in k splits are chunks of floor(S / k) bytes, as many as S bytes need: more than k where
-    k does not divide S (``Sys::generate_collective``). A chunk has at least one byte for each NPU
-    of the network, and of an all-gather at least one byte (``Sys::determine_chunk_size``). An
-    all-gather of fewer bytes than splits therefore has one chunk for each byte, where ASTRA-sim
-    divides by zero; one of no bytes has one chunk.
+    S bytes in k splits are chunks of floor(S / k) bytes, as many as S bytes need: more than k if k
+    does not divide S (``Sys::generate_collective``). A chunk has at least one byte for each NPU of
+    the network, or in an all-gather at least one byte (``Sys::determine_chunk_size``). An
+    all-gather with fewer bytes than splits therefore has one chunk for each byte, where ASTRA-sim
+    divides by zero; one without bytes has one chunk.
     """
     size = data_bytes // plan.splits
     if plan.kind == "all_gather":
@@ -271,23 +273,23 @@ def plan_of(
     root: int | None = None,
     queues: int = 1,
 ) -> Plan:
-    """Return how a system does a collective.
+    """Return the plan by which a system executes a collective.
 
     Parameters
     ----------
     kind : str
-        What it does.
+        Kind of the collective.
     network, system : Shape, SystemFile
-        Where, and how.
+        Network, and settings of the execution.
     source : str
         File of the system, for errors.
     group : tuple of int or None
-        Who takes part; None for all. Some NPUs are one ring over those listed.
+        Participants; None for all. A group of some NPUs is one ring over those listed.
     involved : sequence of bool or None
-        Dimensions in which all take part, the rest are left out; all by default. With a group it
-        does not count.
+        Dimensions in which all take part; the others are left out; all by default. Ignored with a
+        group.
     root : int or None
-        NPU that a broadcast begins at, or a reduce ends at; by default the first that takes part.
+        Source of a broadcast, or destination of a reduce; by default the first participant.
     queues : int
         Queues of each dimension.
 
@@ -322,7 +324,7 @@ def plan_of(
 def _order(
     axes: Sequence[Axis], network: Shape, system: SystemFile, source: str, queues: int
 ) -> Order:
-    """Return the order of a system, with the bandwidth that the algorithm of each axis uses."""
+    """Return the scheduling policy of a system, with the bandwidth of each axis's algorithm."""
     policy, intra = ORDERS[system.inter_dimension_scheduling], system.intra_dimension_scheduling
     if policy == Order.policy or len(axes) < 2:
         return Order(intra=intra.lower())
@@ -336,7 +338,7 @@ def _order(
         links = 1
         if axis.algorithm == "direct" and joins.kind == "fully_connected":
             links = axis.count - 1
-        elif axis.algorithm == "ring" and queues > 1:  # half of the queues go backwards
+        elif axis.algorithm == "ring" and queues > 1:  # half of the queues run in reverse
             links = min(2, axis.count - 1)
         loads.append(Load(axis.count, links * joins.bandwidth))
     return Order(policy, intra.lower(), system.gap_denominator, tuple(loads))
@@ -345,7 +347,7 @@ def _order(
 def _axes(
     names: Sequence[str], network: Shape, involved: Sequence[bool] | None, root: int
 ) -> list[Axis]:
-    """Return the dimensions in which all take part, with the algorithms of these names."""
+    """Return the dimensions in which all NPUs take part, with the named algorithms."""
     sizes = (network.npus,) if names[0].startswith("one") else network.sizes
     axes: list[Axis] = []
     for number, (name, count) in enumerate(zip(names, sizes, strict=True)):
@@ -358,14 +360,14 @@ def _axes(
 
 
 def _listed(kind: Pattern, group: tuple[int, ...], root: int | None) -> Axis:
-    """Return some NPUs as one ring, or for a broadcast as one chain."""
+    """Return a list of NPUs as one ring, or for a broadcast as one chain."""
     name = "chain" if kind in ROOTED else "ring"
     first = 0 if root is None else group.index(root)
     return Axis(0, len(group), 0, name, listed=group, root=first)
 
 
 def _algorithm(name: str) -> tuple[str, int]:
-    """Return an algorithm and its window from the name in a file."""
+    """Return the algorithm and the window that a name in a file stands for."""
     plain = name.removeprefix("one").lower()
     if plain.startswith("direct"):
         return "direct", int(plain.removeprefix("direct") or 0)

@@ -1,4 +1,4 @@
-"""Messages of an NPU in a phase, in order, with the work before each.
+"""Messages that an NPU sends and receives in a phase, and the work before each.
 
 Rings, direct and halving-doubling algorithms are one state machine in ASTRA-sim (``Ring.cc``,
 ``AllToAll.cc``, ``HalvingDoubling.cc``). For each message that came, and for the first ones, it
@@ -18,22 +18,23 @@ __all__ = ["Program", "program_of", "ring_costs_ns"]
 
 @dataclass(frozen=True)
 class Program:
-    """What an NPU does in a phase.
+    """The program of an NPU in a phase.
 
     Parameters
     ----------
     sends : int
-        Messages that it sends, and receives.
+        Number of messages that it sends, and receives.
     window : int
-        Packets that there are at the begin.
+        Number of packets at the start.
     half : int or None
-        Messages that all have to be there before the others go; None if nothing waits so.
+        Number of messages that must all be present before the others are sent; None without such a
+        wait.
     peers : callable
-        Returns whom the message of a number goes to and whom it comes from, as places.
+        Returns the destination and the source of a message, by number, as positions.
     size : callable
-        Returns the bytes of the message of a number.
+        Returns the bytes of a message, by number.
     cost_ns : callable
-        Returns how long the packet of a number takes until it is ready [ns].
+        Returns the time until a packet is ready, by number [ns].
     """
 
     sends: int
@@ -45,7 +46,7 @@ class Program:
 
 
 def program_of(phase: Phase, plan: Plan) -> Program:
-    """Return what an NPU does in a phase of a plan, but for trees."""
+    """Return the program of an NPU in a phase of a plan; trees have none."""
     count, kind = phase.axis.count, phase.kind
     if phase.axis.algorithm == "halving_doubling":
         return _halving_doubling(phase, plan)
@@ -82,14 +83,14 @@ def program_of(phase: Phase, plan: Plan) -> Program:
 
 
 def ring_costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
-    """Return what an NPU spends on all packets of a ring [ns]."""
+    """Return the processing time of all packets of a ring at one NPU [ns]."""
     reductions = phase.axis.count - 1 if phase.kind in ("all_reduce", "reduce_scatter") else 0
     size = program.size(0)
     return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
 
 
 def _reducing(kind: Pattern, plain: int, others: int) -> Callable[[int], bool]:
-    """Return which packets are reduced: none of the first of each turn, then as the kind says.
+    """Return which packets are reduced: none of each first round, others as the kind requires.
 
     An all-reduce reduces in every other turn, a reduce-scatter in each, nothing else in any.
     """
@@ -107,7 +108,7 @@ def _halving_doubling(phase: Phase, plan: Plan) -> Program:
     sends = steps * (2 if kind == "all_reduce" else 1)
     up = kind != "all_gather"
     offset, size = (1, phase.data_bytes // 2) if up else (count // 2, phase.data_bytes)
-    found: list[tuple[int, int]] = []  # of each packet, those after the last message too
+    found: list[tuple[int, int]] = []  # per packet, including one after the last message
     for _ in range(sends + 1):
         found.append((offset, size))
         offset, size = (2 * offset, size // 2) if up else (offset // 2, 2 * size)
@@ -120,7 +121,7 @@ def _halving_doubling(phase: Phase, plan: Plan) -> Program:
         return partner, partner
 
     def cost_ns(number: int) -> int:
-        # It is worked out for the message that goes next, not for the one that came.
+        # The cost is that of the message to be sent next, not of the received one.
         return plan.endpoint_ns + reduces(number) * plan.reduction_ns(found[number][1])
 
     return Program(

@@ -11,28 +11,28 @@ __all__ = ["Messages", "ProgramRun", "Run"]
 
 
 class Messages(Protocol):
-    """What an NPU sends and receives in a phase, by places."""
+    """Messages that an NPU sends and receives in a phase, addressed by position."""
 
     def send(self, place: int, count: int) -> None:
-        """Send some bytes to a place."""
+        """Send a number of bytes to a position."""
         ...
 
     def receive(self, place: int, count: int, received: Callable[[], object]) -> None:
-        """Have a function called when bytes from a place are there."""
+        """Call ``received`` when bytes from a position have arrived."""
         ...
 
 
 class Run:
-    """What an NPU does in a phase.
+    """The execution of a phase at one NPU.
 
     Parameters
     ----------
     messages : Messages
-        What it sends with.
+        Sends its messages.
     clock : Clock
-        Where its events are put.
+        Clock for its events.
     ended : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(self, messages: Messages, clock: Clock[int], ended: Callable[[], object]) -> None:
@@ -45,11 +45,11 @@ class ProgramRun(Run):
     Parameters
     ----------
     program : Program
-        What it does.
+        Its program.
     place : int
-        Where it is among those that take part.
+        Its position among the participants.
     others
-        As of ``Run``.
+        See ``Run``.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ProgramRun(Run):
         self._made = self._sent = self._received = self._ready = 0
 
     def begin(self) -> None:
-        """Begin now."""
+        """Start the program now."""
         for _ in range(self._program.window):
             self._make()
 
@@ -79,7 +79,7 @@ class ProgramRun(Run):
         if program.half is not None and self._left <= program.half:
             if self._received < program.half:
                 return
-            while self._send():  # as many as are ready
+            while self._send():  # sends all that are ready
                 pass
         else:
             self._send()
@@ -87,7 +87,7 @@ class ProgramRun(Run):
             self._ended()
 
     def _send(self) -> bool:
-        """Send the next message if a packet is ready for it, and return whether one was."""
+        """Send the next message if a packet is ready; return whether a message was sent."""
         if not self._left or not self._ready:
             return False
         size = self._program.size(self._sent)

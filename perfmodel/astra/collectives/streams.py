@@ -1,4 +1,4 @@
-"""Chunks of a collective at one NPU: a few at a time in each dimension."""
+"""Chunks of a collective at one NPU, a limited number at a time in each dimension."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ __all__ = ["Queues", "Streams"]
 
 
 _Queue = tuple[int, int]
-"""A dimension and a queue of it."""
+"""A dimension and one of its queues."""
 
 _Waiting = tuple[tuple[Fraction | int, int], int, int]
-"""What the order in a queue goes by, a chunk and its phase."""
+"""Sort key of a waiting entry in a queue, the chunk and its phase."""
 
 
 class Queues:
-    """Lets so many chunks at a time into each queue of a dimension.
+    """Admission of a limited number of chunks at a time to each queue of a dimension.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class Queues:
         self._waiting: dict[_Queue, list[_Waiting]] = defaultdict(list)
 
     def start(self) -> None:
-        """Put all chunks into the queue of their first phase."""
+        """Put each chunk into the queue of its first phase."""
         if not self._chunks:
             self._done()
         for chunk in range(len(self._chunks)):
             self._put(chunk, 0)
 
     def ended(self, chunk: int, phase: int) -> None:
-        """Continue after the end of a phase of a chunk."""
+        """Continue after a phase of a chunk has ended."""
         queue = _queue(self._chunks[chunk][phase])
         self._running[queue] -= 1
         if phase + 1 < len(self._chunks[chunk]):
@@ -95,7 +95,7 @@ def _queue(phase: Phase) -> _Queue:
 
 
 class _NpuMessages:
-    """Messages of an NPU in a phase, by places."""
+    """Messages that an NPU sends and receives in a phase, addressed by position."""
 
     def __init__(self, exchange: Exchange, phase: Phase, npu: int, tag: object) -> None:
         self._exchange, self._axis, self._npu, self._tag = exchange, phase.axis, npu, tag
@@ -115,19 +115,19 @@ class Streams:
     Parameters
     ----------
     plan : Plan
-        How it is done.
+        Plan of the collective.
     chunks : sequence of list of Phase
         Phases of each chunk.
     npu : int
         The NPU.
     tag : object
-        What its messages have in common with those of the others in this collective.
+        Common key of the messages of all NPUs in this collective.
     trees : int
-        Chunks that went over a tree before, which decides whose turn it is.
+        Number of earlier chunks on a tree, which determines the tree of the next one.
     exchange, clock : Exchange, Clock
-        Where messages and events are put.
+        Exchange of messages, and clock for events.
     done : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Streams:
         self._queues = Queues(chunks, plan.active_in_queue, self._begin, done, plan.order.intra)
 
     def start(self) -> None:
-        """Begin now."""
+        """Start the collective now."""
         self._queues.start()
 
     def _begin(self, chunk: int, number: int) -> None:

@@ -17,19 +17,19 @@ __all__ = ["TreeNode", "TreeRun", "tree"]
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A place in a tree: those above and below it."""
+    """A node of a tree: its parent and its children."""
 
     parent: int | None
     children: tuple[int, ...]
 
 
 def tree(count: int, second: bool) -> list[TreeNode]:
-    """Return the tree over a power of two of NPUs, by their places."""
+    """Return the tree over a power of two of positions."""
     parents: dict[int, int] = {}
     below: dict[int, list[int]] = {place: [] for place in range(count)}
 
     def join(first: int, size: int) -> int:
-        """Join ``size`` places, one less than a power of two, and return the topmost."""
+        """Join ``size`` positions (a power of two less one) and return the root."""
         top = first + size // 2
         if size > 1:
             for start in (first, top + 1):
@@ -46,18 +46,18 @@ def tree(count: int, second: bool) -> list[TreeNode]:
 
 
 class TreeRun(Run):
-    """An NPU in an all-reduce on a tree.
+    """The part of one NPU in an all-reduce on a tree.
 
     Parameters
     ----------
     node : TreeNode
-        Where it is.
+        Its position in the tree.
     size : int
         Bytes of each message.
     endpoint_ns, reduction_ns : int
-        Delay of what comes or goes, and of a reduction [ns].
+        Delay of a sent or received message, and of a reduction [ns].
     others
-        As of ``Run``.
+        See ``Run``.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TreeRun(Run):
         self._summed = 0
 
     def begin(self) -> None:
-        """Begin now: leaves send, the others wait for those below."""
+        """Start now: leaves send, inner nodes wait for their children."""
         if not self._node.children:
             self._clock.after(self._endpoint_ns, self._up)
         for child in self._node.children:
@@ -96,7 +96,7 @@ class TreeRun(Run):
         if parent is None:
             self._down()
             return
-        # What comes down costs a reduction too where it is sent on.
+        # Data on its way down also costs a reduction where it is forwarded.
         delay_ns = self._reduced_ns if self._node.children else self._endpoint_ns
         self._messages.send(parent, self._size)
         self._messages.receive(parent, self._size, partial(self._clock.after, delay_ns, self._down))

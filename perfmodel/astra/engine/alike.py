@@ -1,4 +1,4 @@
-"""Detection of NPUs that provably behave alike, so that one is simulated for all.
+"""Detection of NPUs that provably behave the same, so that only one of them is simulated.
 
 Two are alike if their traces are but for the names of communicator groups, and the groups in the
 same places of the traces are: as many NPUs, round a ring of the same steps from theirs on, each
@@ -25,18 +25,18 @@ from .trace import Trace
 __all__ = ["Alike", "alike"]
 
 _MOST = 64
-"""Members of a group that are turned round to see whether it is like another."""
+"""Largest group whose rotations are compared with other groups."""
 
 _HEAD = 64
-"""Nodes of a trace that tell most from others."""
+"""Leading nodes of a trace, compared first since they distinguish most traces."""
 
 _Places = tuple[tuple[int, tuple[int, ...]], ...]
-"""Class of each member of a group, and the step from it to the next."""
+"""Class of each member of a group, and the step to the next member."""
 
 
 @dataclass(frozen=True)
 class Alike:
-    """Which ranks stand for others.
+    """Equivalent ranks and groups, each with its representative.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class Alike:
 
 
 def alike(job: Job, setup: Setup, model: str) -> Alike | None:
-    """Return which ranks of a job stand for others; None if all differ, or nothing proves it.
+    """Return the representatives of a job's ranks; None if all differ or nothing can be proved.
 
     Parameters
     ----------
     job : Job
-        The only one.
+        The only job.
     setup : Setup
-        What it runs on.
+        Network and system.
     model : str
         ``fluid`` or ``unaware``, where collectives and messages do not delay others that share no
         link with them.
@@ -70,7 +70,7 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
     dimensions = _dimensions(network)
     if dimensions is None or job.npus != tuple(range(network.npus)):
         return None
-    used: dict[int, list[str]] = {}  # names of groups, by the operations of a trace
+    used: dict[int, list[str]] = {}  # names of groups in each distinct list of operations
     whole = False
     for trace in job.traces:
         if id(trace.operations) not in used:
@@ -83,7 +83,7 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
     groups = {name: job.groups.get(name, ()) for name in dict.fromkeys(chain(*names))}
     for rank, own in enumerate(names):
         if any(rank not in groups[name] for name in own):
-            return None  # which the engine refuses in a line
+            return None  # the engine reports the error
     if model == "fluid" and _share_links(network, groups):
         return None
     steps = {name: _steps(members, network, dimensions) for name, members in groups.items()}
@@ -95,21 +95,21 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
 
 
 def _dimensions(network: Network | FluidNetwork) -> list[Dimension] | None:
-    """Return the dimensions of a network of ASTRA-sim, in which no NPU is special."""
+    """Return the dimensions of an ASTRA-sim network, which treats all NPUs alike; None if other."""
     return list(network.dimensions) if isinstance(network, Network) else None
 
 
 def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
-    """Return the groups that a trace names, empty for all; None if it has what couples NPUs."""
+    """Return the groups that a trace names ("" for all); None if classes of NPUs may interact."""
     found: dict[str, None] = {}
     for one in trace.operations.values():
         if one.what.collective is not None and (one.what.duration_ns is None or model == "fluid"):
             if one.what.involved is not None and not all(one.what.involved):
                 return None
             if one.what.collective in ROOTED and one.what.group:
-                return None  # whose root is not like the others
+                return None  # the root behaves differently
             if setup.system.custom(one.what.collective, one.id):
-                return None  # each place has a trace of its own
+                return None  # each member has its own trace
             found[one.what.group] = None
         elif _couples(one, setup):
             return None
@@ -118,7 +118,7 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
 
 
 def _couples(one: Operation, setup: Setup) -> bool:
-    """Return whether an operation may wait for another NPU's of another kind."""
+    """Return whether an operation may wait for an NPU of another class."""
     if one.what.duration_ns is not None:
         return False
     if one.what.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
@@ -129,7 +129,7 @@ def _couples(one: Operation, setup: Setup) -> bool:
 def _steps(
     members: Sequence[int], network: Network | FluidNetwork, dimensions: Sequence[Dimension]
 ) -> list[tuple[int, ...]]:
-    """Return the step from each member of a ring to the next, which does not depend on where."""
+    """Return the steps between consecutive members of a ring, independent of absolute position."""
     found: list[tuple[int, ...]] = []
     for here, there in zip(members, [*members[1:], *members[:1]], strict=True):
         step: list[int] = []
@@ -144,7 +144,7 @@ def _steps(
 
 
 def _share_links(network: Network | FluidNetwork, groups: Mapping[str, Sequence[int]]) -> bool:
-    """Return whether groups without a common member, which may run at a time, share a link."""
+    """Return whether disjoint groups, which may run at the same time, share a link."""
     network = as_fluid(network)
     known: dict[object, list[str]] = {}
     members = {name: {*group} for name, group in groups.items()}
@@ -166,7 +166,7 @@ def _classes(
     groups: Mapping[str, Sequence[int]],
     steps: Mapping[str, Sequence[tuple[int, ...]]],
 ) -> list[int]:
-    """Return a number for each rank, the same for those alike: split until nothing tells more."""
+    """Return a class number for each rank, refined until no class can be split further."""
     classes = _numbered(_shapes(traces))
     while True:
         seen: dict[tuple[str, int], object] = {}
@@ -188,7 +188,7 @@ def _classes(
 
 
 def _shapes(traces: Sequence[Trace]) -> list[int]:
-    """Return a number for each trace, the same for those that are but for names of groups."""
+    """Return a number for each trace; traces equal except for group names get the same number."""
     own = {id(one.operations): one for one in traces}
     kinds: dict[What, int] = {}
     known: dict[int, object] = {
@@ -202,7 +202,7 @@ def _shapes(traces: Sequence[Trace]) -> list[int]:
 
 
 def _shape(nodes: Sequence[Operation], kinds: dict[What, int]) -> tuple[object, ...]:
-    """Return nodes with numbers for what they ask for and for their groups."""
+    """Return nodes with numbers in place of their requests and groups."""
     groups: dict[str, int] = {"": 0}
     seen: dict[int, tuple[int, int]] = {}
     shape: list[object] = []
@@ -228,7 +228,7 @@ def _stand_ins(
     classes: Sequence[int],
     first: Sequence[int],
 ) -> Alike | None:
-    """Return who stands for whom; None if a rank has two groups that would be one."""
+    """Return the representatives; None if two groups of one rank would become one."""
     by_key: dict[_Places | tuple[int, object], str] = {}
     group: dict[str, str] = {}
     for name, members in groups.items():

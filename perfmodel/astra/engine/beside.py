@@ -1,4 +1,4 @@
-"""Groups of traces that may run the same collective at the same time."""
+"""Groups of traces that may run the same kind of collective at the same time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,11 +10,11 @@ from .trace import Trace
 __all__ = ["groups_by_kind"]
 
 _Use = tuple[Pattern, str, int | None]
-"""What a collective does, the name of its group there, and the rank that a broadcast begins at."""
+"""Kind of a collective, the name of its group there, and the root rank of a broadcast."""
 
 
 def groups_by_kind(jobs: Sequence[Job]) -> dict[Pattern, list[tuple[int, ...]]]:
-    """Return the NPUs of each group that does a collective, by what it does, jobs in their order.
+    """Return the NPUs of the groups that run each kind of collective, in the order of the jobs.
 
     A broadcast has its root first. What the engine refuses is left out.
     """

@@ -1,4 +1,4 @@
-"""Lower bound of a collective's time: what an NPU must send, at the rate of its links."""
+"""Lower bound of a collective's duration: bytes that an NPU must send over its link rate."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ class Faster:
     Parameters
     ----------
     rank, node : int
-        One who takes part, and its node.
+        A participant, and its node.
     collective : str
-        What it does.
+        Kind of the collective.
     bytes : int
-        As the trace says.
+        Size in the trace.
     time_ns, injection_bound_ns : float
-        From when all were there to its end, and what its NPUs need for sending alone [ns]; of a
-        collective that traces say those of one NPU, from when it was there.
+        Time from the arrival of all participants to the end, and least time for its NPUs to send
+        their data [ns]; for a custom collective those of one NPU, from its arrival.
     """
 
     rank: int
@@ -42,22 +42,22 @@ class Faster:
 
     @property
     def times(self) -> float:
-        """How many times too fast."""
+        """Factor by which the collective is too fast."""
         return self.injection_bound_ns / max(self.time_ns, 1e-9)
 
 
 @dataclass(frozen=True)
 class FasterThanLinks:
-    """How often and by how much a model without congestion is too fast.
+    """Count of collectives faster than their links allow, and the worst of them.
 
     Parameters
     ----------
     collectives : int
-        Those that are.
+        Number of such collectives.
     of : int
-        All.
+        Number of all collectives.
     worst : Faster
-        The one that is so by most.
+        The one that is faster by the largest factor.
     """
 
     collectives: int
@@ -66,7 +66,7 @@ class FasterThanLinks:
 
 
 def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
-    """Return what sending takes at least for the NPU that sends most [ns].
+    """Return the least send time of the NPU that sends most [ns].
 
     In each dimension it sends at the rate of all its links there; none is faster than that.
 
@@ -88,7 +88,7 @@ def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
         if axis.listed:
             ends = zip(axis.listed, [*axis.listed[1:], axis.listed[0]], strict=True)
             rate = min(_rate(network.crossing(*pair)[0]) for pair in ends)
-        elif axis.count != network.sizes[axis.queue]:  # all NPUs at once, whatever joins them
+        elif axis.count != network.sizes[axis.queue]:  # all NPUs at once, over any link
             rate = sum(map(_rate, network.dimensions))
         else:
             rate = _rate(network.dimensions[axis.queue])
@@ -107,11 +107,11 @@ def custom_bounds_ns(
     Parameters
     ----------
     traces : sequence of Trace
-        What each place does.
+        Trace of each position.
     members : sequence of int
-        The NPU at each.
+        NPU at each position.
     network : Network
-        Where.
+        The network.
     """
     found: list[float] = []
     for place, trace in enumerate(traces):
@@ -131,9 +131,9 @@ def custom_bounds_ns(
 
 def _sent_bytes(phase: Phase, plan: Plan) -> float:
     if phase.axis.algorithm == "double_binary_tree":
-        # Up once and down twice, but in a tree of two.
+        # Once up and twice down, except in a tree of two members.
         return phase.data_bytes * (3 if phase.axis.count > 2 else 1)
-    if phase.kind in ROOTED:  # by the root, or by each of the others, once
+    if phase.kind in ROOTED:  # sent once, by the root or by each other member
         return phase.data_bytes
     program = program_of(phase, plan)
     if phase.axis.algorithm == "halving_doubling":
@@ -142,6 +142,6 @@ def _sent_bytes(phase: Phase, plan: Plan) -> float:
 
 
 def _rate(dimension: Dimension) -> float:
-    """Return the rate of all links of an NPU along a dimension [bytes per ns]."""
+    """Return the total rate of an NPU's links along a dimension [bytes per ns]."""
     links = {"ring": min(2, dimension.npus - 1), "switch": 1}
     return dimension.bytes_per_ns * links.get(dimension.kind, dimension.npus - 1)

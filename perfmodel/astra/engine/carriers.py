@@ -1,4 +1,4 @@
-"""What carries messages and collectives of traces, by network model."""
+"""Selection of the transport for messages and collectives by network model."""
 
 from perfmodel.astra.fluid.network import as_fluid
 from perfmodel.astra.network import Network
@@ -14,7 +14,7 @@ __all__ = ["carrying"]
 def carrying(
     model: str, setup: Setup, clock: Clock[int], several: bool, *, symmetry: bool
 ) -> Carrying:
-    """Return the transport of messages of a model.
+    """Return the transport class of a network model.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def carrying(
     """
     network = setup.network
     if model == "roce":
-        from .ethernet import Ethernet  # needs numpy, and numba compiles it
+        from .ethernet import Ethernet  # imports numpy and compiles with numba
 
         return Ethernet(setup, clock)
     if model == "fluid":

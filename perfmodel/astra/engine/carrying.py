@@ -30,7 +30,7 @@ Ended = Callable[[Sequence[int]], object]
 
 @dataclass(frozen=True)
 class Together:
-    """A collective whose members are all there.
+    """A collective whose members have all arrived.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Together:
 
 
 class Carrying(ABC):
-    """Carries what NPUs send.
+    """Base class of the transports that execute collectives and carry messages.
 
     Parameters
     ----------
@@ -66,30 +66,30 @@ class Carrying(ABC):
     """
 
     by_message = False
-    """Whether each NPU sends the messages of a collective by itself, from when it begins."""
+    """Whether each NPU sends its messages of a collective independently, from its own start."""
 
     stands_for_others = True
-    """Whether an NPU may stand for others that do the same."""
+    """Whether one NPU may represent others that do the same."""
 
     replays_broadcasts = True
-    """Whether a broadcast takes the duration of the trace, as in ASTRA-sim."""
+    """Whether a broadcast takes the duration given in the trace, as in ASTRA-sim."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.priorities: dict[int, int] = {}
-        """Of what each NPU sends; a lower number goes first."""
+        """Priority of each NPU's traffic; a lower number is served first."""
         self.jobs: Sequence[Job] = ()
-        """Whose groups may do the same at a time."""
+        """Jobs whose groups may run the same collective at the same time."""
         self.sharing: Sharing | None = None
-        """Of links, where they are shared."""
+        """Bandwidth sharing of the links, if the model has any."""
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Collectives that have been faster than links allow, and all."""
+        """Number of collectives that were faster than their links allow, and of all collectives."""
         return 0, 0
 
     def faster(self, more: tuple[int, int]) -> FasterThanLinks | None:
-        """Return how often and by how much it has been faster than links allow.
+        """Return how often and by how much the model was faster than the links allow.
 
         Parameters
         ----------
@@ -100,11 +100,11 @@ class Carrying(ABC):
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """What the network model found besides times, by names in JSON."""
+        """Results of the network model other than times, keyed by JSON name."""
         return {}
 
     def busy(self) -> Mapping[Hop, int]:
-        """Return how much longer links are busy, where they serve one after the other [ns]."""
+        """Return how much longer each serially used link stays busy [ns]."""
         return {}
 
     def plan(
@@ -115,7 +115,7 @@ class Carrying(ABC):
         root: int | None,
         traces: str | None,
     ) -> Plan:
-        """Return how a collective of a group, or of all NPUs, is done; arguments as ``plan_of``.
+        """Return the plan of a collective over a group or all NPUs; arguments as for ``plan_of``.
 
         With the prefix of ``traces`` these say it, else a built-in fabric, if the network is one.
 
@@ -138,19 +138,19 @@ class Carrying(ABC):
 
     @abstractmethod
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
+        """Send a number of bytes now; call a function when they have arrived."""
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Run a collective, and call a function with the NPUs that have ended."""
+        """Run a collective; call a function with the NPUs that have ended."""
         raise NotImplementedError
 
     def done(self, one: Together, traces: Sequence[Trace]) -> None:
-        """Note that a collective has ended now that traces say: what each place does."""
+        """Note the end of a collective that was run from traces, one per position."""
         return
 
 
 class ByMessage(Carrying):
-    """ASTRA-sim's model with congestion: links serve one message after the other."""
+    """ASTRA-sim's congestion-aware model: each link serves one message after the other."""
 
     by_message = True
     stands_for_others = False
@@ -167,7 +167,7 @@ class ByMessage(Carrying):
 
 
 class Alone(Carrying):
-    """ASTRA-sim's model without congestion: what is sent is as if it were alone."""
+    """ASTRA-sim's congestion-unaware model: messages do not delay each other."""
 
     def __init__(self, setup: Setup, network: Network, clock: Clock[int]) -> None:
         super().__init__(setup)
@@ -191,7 +191,7 @@ class Alone(Carrying):
         return FasterThanLinks(self._too_fast + more[0], self._count + more[1], self._worst)
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Run a collective; no NPU ends before all have begun."""
+        """Run a collective; no NPU ends before all have started."""
         plan, size = one.plan, one.operation.what.bytes
         ends = self._ends.of(plan, size, one.starts, one.trees)
         for npu, end in ends.items():
@@ -206,17 +206,17 @@ class Alone(Carrying):
         bounds = self._customs.get(id(plan), (plan, None))[1]
         if bounds is None:
             bounds = custom_bounds_ns(traces, members, self._network)
-            if plan.traces:  # which say the same each time
+            if plan.traces:  # the traces give the same bounds each time
                 self._customs[id(plan)] = plan, bounds
         took_ns = [self._clock.now - start for _, start in one.starts]
         pairs = zip(took_ns, bounds, strict=True)
         self._compare(one, *max(pairs, key=lambda pair: pair[1] / (pair[0] + 1)))
 
     def _compare(self, one: Together, time_ns: int, bound_ns: float) -> None:
-        """Count a collective, and whether it was faster than its NPUs can send."""
+        """Count a collective, and whether it ended faster than its NPUs can send."""
         operation = one.operation
         self._count += one.stands_for
-        if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
+        if time_ns + 1 <= bound_ns:  # times are truncated to whole nanoseconds
             self._too_fast += one.stands_for
             kind = operation.what.collective or ""
             found = Faster(one.rank, operation.id, kind, operation.what.bytes, time_ns, bound_ns)
@@ -225,7 +225,7 @@ class Alone(Carrying):
 
 
 class Fluid(Carrying):
-    """Our own simulation: flows that share every link."""
+    """Flow-level simulation in which concurrent flows share the bandwidth of every link."""
 
     replays_broadcasts = False
 
@@ -239,7 +239,7 @@ class Fluid(Carrying):
         self._groups: dict[Pattern, list[tuple[int, ...]]] | None = None
 
     def _beside(self, kind: str) -> Sequence[tuple[int, ...]]:
-        """Return all groups that do a collective."""
+        """Return all groups that run a kind of collective."""
         if self._groups is None:
             self._groups = groups_by_kind(self.jobs)
         return self._groups.get(cast("Pattern", kind), ())
@@ -249,7 +249,7 @@ class Fluid(Carrying):
         self._sharing.begin(flow, arrived, self.priorities.get(source, 0))
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Begin a collective now that all are there."""
+        """Start a collective now that all members have arrived."""
         members = [npu for npu, _ in one.starts]
         flow = self._flows.collective(one.plan, one.operation.what.bytes, members)
         priority = self.priorities.get(members[0], 0)

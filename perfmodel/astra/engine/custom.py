@@ -24,7 +24,7 @@ _WITHIN = (*MESSAGE_NODES, NodeType.COMP_NODE, NodeType.METADATA_NODE, NodeType.
 
 
 def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
-    """Return the traces of a collective of some NPUs, files ``PREFIX.PLACE.et``.
+    """Return the traces of a custom collective, files ``PREFIX.PLACE.et``.
 
     Compute is a reduction, as long as its node says, or 1 ns: no roofline. Control dependencies
     count or not, as in the traces of the workload.
@@ -53,7 +53,7 @@ def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
 
 
 def _check(one: Operation) -> None:
-    """Fail if an operation is not for collectives, with the attribute's name."""
+    """Fail with the attribute's name if an operation is not allowed in a custom collective."""
     if one.what.type not in _WITHIN:
         message = f"must be compute, a send or a receive in a collective, not {kind_of(one)}"
         raise InputError("", "type", message)
@@ -65,17 +65,17 @@ class CustomRun:
     Parameters
     ----------
     trace : Trace
-        What it does.
+        Its trace.
     place : int
-        Of the NPU.
+        Position of the NPU.
     npus : sequence of int
-        Those that take part, by their places.
+        Participants, by position.
     tag : object
-        What its messages have in common with those of the others in this collective.
+        Common key of the messages of all NPUs in this collective.
     exchange, clock : Exchange, Clock
-        Where messages and events are put.
+        Exchange of messages, and clock for events.
     ended : callable
-        Called when it is through.
+        Called when it ends.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CustomRun:
         self._feeder = Feeder(trace.nodes, trace.source, control=False)
 
     def go_on(self) -> None:
-        """Begin now all that can."""
+        """Start every operation that can start now."""
         while (node := self._feeder.ready()) is not None:
             one = self._operations[node.id]
             if one.at_once:

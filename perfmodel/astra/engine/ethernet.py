@@ -22,13 +22,13 @@ from .setup import Setup
 __all__ = ["Ethernet"]
 
 _KNOWN = 256
-"""Collectives, and pairs of NPUs, whose messages are kept."""
+"""Largest numbers of collectives and of NPU pairs whose messages are cached."""
 
 _ROUNDING_NS = 1e-6
 
 
 class Ethernet(Carrying):
-    """All that NPUs send, in one simulation of network model roce.
+    """All traffic of the NPUs in one simulation of the network model ``roce``.
 
     Messages that are under way at the same time share links, queues and buffers, whether they
     belong to the same collective or not.
@@ -53,8 +53,8 @@ class Ethernet(Carrying):
         self._algorithm_of = cast("FabricLine", line).algorithm_of
         self._simulation, self._clock = Simulation(self._fabric, self._parameters), clock
         self._calls: dict[int, Callable[[], object]] = {}
-        """What is called when a message has arrived. While there is one, ``_go_on`` or ``_arrive``
-        is among the events of the clock."""
+        """Callbacks for messages that arrive. While there is one, ``_go_on`` or ``_arrive`` is
+        scheduled on the clock."""
         self._path = lru_cache(_KNOWN * _KNOWN)(self._new_path)
         self._work = lru_cache(_KNOWN)(self._new_work)
 
@@ -69,7 +69,7 @@ class Ethernet(Carrying):
         self._begin(work, arrived)
 
     def collective(self, one: Together, ended: Ended) -> None:
-        """Begin a collective now that all members are ready; it ends for all at the same time."""
+        """Start a collective now that all members are ready; it ends at the same time for all."""
         members = [npu for npu, _ in one.starts]
         size = one.plan.vector_bytes(one.operation.what.bytes, len(members))
         if not one.plan.axes or not size:
@@ -82,19 +82,19 @@ class Ethernet(Carrying):
         return tuple(link for link, _ in self._fabric.hops((source,), (target,)))
 
     def _new_work(self, kind: str, size: int, members: tuple[int, ...]) -> Workload:
-        """Return the messages of a collective, and one that arrives with the last of them."""
+        """Return the messages of a collective, and one that arrives when the last of them does."""
         algorithm = self._algorithm_of(kind)
         if algorithm == "auto":
             how = (members, None, "auto", "roce")
             algorithm = run_collective(self._fabric, kind, size, *how).algorithm_name
         schedule = build_schedule(self._fabric, kind, [members], 1.0, algorithm, lockstep=True)
-        unicast_loads(schedule)  # refuses messages that join or fork
+        unicast_loads(schedule)  # raises for messages that join or fork
         work = workload_of(schedule, size)
         work.add_join(range(len(work.size)))
         return work
 
     def _begin(self, work: Workload, call: Callable[[], object]) -> None:
-        """Begin messages now, and have a function called when the last of them has arrived."""
+        """Start messages now; call a function when the last of them has arrived."""
         last = len(work.size) - 1
         first = self._simulation.add(work, float(self._clock.now), [last])
         if not self._calls:
@@ -102,7 +102,7 @@ class Ethernet(Carrying):
         self._calls[first + last] = call
 
     def _go_on(self) -> None:
-        """Simulate up to the next event of the clock, or to the next arrival."""
+        """Simulate until the next event of the clock or the next arrival."""
         now, until = self._clock.now, self._clock.next_time
         number = self._simulation.advance(until)
         if number is not None:

@@ -1,4 +1,4 @@
-"""Execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
+"""Execution loop of ASTRA-sim 2.0 for the traces of all NPUs."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -39,10 +39,10 @@ __all__ = ["GraphEngine"]
 Told = Callable[[int, Operation, int, int], object]
 
 _COUNTED = 1024
-"""Nodes between two times that it is told how many have ended."""
+"""Number of completed nodes between two progress reports."""
 
 _NAMED = 4
-"""Nodes that an error line names."""
+"""Largest number of nodes named in an error message."""
 
 
 class GraphEngine:
@@ -51,22 +51,22 @@ class GraphEngine:
     Parameters
     ----------
     traces : sequence of Trace
-        Of each NPU, by its number; or of one job, on the first NPUs of a built-in fabric.
+        Trace of each NPU, by number; or of one job, on the first NPUs of a built-in fabric.
     setup : Setup
-        What they run on.
+        Network and system.
     model : str
         One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     told : callable or None
-        Called with rank, operation, begin and end [ns] of each operation that ends.
+        Called with rank, operation, start and end [ns] of each operation that ends.
     jobs : sequence of Job or None
-        Traces of several, each of which has NPUs of its own, instead of ``traces``.
+        Several jobs, each with NPUs of its own, instead of ``traces``.
     symmetry : bool
-        Whether what NPUs do alike is run once for all of them, in the models in which they do not
-        delay each other.
+        Whether identical work of NPUs is run once for all of them, in the models in which they do
+        not delay each other.
     watch : Watch or None
-        Looks on, and leaves out what comes again; not together with ``told``.
+        Observes the run, and leaves out repetitions; not together with ``told``.
     record : Record or None
-        Keeps what happens, of one job; not together with ``told`` or ``watch``.
+        Records the events of one job; not together with ``told`` or ``watch``.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class GraphEngine:
         self._meetings: dict[object, Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
         self._ended = 0
-        # Who is told of each node wants each rank.
+        # A callback for each node needs all ranks to run.
         self._uneven = [uneven_groups(job) for job in jobs]
         able = symmetry and told is None and len(jobs) == 1
         able = able and self._carrying.stands_for_others and not any(self._uneven)
@@ -134,22 +134,22 @@ class GraphEngine:
 
     @property
     def faster(self) -> FasterThanLinks | None:
-        """How often and by how much the model is faster than links allow, once it has run."""
+        """How often and by how much the model was faster than links allow; valid after the run."""
         again = self._watch and self._watch.again
         return self._carrying.faster(again.more if again else (0, 0))
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """What the network model found besides times, once it has run, by names in JSON."""
+        """Results of the network model other than times, by JSON name; valid after the run."""
         return self._carrying.figures
 
     def run(self) -> tuple[RankTimes, ...]:
-        """Run all traces, and return the time of each rank by activity, job by job.
+        """Run all traces; return the time of each rank by activity, job by job.
 
         Raises
         ------
         InputError
-            A node names what does not exist, or NPUs wait for each other for ever.
+            A node refers to something that does not exist, or NPUs deadlock.
         """
         for rank in self._ranks:
             self._clock.at(0, rank.go_on, 0)
@@ -179,7 +179,7 @@ class GraphEngine:
         rank.ended(number, self._clock.now)
 
     def _begin(self, rank: Rank, operation: Operation) -> None:
-        """Begin an operation of an NPU (``Workload::issue``)."""
+        """Start an operation of an NPU (``Workload::issue``)."""
         duration_ns = operation.what.duration_ns
         if duration_ns is not None and not self._broadcasts(operation):
             clock = self._clock
@@ -189,7 +189,7 @@ class GraphEngine:
         elif operation.what.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
             self._message(rank, operation)
         elif self._setup.memory.remote_mem_bw is None:
-            message = "must be that of local memory, as there is no remote memory"
+            message = "must be local memory, as the system has no remote memory"
             raise self._bad(rank, operation, "tensor_loc", message)
         elif operation.what.joint and self._memory.joins:
             self._joint_memory(rank, operation)
@@ -198,11 +198,11 @@ class GraphEngine:
             self._memory.access([rank.npu], operation.what.bytes, ended)
 
     def _broadcasts(self, operation: Operation) -> bool:
-        """Return whether a broadcast or a reduce is simulated, not replayed."""
+        """Return whether a broadcast or a reduce is simulated rather than replayed."""
         return operation.what.collective is not None and not self._carrying.replays_broadcasts
 
     def _joint_memory(self, rank: Rank, operation: Operation) -> None:
-        """Load or store with the other NPUs of a group, once all of them are there."""
+        """Load or store jointly with the other NPUs of a group, once all of them have arrived."""
         job, name = self._jobs[rank.job], self._group(rank, operation)
         ranks = self._members(rank, operation, name) if name else range(len(job.npus))
         who = "memory", rank.job, name
@@ -301,13 +301,13 @@ class GraphEngine:
             del self._meetings[who, turn]
 
     def _custom(self, prefix: str, npus: int) -> list[Trace]:
-        """Return the traces of a collective that is given as such."""
+        """Return the traces of a custom collective."""
         if (prefix, npus) not in self._customs:
             self._customs[prefix, npus] = load_custom(prefix, npus, control=self._setup.control)
         return self._customs[prefix, npus]
 
     def _begin_uneven(self, meeting: Meeting, plan: Plan, name: str, tag: object) -> None:
-        """Begin an uneven all-to-all whose ranks are all there, as traces of its messages."""
+        """Start an uneven all-to-all whose ranks have all arrived, as traces of its messages."""
         sizes: list[tuple[int, ...]] = []
         for npu in meeting.members:
             rank, operation = self._by_npu[npu], meeting.starts[npu][1]
@@ -330,7 +330,7 @@ class GraphEngine:
         meeting: Meeting,
         traces: Sequence[Trace],
     ) -> None:
-        """End a collective that is given as traces at an NPU; the last tells how long it took."""
+        """End a custom collective at an NPU; the last NPU reports its duration."""
         meeting.through += 1
         if meeting.through == len(meeting.left):
             if self._record:
@@ -339,7 +339,7 @@ class GraphEngine:
         self.end_node(rank, operation.id)
 
     def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
-        """Begin a collective whose members are all there."""
+        """Start a collective whose members have all arrived."""
         places = dict(zip(meeting.members, meeting.first, strict=True))
         rank = self._by_npu[meeting.first[0]]
         operation = meeting.starts[rank.npu][1]
@@ -355,7 +355,7 @@ class GraphEngine:
         operation: Operation,
         trees: int = 0,
     ) -> Together:
-        """Return a collective that all have begun, as it is at a rank."""
+        """Return a collective that all members have started, as seen by a rank."""
         pairs = zip(meeting.members, meeting.first, strict=True)
         starts = [(npu, meeting.starts[first][0]) for npu, first in pairs]
         stands_for = self._alike.count.get(name, 1) if self._alike else 1
@@ -364,7 +364,7 @@ class GraphEngine:
     def end_together(
         self, meeting: Meeting, places: Mapping[int, int], npus: Sequence[int]
     ) -> None:
-        """End a collective at some NPUs now."""
+        """End a collective at the given NPUs now."""
         for npu in npus:
             first = places[npu]
             if first in meeting.left:
@@ -372,7 +372,7 @@ class GraphEngine:
                 self.end_node(self._by_npu[first], meeting.starts[first][1].id)
 
     def _group(self, rank: Rank, operation: Operation) -> str:
-        """Return the group of a collective, or the one that stands for it; empty for all."""
+        """Return the group of a collective or the group's representative; empty for all NPUs."""
         name = (
             self._jobs[rank.job]
             .traces[rank.number]
@@ -381,7 +381,7 @@ class GraphEngine:
         return self._alike.group[name] if self._alike and name else name
 
     def _plan(self, rank: Rank, operation: Operation, name: str) -> Plan:
-        """Return how a collective of a group is done, or of all if it has no name."""
+        """Return the plan of a collective over a named group, or over all NPUs without a name."""
         job, kind = self._jobs[rank.job], operation.what.collective
         assert kind is not None
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
@@ -403,7 +403,7 @@ class GraphEngine:
         return self._plans[key]
 
     def _root(self, rank: Rank, operation: Operation, group: tuple[int, ...] | None) -> int | None:
-        """Return the NPU that a broadcast begins at or a reduce ends at, if its node says so."""
+        """Return the root NPU of a broadcast or a reduce, if its node names one."""
         if operation.what.source is None:
             return None
         npus = self._jobs[rank.job].npus
@@ -415,7 +415,7 @@ class GraphEngine:
         return root
 
     def _members(self, rank: Rank, operation: Operation, name: str) -> Sequence[int]:
-        """Return the ranks of a group, which must have the one that names it."""
+        """Return the ranks of a group, which must include the rank that names it."""
         job = self._jobs[rank.job]
         ranks = job.groups.get(name)
         if ranks is None:
@@ -431,7 +431,7 @@ class GraphEngine:
         return InputError(source, f"node {operation.id}: {field}", message)
 
     def _check_ended(self) -> None:
-        """Fail if NPUs wait for what never comes, or do not receive what is sent.
+        """Fail if an NPU waits for something that never comes, or leaves a message unreceived.
 
         The cause is named if a message has no other end, or a collective not all of its ranks.
         Otherwise NPUs wait for each other, and the nodes are named.
@@ -447,10 +447,10 @@ class GraphEngine:
         for job in self._jobs:
             self._check_partners(job)
         said = [self._said(rank, operation) for rank, operation in stuck]
-        raise InputError("workload", "", f"must end, but waits for ever: {_few(said)}")
+        raise InputError("workload", "", f"must end, but never does: {_few(said)}")
 
     def _check_partners(self, job: Job) -> None:
-        """Fail if a message of a job has no other end, or a collective not all of its ranks."""
+        """Fail if a message of a job has no partner, or a collective lacks one of its ranks."""
         partners = Partners()
         for rank, trace in enumerate(job.traces):
             for one in trace.nodes:
@@ -463,7 +463,7 @@ class GraphEngine:
         partners.check([trace.source for trace in job.traces], job.groups)
 
     def _said(self, rank: Rank, operation: Operation) -> str:
-        """Return a node that waits for ever in words, with the ranks that it waits for."""
+        """Return the text of a node that waits forever, with the ranks that it waits for."""
         npus, waits = self._jobs[rank.job].npus, list[int]()
         if operation.what.type == NodeType.COMM_RECV_NODE:
             waits = [message_ends(operation, rank.number, len(npus))[0]]

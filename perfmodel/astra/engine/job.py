@@ -12,7 +12,7 @@ __all__ = ["Job"]
 
 @dataclass(frozen=True)
 class Job:
-    """Traces, and where they run.
+    """Traces and the NPUs that run them.
 
     Parameters
     ----------

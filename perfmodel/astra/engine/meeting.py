@@ -8,18 +8,18 @@ __all__ = ["Meeting"]
 
 
 class Meeting:
-    """NPUs of a collective, their representatives, and when these began it.
+    """Members of a collective, their representatives, and when each representative started.
 
     Parameters
     ----------
     operation, rank : Operation, int
-        Of the first that is there.
+        Operation and rank of the first member.
     members : tuple of int
-        NPUs that take part.
+        Participating NPUs.
     first : sequence of int
-        The one that stands for each.
+        The representative of each.
     traces : str
-        Prefix of traces that say how it is done there, if any do.
+        Prefix of the traces of a custom collective; empty otherwise.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class Meeting:
         self.starts: dict[int, tuple[int, Operation]] = {}
         self.left = {*first}
         self.through = 0
-        """Of those, how many are through with what traces say."""
+        """Number of those representatives that have finished their own traces of the collective."""
 
     @property
     def together(self) -> bool:
-        """Whether all are there."""
+        """Whether all members have arrived."""
         return len(self.starts) == len(self.left)

@@ -11,23 +11,23 @@ __all__ = ["RemoteMemory"]
 
 
 class RemoteMemory:
-    """Memory beyond that of the NPUs.
+    """Memory outside the NPUs.
 
     Parameters
     ----------
     file : MemoryFile
-        What it is like.
+        Description of the memory.
     clock : Clock
-        Where ends of accesses are put.
+        Clock for the ends of accesses.
     """
 
     def __init__(self, file: MemoryFile, clock: Clock[int]) -> None:
         self._file, self._clock = file, clock
         self._tier = Tier(file) if file.hierarchical else None
         self.sharing = Sharing(clock)
-        """Of a pool."""
+        """Bandwidth sharing of a pool."""
         self._free: dict[int, int] = {}
-        """From when on a port that serves one access after the other is free."""
+        """Time from which each serial port is free."""
 
     @property
     def joins(self) -> bool:
@@ -35,7 +35,7 @@ class RemoteMemory:
         return self._file.in_switch == 1
 
     def access(self, npus: Sequence[int], count: int, ended: Callable[[], object]) -> None:
-        """Move some bytes of each of some NPUs, and have a function called when they are there.
+        """Transfer bytes of each of the given NPUs; call a function when the transfer has ended.
 
         Several NPUs, which load the same or store what is added up, are for a memory that joins.
         """
@@ -55,7 +55,7 @@ class RemoteMemory:
         self._clock.at(end, ended)
 
     def busy(self) -> dict[int, int]:
-        """Return how much longer ports are busy that are [ns]."""
+        """Return how much longer each busy port stays busy [ns]."""
         now = self._clock.now
         return {port: free - now for port, free in self._free.items() if free > now}
 

@@ -1,4 +1,4 @@
-"""The operation that a trace node requests, read once for all NPUs that have it."""
+"""The operation that a trace node requests, decoded once for all NPUs that share it."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Unit(IntEnum):
-    """Units of an NPU, each for one operation at a time; ``NONE`` is for those that need none."""
+    """Units of an NPU, each for one operation at a time; ``NONE`` for operations without a unit."""
 
     NONE = 0
     CPU = 1
@@ -46,10 +46,10 @@ _COLLECTIVES: Mapping[int, Pattern] = {
 }
 _NOTHING = (NodeType.METADATA_NODE, NodeType.INVALID_NODE)
 _TYPES = frozenset(NodeType)
-# What every node is compared with: plain names are found four times as fast as those of an enum.
+# For the comparisons of every node: plain names are looked up four times as fast as enum members.
 _COMP, _CPU, _COMMUNICATES = NodeType.COMP_NODE, Unit.CPU, Unit.COMMUNICATION
 _UNITS: Mapping[int, Unit] = {_COMP: Unit.COMPUTE, NodeType.COMM_RECV_NODE: Unit.NONE}
-_LOCAL = 1  # of ``tensor_loc``
+_LOCAL = 1  # value of ``tensor_loc``
 _MOST = 1 << 62
 _INTEGERS = r"s?(u?int|fixed)(32|64)_list"
 
@@ -62,27 +62,27 @@ class What(NamedTuple):
     type : int
         ``NodeType``.
     unit : Unit
-        What it keeps busy.
+        Unit that the node occupies.
     duration_ns : int or None
-        How long it takes, if that is known before [ns]; 0 ends at once. Broadcasts and reduces
-        have it and are collectives too: models of ASTRA-sim replay it.
+        Duration, if it is known beforehand [ns]; 0 ends at once. Broadcasts and reduces have one
+        although they are collectives: models of ASTRA-sim replay it.
     bytes : int
-        Of what is communicated or moved [B].
+        Size of the communicated or moved data [B].
     collective : str or None
-        What a collective does.
+        Kind of a collective.
     group : str
-        Number of its communicator group; empty for all.
+        Number of its communicator group; empty for all NPUs.
     joint : bool
-        Whether memory is named a group for, whose NPUs may load or store together.
+        Whether the memory access names a group, whose NPUs may load or store together.
     involved : tuple of bool or None
-        Dimensions of a collective of all; None for every one.
+        Dimensions of a collective of all NPUs; None for all dimensions.
     source, target : int or None
-        Ends of a message; None for the NPU itself. A broadcast may have the source, a
-        reduce its target as such.
+        Ends of a message; None for the NPU itself. A broadcast may have its root as source, and a
+        reduce as target.
     sizes : tuple of int or None
-        Bytes that an all-to-all gives to each rank that takes part; None for equal shares.
+        Bytes that an all-to-all sends to each participating rank; None for equal shares.
     operations : int
-        Of compute by the roofline; its ``bytes`` are those that it moves.
+        Number of operations for the roofline; ``bytes`` is then the memory traffic.
     """
 
     type: int
@@ -99,20 +99,20 @@ class What(NamedTuple):
     operations: int = 0
 
 
-@dataclass(slots=True, eq=False)  # not frozen: there is one for each node, made in half the time
+@dataclass(slots=True, eq=False)  # not frozen, which halves the time of creating one for each node
 class Operation:
     """A node as the execution loop sees it.
 
     Parameters
     ----------
     id : int
-        Of the node.
+        Id of the node.
     what : What
-        What it asks for; in a trace the same object for all nodes that ask for the same.
+        Its request; in a trace the same object for all nodes with equal requests.
     data_deps : tuple of int
-        Nodes that end before it begins, those of control dependencies included if these count.
+        Nodes that end before it starts, including control dependencies if these count.
     tag : int
-        Of a message.
+        Tag of a message.
     """
 
     id: int
@@ -122,28 +122,28 @@ class Operation:
 
     @property
     def at_once(self) -> bool:
-        """Whether it ends where it begins and needs no unit."""
+        """Whether the operation takes no time and needs no unit."""
         what = self.what
         return what.unit == Unit.NONE and what.type != NodeType.COMM_RECV_NODE
 
 
 def kind_of(operation: Operation) -> str:
-    """Return what an operation is, for people."""
+    """Return the kind of an operation as text."""
     return NodeType(operation.what.type).name.removesuffix("_NODE").lower()
 
 
 def root_name(operation: Operation) -> str:
-    """Return the attribute that says the one end of a broadcast or a reduce."""
+    """Return the attribute that names the root of a broadcast or a reduce."""
     return "comm_dst" if operation.what.collective == "reduce" else "comm_src"
 
 
 def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]:
-    """Return the ranks that a message of a rank goes from and to.
+    """Return the source and the destination rank of a message.
 
     Raises
     ------
     InputError
-        Its node does not say, or what is not so; names the attribute alone.
+        The node lacks a rank, or has a wrong one; names only the attribute.
     """
     sends = operation.what.type == NodeType.COMM_SEND_NODE
     ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
@@ -161,7 +161,7 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
 def add_partners(
     partners: Partners, operation: Operation, rank: int, ranks: int, group: str | None = None
 ) -> None:
-    """Count an operation of a rank that meets others at run time; others are left alone.
+    """Count an operation that meets other ranks at run time; ignore all other operations.
 
     Parameters
     ----------
@@ -191,14 +191,14 @@ def add_partners(
 
 
 class Operations:
-    """Operations that the nodes of a trace request.
+    """Operations requested by the nodes of a trace.
 
     Parameters
     ----------
     system : SystemFile
-        Says how long compute takes.
+        Determines the duration of compute.
     file : str
-        What errors name.
+        Name of the file in errors.
     control : bool
         Whether control dependencies count.
     """
@@ -208,7 +208,7 @@ class Operations:
         self._known: dict[What, What] = {}
 
     def of(self, node: Node | Task) -> Operation:
-        """Return what a node asks for.
+        """Return the operation that a node requests.
 
         Raises
         ------
@@ -254,12 +254,12 @@ def _what(node: Node | Task, system: SystemFile) -> What:
 
 
 def _unit(kind: int, on_cpu: bool) -> Unit:
-    """Return what a node keeps busy (``HardwareResource.cc``)."""
+    """Return the unit that a node occupies (``HardwareResource.cc``)."""
     return _CPU if on_cpu else _UNITS.get(kind, _COMMUNICATES)
 
 
 def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
-    """Return compute by the roofline (``Workload::issue_comp``)."""
+    """Return a compute operation timed by the roofline (``Workload::issue_comp``)."""
     why = "with roofline-enabled of the system"
     moved, operations = _needed(node, "tensor_size", why), _needed(node, "num_ops", why)
     if not moved:
@@ -283,7 +283,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
     kind = _needed(node, "comm_type")
     duration_ns = source = None
     if kind in (CollectiveType.BROADCAST, CollectiveType.REDUCE):
-        # ASTRA-sim replays the duration of the former, and has no model of the latter.
+        # ASTRA-sim replays the duration of a broadcast, and has no model of a reduce.
         name = "comm_src" if kind == CollectiveType.BROADCAST else "comm_dst"
         duration_ns, source = measured_ns, _end(node, name)
         if node.attr("comm_size") is None:
@@ -310,7 +310,7 @@ def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
 
 
 def _sizes(node: Node | Task, kind: int) -> tuple[int, ...] | None:
-    """Return what an all-to-all gives to each rank, if its node says so."""
+    """Return the bytes that an all-to-all sends to each rank, if its node lists them."""
     found = node.attr("comm_sizes")
     if found is None:
         return None
@@ -328,7 +328,7 @@ def _sizes(node: Node | Task, kind: int) -> tuple[int, ...] | None:
 
 
 def _group(node: Node | Task) -> str:
-    """Return the name of a communicator group, empty for all."""
+    """Return the name of a communicator group; empty for all ranks."""
     group = node.attr("pg_name")
     name = "" if group is None or group.value is None else str(group.value)
     return "" if name == "0" else name
@@ -345,7 +345,7 @@ def _involved(node: Node | Task) -> tuple[bool, ...] | None:
 
 
 def _needed(node: Node | Task, name: str, why: str = "") -> int:
-    """Return an integer attribute that has to be there, 0 or more."""
+    """Return a required integer attribute, 0 or more."""
     if node.attr(name) is None:
         message = " ".join(filter(None, ("is required", why, "and was not given")))
         raise InputError("", f"node {node.id}: {name}", message)

@@ -1,4 +1,4 @@
-"""Repeating stretches of traces, such as iterations, and traces without most of them.
+"""Repeating stretches of traces, such as iterations, and traces with most of them removed.
 
 A stretch of nodes repeats if each is the one a period before with a number that is higher by the
 same, waits for what that one waited for a period later, and asks for the same.
@@ -19,10 +19,10 @@ from .trace import Trace
 __all__ = ["Periods", "find_periods", "without"]
 
 _LEAST = 8
-"""Periods that are worth a look."""
+"""Least number of repetitions that is considered."""
 
 _RAREST = 4
-"""Nodes that are looked at for how long a period is."""
+"""Number of the rarest node kinds from which the period length is determined."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Periods:
 
     @property
     def stop(self) -> int:
-        """Place behind its last node."""
+        """Position after the last node of the stretch."""
         return self.start + self.size * self.count
 
     def times(self, many: int) -> "Periods":
-        """Return so many periods as one."""
+        """Return the stretch with ``many`` periods merged into one."""
         tag_step = None if self.tag_step is None else self.tag_step * many
         free = frozenset(one + turn * self.size for one in self.free for turn in range(many))
         count, step, depth = self.count // many, self.step * many, -(-self.depth // many) + 1
@@ -65,10 +65,10 @@ class Periods:
 
 
 def find_periods(trace: Trace) -> Periods | None:
-    """Return the stretch of a trace that repeats and of which most can be left out, if any."""
+    """Return the repeating stretch from which most nodes can be removed; None if there is none."""
     nodes = trace.nodes
     if len(trace.operations) < len(nodes):
-        return None  # two of one number, which the engine refuses
+        return None  # two nodes with one number: the engine reports the error
     known: dict[object, int] = {}
     keys: list[int] = []
     for node in nodes:
@@ -84,7 +84,7 @@ def find_periods(trace: Trace) -> Periods | None:
 
 
 def _sizes(keys: Sequence[int]) -> list[int]:
-    """Return numbers of nodes that a period may have: the distances of nodes that are rare."""
+    """Return candidate period lengths in nodes: distances between occurrences of rare nodes."""
     places: dict[int, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
@@ -97,7 +97,7 @@ def _sizes(keys: Sequence[int]) -> list[int]:
 
 
 def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
-    """Return the longest stretch that repeats after so many nodes."""
+    """Return the longest stretch that repeats with a period of ``size`` nodes."""
     again = bytes(map(eq, keys, islice(keys, size, None)))
     if b"\1" * (size * (_LEAST - 1)) not in again:
         return None
@@ -118,7 +118,7 @@ def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
 
 
 def _longest(found: Iterable[bool] | bytes, first: int) -> tuple[int, int]:
-    """Return begin and end of the longest run of what is so, of which the first has a number."""
+    """Return start and end of the longest run of true values, numbered from ``first``."""
     runs = bytes(found).split(b"\0")
     at, best = first, (first, first)
     for run in runs:
@@ -129,7 +129,7 @@ def _longest(found: Iterable[bool] | bytes, first: int) -> tuple[int, int]:
 
 
 class _Pairs:
-    """Nodes of a trace and those a period later.
+    """Nodes of a trace, each paired with the node one period later.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class _Pairs:
         self._place = {node.id: place for place, node in enumerate(trace.nodes)}
 
     def repeats(self, place: int) -> bool:
-        """Return whether a node comes again a period later."""
+        """Return whether a node is repeated one period later."""
         one, other = self._nodes[place], self._nodes[place + self._size]
         if other.id - one.id != self._step:
             return False
@@ -155,14 +155,14 @@ class _Pairs:
             return False
         later = tuple([number + self._step for number in one.data_deps])
         if later != other.data_deps:
-            # What both wait for was before all of them; ``periods`` makes sure.
+            # Dependencies of both are from before the periods; ``periods`` makes sure.
             left, right = {*later}, {*other.data_deps}
             if {number + self._step for number in right - left} != left - right:
                 return False
         return True
 
     def periods(self, first: int, stop: int) -> Periods | None:
-        """Return the periods of places whose nodes come again; None if they do not hold."""
+        """Return the periods of a stretch of repeated nodes; None if they are inconsistent."""
         nodes, size, place = self._nodes, self._size, self._place
         end, back, fixed = stop + size, 0, -1
         for here in range(first, end):
@@ -187,7 +187,7 @@ class _Pairs:
         return self._received(found)
 
     def _received(self, found: Periods) -> Periods | None:
-        """Return the periods with the receives alone as free; None if others wait behind them."""
+        """Return the periods with only receives as free; None if other nodes wait for them."""
         kept = self._nodes[found.start : found.start + found.size]
         free = {
             offset
@@ -212,16 +212,16 @@ def _ends(one: Operation) -> object:
 
 
 def without(trace: Trace, found: Periods, more: int) -> Trace | None:
-    """Return a trace without some of its periods; None if what comes behind them does not allow it.
+    """Return a trace without some of its periods; None if nodes after the periods prevent that.
 
     Parameters
     ----------
     trace : Trace
         The trace.
     found : Periods
-        What repeats in it.
+        Repetitions in the trace.
     more : int
-        Periods that are left out, fewer than there are.
+        Number of periods to leave out, fewer than there are.
     """
     nodes, operations = trace.nodes, trace.operations
     stop = found.start + found.size * (found.count - more)
@@ -255,7 +255,7 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
 def _after(
     numbers: Sequence[int], place: dict[int, int], found: Periods, more: int
 ) -> Sequence[int]:
-    """Return what a node behind the periods waits for once some are left out."""
+    """Return what a node after the periods waits for once some periods are removed."""
     kept: dict[int, None] = {}
     for number in numbers:
         at = place[number]
@@ -273,7 +273,7 @@ def _apart(
     stop: int,
     behind: int,
 ) -> bool:
-    """Return whether messages with different tags still have different ones."""
+    """Return whether messages with different tags keep different tags."""
     known: dict[object, int] = {}
     for node in (*nodes[:stop], *nodes[behind:]):
         one, other = before[node.id], after[node.id]

@@ -1,4 +1,4 @@
-"""State of an NPU that runs its trace: nodes that are ready, running or done."""
+"""State of an NPU that runs its trace: ready, running and finished nodes."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -18,23 +18,23 @@ _NO_UNIT, _COMPUTE = Unit.NONE, Unit.COMPUTE
 class Rank:
     """An NPU that runs its trace.
 
-    Each of its units has one operation at a time. What is ready begins in the order of the ids,
-    as far as its unit is free (``Workload::issue_dep_free_nodes``).
+    Each of its units executes one operation at a time. Ready operations start in the order of their
+    ids, if their unit is free (``Workload::issue_dep_free_nodes``).
 
     Parameters
     ----------
     number : int
-        Of the NPU.
+        Number of the NPU.
     feeder : Feeder
         Hands out the operations of its trace.
     begin : callable
-        Begins an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` after.
+        Starts an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` afterwards.
     told : callable
-        Called with NPU, operation, begin and end [ns] of each operation that ends.
+        Called with NPU, operation, start and end [ns] of each operation that ends.
     npu : int or None
-        Where it is; by default that of its number.
+        NPU on which it runs; by default the one with its number.
     job : int
-        Number of the job that it is of.
+        Number of its job.
     """
 
     def __init__(
@@ -50,21 +50,21 @@ class Rank:
         self.number, self.job = number, job
         self.npu = number if npu is None else npu
         self.running: dict[int, tuple[Operation, int]] = {}
-        """Operations under way, and when they began, by the numbers of their nodes."""
+        """Operations in progress and their start times, keyed by node number."""
         self.collectives: dict[object, int] = {}
-        """Collectives so far, by who takes part."""
+        """Number of collectives so far, keyed by participants."""
         self.trees = 0
-        """Chunks that went over a tree."""
+        """Number of chunks sent over a tree."""
         self._feeder = feeder
         self._begin, self._told = begin, told
-        self._ready: list[list[int]] = [[] for _ in Unit]  # what waits for each unit
+        self._ready: list[list[int]] = [[] for _ in Unit]  # nodes that wait for each unit
         self._busy = [False for _ in Unit]
         self._compute: list[Span] = []
         self._communication: list[Span] = []
         self._end = 0
 
     def go_on(self, now: int) -> None:
-        """Begin what is ready and has its unit free."""
+        """Start every ready operation whose unit is free."""
         feeder, ready, busy = self._feeder, self._ready, self._busy
         self._take()
         while True:
@@ -88,12 +88,12 @@ class Rank:
             self._begin(self, operation)
 
     def _take(self) -> None:
-        """Take all that has become ready."""
+        """Take all nodes that have become ready."""
         while (operation := self._feeder.ready()) is not None:
             heappush(self._ready[operation.what.unit], operation.id)
 
     def ended(self, number: int, now: int) -> None:
-        """End an operation, and begin what can begin now."""
+        """End an operation, and start the operations that can start now."""
         operation, began = self.running.pop(number)
         what = operation.what
         self._busy[what.unit] = False
@@ -112,14 +112,14 @@ class Rank:
         return self._feeder.done
 
     def times(self, again: Again | None = None) -> RankTimes:
-        """Return its time by activity, including periods that were skipped."""
+        """Return the time of the rank by activity, including skipped periods."""
         if again and self.number in again.done:
             again = None
         return times_of(self.number, self._end, self._compute, self._communication, again)
 
 
 def _extend(spans: list[Span], begin: int, end: int) -> None:
-    """Add a span that ends behind all others; one with the last if they touch or overlap."""
+    """Append a span that ends last; merge it with the previous span if they touch or overlap."""
     if spans and begin <= spans[-1][1]:
         spans[-1] = min(begin, spans[-1][0]), end
     else:

@@ -14,7 +14,7 @@ __all__ = ["Record", "Span"]
 
 
 class Span(NamedTuple):
-    """An operation that has ended: its rank, and when it began and ended [ns]."""
+    """A completed operation: its rank, start and end [ns]."""
 
     rank: int
     operation: Operation
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 class Record:
-    """Keeps what an engine reports.
+    """Recorder of the events that an engine reports.
 
     Parameters
     ----------
@@ -36,23 +36,23 @@ class Record:
         self.spans: list[Span] = []
         """Operations in the order in which they ended."""
         self.collectives: Counter[tuple[Plan, int, tuple[int, ...]]] = Counter()
-        """Collectives by plan, bytes and NPUs that take part: how many."""
+        """Number of collectives by plan, bytes and participating NPUs."""
         self.messages: Counter[tuple[int, int]] = Counter()
-        """Bytes of messages by the NPUs that send and receive them."""
+        """Bytes of messages by sending and receiving NPU."""
 
     def node(self, rank: int, operation: Operation, begin_ns: int, end_ns: int) -> None:
-        """Keep an operation that has ended."""
+        """Record an operation that has ended."""
         self.spans.append(Span(rank, operation, begin_ns, end_ns))
         what = operation.what
         if what.type == NodeType.COMM_SEND_NODE and what.duration_ns is None:
             self.messages[message_ends(operation, rank, self._ranks)] += what.bytes
 
     def collective(self, plan: Plan, size: int, members: Sequence[int]) -> None:
-        """Keep a collective that all NPUs have begun."""
+        """Record a collective that all NPUs have started."""
         self.collectives[plan, size, tuple(members)] += 1
 
     def traces(self, traces: Sequence[Trace], members: Sequence[int]) -> None:
-        """Keep the messages of a collective that traces say, by the places of its NPUs."""
+        """Record the messages of a custom collective, given by the positions of its NPUs."""
         for place, trace in enumerate(traces):
             for one in trace.nodes:
                 if one.what.type == NodeType.COMM_SEND_NODE:

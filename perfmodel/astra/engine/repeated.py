@@ -1,4 +1,4 @@
-"""Runs of traces that stop simulating once periods repeat."""
+"""Runs of traces that stop simulating once the state repeats periodically."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,26 +20,27 @@ from .watch import NeverAgainError, Watch
 __all__ = ["Ran", "run_jobs"]
 
 _FEW = (6, 24, 96, 384)
-"""Periods that are run, and twice those that a node looks back more, before all of them are."""
+"""Numbers of periods to run before giving up and running all; twice the dependency depth is
+added."""
 
 _UNITS = (24, 12, 6, 4, 2, 1)
-"""What is left out is a multiple of one of these periods, as many may come again at a time."""
+"""Units of the number of skipped periods: several periods may together form the repetition."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Traces that have run.
+    """The result of a run of traces.
 
     Parameters
     ----------
     times : tuple of RankTimes
-        Where the time of each rank went, job by job.
+        Time of each rank by activity, job by job.
     faster : FasterThanLinks or None
         How often and by how much the model was faster than links allow.
     left_out : int
-        Periods that were left out, since they take as long as those before them.
+        Number of periods left out, since they take as long as those before them.
     figures : mapping
-        What the network model found besides times, by names in JSON.
+        Further results of the network model, by names in JSON.
     """
 
     times: tuple[RankTimes, ...]
@@ -57,7 +58,7 @@ def run_jobs(
     repeats: bool = True,
     record: Record | None = None,
 ) -> Ran:
-    """Run the traces of some jobs to their ends.
+    """Run the traces of the given jobs to their ends.
 
     Parameters
     ----------
@@ -76,9 +77,9 @@ def run_jobs(
     InputError
         As for ``GraphEngine.run``.
     """
-    # Nodes that have traces of their own are told by their numbers, which periods do not compare.
+    # Nodes with traces of their own are selected by number, which periods do not compare.
     able = repeats and len(jobs) == 1 and not setup.system.per_node and not record
-    able = able and model != "roce"  # whose rates and queues are hardly ever the same again
+    able = able and model != "roce"  # its rates and queues hardly ever repeat
     for job, watch, more in _shortened(jobs[0]) if able else ():
         engine = GraphEngine((), setup, model, jobs=[job], symmetry=symmetry, watch=watch)
         try:
@@ -86,7 +87,7 @@ def run_jobs(
         except NeverAgainError:
             continue
         except InputError:
-            break  # of which all of it says what it is
+            break  # the run of all nodes reports the error
         if watch.again:
             return Ran(times, engine.faster, more)
     engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry, record=record)
@@ -94,7 +95,7 @@ def run_jobs(
 
 
 def _shortened(job: Job) -> Iterator[tuple[Job, Watch, int]]:
-    """Yield a job with few periods, then with more, and how many were left out."""
+    """Yield a job with few periods, then with more, and the number of periods left out."""
     found = _aligned(job.traces)
     if not found:
         return
@@ -114,7 +115,7 @@ def _shortened(job: Job) -> Iterator[tuple[Job, Watch, int]]:
 
 
 def _aligned(traces: Sequence[Trace]) -> list[Periods | None]:
-    """Return the periods of each trace, about as many in each; nothing if none has any."""
+    """Return the periods of each trace, about as many in each; empty if no trace repeats."""
     known: dict[int, Periods | None] = {}
     for trace in traces:
         if id(trace.operations) not in known:
@@ -131,7 +132,7 @@ def _aligned(traces: Sequence[Trace]) -> list[Periods | None]:
 def _without(
     traces: Sequence[Trace], found: Sequence[Periods | None], more: int
 ) -> list[Trace] | None:
-    """Return all traces without so many periods, or None if one does not allow it."""
+    """Return all traces with that many periods removed; None if one trace does not allow it."""
     known: dict[int, Trace | None] = {}
     kept: list[Trace] = []
     for trace, one in zip(traces, found, strict=True):

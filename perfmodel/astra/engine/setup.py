@@ -22,7 +22,7 @@ __all__ = ["Setup", "load_setup"]
 
 @dataclass(frozen=True)
 class Setup:
-    """A network, a system, remote memory and groups that go together.
+    """A network, a system, remote memory and groups that are used together.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Setup:
 
     @property
     def fabric(self) -> "Topology | None":
-        """The built-in fabric, if the network consists of nothing else."""
+        """The built-in fabric, if the network consists of nothing else; None otherwise."""
         return self.network.fabric
 
 
@@ -99,7 +99,7 @@ def load_setup(
         message = f"must be a network of ASTRA-sim alone with network model {model}"
         raise InputError(str(network), "", f"{message}, not one with a built-in fabric")
     said = load_memory(memory) if memory else NO_MEMORY
-    if not found.fabric:  # of which the traces may have fewer NPUs
+    if not found.fabric:  # with a fabric, traces may have fewer NPUs than it
         said.check_npus(found.npus, str(memory))
     return Setup(
         network=found,

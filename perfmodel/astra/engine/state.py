@@ -1,8 +1,8 @@
 """State that determines how a run continues, normalized so that periods compare equal.
 
-Times count from now, nodes and tags from the period that begins, and turns of collectives from
-those of the rank that is the furthest behind. From equal states of two times follow equal runs, as
-events, links and memories know nothing of the time of day.
+Times are relative to the current time, nodes and tags to the current period, and the sequence of
+collectives to the rank that is the furthest behind. Equal states at two times lead to equal runs,
+as events, links and memories do not depend on absolute time.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ Call = Callable[..., object]
 
 
 class _OpaqueError(Exception):
-    """Something is under way whose state cannot be told."""
+    """Something with an unknown state is in progress."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a run consists of."""
+    """The parts of a run that have state."""
 
     clock: Clock[int]
     ranks: Sequence[Rank]
@@ -45,28 +45,28 @@ class Parts:
 
 @dataclass
 class Progress:
-    """How far a rank is.
+    """Progress of a rank through its trace.
 
     Parameters
     ----------
     periods : Periods or None
-        What repeats in its trace; None if nothing does, and nodes count from the first.
+        Repetitions in its trace; None without any, when nodes count from the first.
     place : mapping
-        Places of nodes in the file, by their numbers.
+        Positions of nodes in the file, by number.
     """
 
     periods: Periods | None
     place: Mapping[int, int]
     ended: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
-    """Places in each period of nodes that have ended, but for periods that are through."""
+    """Positions of ended nodes in each period that is not complete yet."""
     through: set[int] = field(default_factory=set[int])
     others: int = 0
-    """Nodes outside of the periods that have ended."""
+    """Number of ended nodes outside the periods."""
     front: int = -1
     """Last period of which a node has ended."""
 
     def end(self, number: int) -> None:
-        """Take notice of a node that has ended."""
+        """Note that a node has ended."""
         period, offset = self.where(number)
         if period is None or not self.periods:
             self.others += 1
@@ -79,14 +79,14 @@ class Progress:
             self.through.add(period)
 
     def where(self, number: int) -> tuple[int | None, int]:
-        """Return period of a node and its place there; None and its number if it is in none."""
+        """Return the period of a node and its position there; None and its number if outside."""
         found = self.periods
         if not found or not found.start <= self.place[number] < found.stop:
             return None, number
         return divmod(self.place[number] - found.start, found.size)
 
     def far(self, rank: Rank, number: int) -> bool:
-        """Return whether a node waits for a message of a period that nobody is at."""
+        """Return whether a node waits for a message of a period that no rank has reached."""
         operation, _ = rank.running[number]
         if not self.periods or operation.what.type != NodeType.COMM_RECV_NODE:
             return False
@@ -97,7 +97,7 @@ class Progress:
 
 
 class _Teller:
-    """Says a state in numbers that count from a period."""
+    """Encoder of a run's state, with numbers relative to a period."""
 
     def __init__(self, parts: Parts, progress: Mapping[int, Progress], period: int) -> None:
         self._parts, self._progress, self._period = parts, progress, period
@@ -108,10 +108,10 @@ class _Teller:
         self._sharings = [parts.memory.sharing]
         if parts.carrying.sharing:
             self._sharings.append(parts.carrying.sharing)
-        self._flows: dict[int, int] = {}  # by flow, its place among all
+        self._flows: dict[int, int] = {}  # index of each flow among all
 
     def all(self) -> tuple[object, ...]:
-        """Return all of it."""
+        """Return the whole state."""
         parts = self._parts
         pending = [one for one in parts.clock.pending() if not _stale(one[1], one[2])]
         flows = self._active(pending)
@@ -184,7 +184,7 @@ class _Teller:
                 yield self._key(key), near
 
     def _near(self, waiting: Sequence[Call]) -> list[object]:
-        """Return who waits for a message, but for those that do so from the begin on."""
+        """Return the receivers waiting for a message, except those waiting since the start."""
         found: list[object] = []
         for call in waiting:
             name, given = _plain(call)
@@ -214,7 +214,7 @@ class _Teller:
         raise _OpaqueError
 
     def _active(self, pending: Sequence[tuple[int, Call, tuple[object, ...]]]) -> object:
-        """Return all flows in the order in which they began, and number them so."""
+        """Return all flows in the order in which they started, and number them in this order."""
         found: dict[int, tuple[int, int, ActiveFlow]] = {}
         for which, sharing in enumerate(self._sharings):
             for _, flows in sharing.links().values():
@@ -248,7 +248,7 @@ class _Teller:
 
 
 def _plain(call: Call, *arguments: object) -> tuple[str, tuple[object, ...]]:
-    """Return the name of what is called in the end, and what with."""
+    """Return the name of the function behind a chain of partials, and its arguments."""
     given = arguments
     while isinstance(call, partial):
         one = cast("partial[object]", call)
@@ -257,7 +257,7 @@ def _plain(call: Call, *arguments: object) -> tuple[str, tuple[object, ...]]:
 
 
 def _stale(call: Call, arguments: tuple[object, ...]) -> bool:
-    """Return whether an end of a flow is no longer planned so."""
+    """Return whether a planned end of a flow has been superseded."""
     name, given = _plain(call, *arguments)
     return name == "Sharing.end" and cast("ActiveFlow", given[0]).planned != given[1]
 
@@ -265,7 +265,7 @@ def _stale(call: Call, arguments: tuple[object, ...]) -> bool:
 def state_of(
     parts: Parts, progress: Mapping[int, Progress], period: int
 ) -> tuple[object, ...] | None:
-    """Return the state that determines how a run continues; None if unknown.
+    """Return the state that determines how a run continues; None if it is unknown.
 
     Parameters
     ----------

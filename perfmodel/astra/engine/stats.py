@@ -6,12 +6,12 @@ from dataclasses import dataclass
 __all__ = ["Again", "RankTimes", "covered", "shared", "times_of"]
 
 Span = tuple[int, int]
-"""Begin and end [ns]."""
+"""Start and end [ns]."""
 
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Where the time of an NPU goes.
+    """Time of an NPU, split by activity.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RankTimes:
 
 @dataclass(frozen=True)
 class Again:
-    """Time that comes again as it was.
+    """A time span whose activity repeats unchanged.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def times_of(
     other: Iterable[Span],
     again: Again | None = None,
 ) -> RankTimes:
-    """Return the times of an NPU from when it computed and when it communicated."""
+    """Return the times of an NPU, given the spans in which it computed and communicated."""
     computing, communicating = merged(compute), merged(other)
     compute_ns, communication_ns = covered(computing), covered(communicating)
     overlap_ns = shared(computing, communicating)
@@ -87,14 +87,14 @@ def times_of(
 
 
 def _within(spans: Iterable[Span], limits: Span) -> Iterator[Span]:
-    """Yield the parts of spans within limits."""
+    """Yield the parts of spans that lie within limits."""
     for begin, end in spans:
         if begin < limits[1] and end > limits[0]:
             yield max(begin, limits[0]), min(end, limits[1])
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those that touch or overlap as one."""
+    """Return spans in order, with those that touch or overlap merged."""
     found: list[Span] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:
@@ -105,12 +105,12 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def covered(spans: Sequence[Span]) -> int:
-    """Return the length of merged spans [ns]."""
+    """Return the total length of merged spans [ns]."""
     return sum(end - begin for begin, end in spans)
 
 
 def shared(first: Sequence[Span], second: Sequence[Span]) -> int:
-    """Return how long merged spans of two kinds are at a time [ns]."""
+    """Return the total overlap of merged spans of two kinds [ns]."""
     total = i = j = 0
     while i < len(first) and j < len(second):
         total += max(0, min(first[i][1], second[j][1]) - max(first[i][0], second[j][0]))

@@ -1,4 +1,4 @@
-"""Traces in the form of the execution loop; identical traces are read once."""
+"""Traces in the form used by the execution loop; identical traces are read once."""
 
 import os
 import re
@@ -23,35 +23,36 @@ __all__ = ["Trace", "check_count", "load_traces", "process_groups", "trace_of"]
 
 _CHUNK = 1 << 20
 _WHOLE = 1 << 26
-"""Bytes of a file in which names of groups are looked for, at most."""
+"""Largest part of a file that is searched for group names [B]."""
 
 _LONG = 1 << 22
-"""Bytes of a file that takes longer to tell from others than to begin to read."""
+"""Size from which comparing a file with others takes longer than starting to read it [B]."""
 
 _GROUP = re.compile(
     rb"\x0a\x07pg_name\xea\x01(?:\x01[1-9]|\x02[1-9]\d|\x03[1-9]\d\d|\x04[1-9]\d\d\d)"
 )
-"""The name of a group in a file, if it is a number of up to four digits, and what is before it."""
+"""A group name in a file (a number of up to four digits) with the bytes before it."""
 
 _FRONT = len(b"\x0a\x07pg_name\xea\x01\x01")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What the nodes of an NPU ask for.
+    """Operations requested by the nodes of an NPU.
 
     Parameters
     ----------
     source : str
         The file, for errors.
     nodes : tuple of Operation
-        In the order of the file.
+        Operations in the order of the file.
     operations : mapping
-        The same, by their numbers.
+        The same operations, by number.
     names : mapping
-        What the trace calls a communicator group, by what its nodes do; themselves if not there.
+        Name of a communicator group in the trace, by the name in its nodes; otherwise the name
+        itself.
     groups : tuple of pair
-        Numbers of the nodes that list process groups, and what they list.
+        Numbers of the nodes that list process groups, and their lists.
     """
 
     source: str
@@ -64,7 +65,7 @@ class Trace:
 def trace_of(
     nodes: Iterable[Node | Task], system: SystemFile, source: str, *, control: bool = True
 ) -> Trace:
-    """Return nodes as a trace, in which control dependencies count or not.
+    """Return nodes as a trace, with or without their control dependencies.
 
     Raises
     ------
@@ -131,12 +132,12 @@ def load_traces(
     sizes = [_size(path) for path in paths]
     often = Counter(sizes)
     for path, size in zip(paths, sizes, strict=True):
-        if often[size] == 1:  # no other can be like it
+        if often[size] == 1:  # no other file can equal it
             found.append(_load(path, system, control))
             continue
         if size > _LONG:
             with read_tasks(path) as nodes:
-                next(nodes, None)  # refuses what is no trace before all of it is looked at
+                next(nodes, None)  # refuses a file that is no trace before reading all of it
         digest, groups = _digest(path)
         same, others = known.get(digest, (None, groups))
         names = dict(zip(others, groups, strict=True))
@@ -158,7 +159,7 @@ def _size(path: Path) -> int:
 
 
 def check_count(prefix: str | Path, count: int, npus: int, *, fewer: bool = False) -> None:
-    """Fail unless there are as many traces as NPUs, or not more if there may be fewer.
+    """Fail unless the number of traces equals the number of NPUs, or is at most that if allowed.
 
     Raises
     ------
@@ -172,7 +173,7 @@ def check_count(prefix: str | Path, count: int, npus: int, *, fewer: bool = Fals
 
 
 def _digest(path: Path) -> tuple[bytes, list[str]]:
-    """Return what tells a file from others but for names of groups, and these in their order."""
+    """Return a digest of a file that ignores group names, and the names in order."""
     found, groups = sha256(), list[str]()
     with open_bytes(path) as file:
         data = file.read(_WHOLE if path.suffix == ".et" else _CHUNK)

@@ -1,7 +1,7 @@
-"""Uneven all-to-alls, whose ranks or peers differ in bytes.
+"""Uneven all-to-alls, in which ranks or peers differ in bytes.
 
-ASTRA-sim has none. Here each NPU sends one message to each other NPU once all of them are there,
-whatever the system file says of algorithms and chunks. With equal sizes that takes as long as a
+ASTRA-sim has none. Here each NPU sends one message to each other NPU once all of them have arrived,
+regardless of algorithms and chunks in the system file. With equal sizes that takes as long as a
 direct all-to-all in one chunk.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["exchange_traces", "shares", "uneven_groups"]
 
 
 def uneven_groups(job: Job) -> frozenset[str]:
-    """Return the groups of a job whose all-to-alls are uneven; empty text stands for all ranks.
+    """Return the groups of a job with uneven all-to-alls; an empty name stands for all ranks.
 
     They are uneven if a node of one says so by ``comm_sizes``, or if the bytes of all-to-alls are
     not the same in all traces that have any in that group.
@@ -43,19 +43,19 @@ def uneven_groups(job: Job) -> frozenset[str]:
 
 
 def shares(what: What, count: int) -> tuple[int, ...]:
-    """Return the bytes that a rank gives to each of the ranks that take part.
+    """Return the bytes that a rank sends to each participating rank.
 
     Parameters
     ----------
     what : What
-        Its all-to-all.
+        Request of its all-to-all.
     count : int
-        Ranks that take part.
+        Number of participating ranks.
 
     Raises
     ------
     ValueError
-        Sizes are not of as many ranks.
+        There are sizes for another number of ranks.
     """
     if what.sizes is None:
         return (what.bytes // count,) * count
@@ -67,7 +67,7 @@ def shares(what: What, count: int) -> tuple[int, ...]:
 
 
 def exchange_traces(sizes: Sequence[Sequence[int]], endpoint_ns: int) -> list[Trace]:
-    """Return an all-to-all as traces of the ranks that take part, by their places.
+    """Return an all-to-all as traces of the participating ranks, by position.
 
     Parameters
     ----------

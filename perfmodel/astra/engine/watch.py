@@ -1,4 +1,4 @@
-"""Detection of a state that equals the state some periods earlier."""
+"""Detection of a state that equals the state a number of periods earlier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ from .trace import Trace
 __all__ = ["NeverAgainError", "Watch"]
 
 _LOOKS = 4
-"""Nodes of a period after which it looks, and where collectives are messages, which often hide."""
+"""Nodes per period after which the state is compared; more if collectives are messages, since
+pending messages often prevent a comparison."""
 _LOOKS_BY_MESSAGE = 24
 
 
 class NeverAgainError(Exception):
-    """The last periods have come, and none was like one before."""
+    """The remaining periods have started without any repetition of a state."""
 
 
 @dataclass(frozen=True)
 class _Look:
-    """What was seen when a node of a period had ended."""
+    """State of the run when a node of a period had ended."""
 
     period: int
     now: int
@@ -30,20 +31,20 @@ class _Look:
 
 
 class Watch:
-    """Looks on while shortened traces run.
+    """Observer of shortened traces that finds repeated states.
 
-    Once two states are equal but for their time and their period, what came between them would
-    come again until the periods end. Nothing of what is behind the periods may have begun by then,
-    nor of as many periods before it as nodes look back.
+    Once two states are equal except for their time and their period, the activity between them
+    would repeat until the periods end. By then nothing after the periods may have started, nor in
+    as many periods before the end as nodes look back.
 
     Parameters
     ----------
     traces : sequence of Trace
-        Of each rank, shortened.
+        Shortened trace of each rank.
     periods : sequence of Periods or None
-        What repeats in each, those that were left out not counted.
+        Repetitions in each, without the periods left out.
     more : int
-        Periods that were left out.
+        Number of periods left out.
     """
 
     def __init__(
@@ -51,13 +52,13 @@ class Watch:
     ) -> None:
         self._traces, self._periods, self._more = traces, periods, more
         self.again: Again | None = None
-        """What came again, once that is known."""
+        """The repetition, once one is found."""
         self._progress: dict[int, Progress] = {}
         self._seen: dict[int, list[_Look]] = {}
         self._due: list[tuple[int, int]] = []
 
     def begin(self, parts: Parts) -> None:
-        """Begin to look at a run."""
+        """Start observing a run."""
         self._parts = parts
         places: dict[int, Mapping[int, int]] = {}
         for number in (rank.number for rank in parts.ranks):
@@ -74,7 +75,7 @@ class Watch:
         self._seen = {offset: [] for offset in range(periods.size - 1, -1, -every)}
 
     def ended(self, rank: int, number: int) -> None:
-        """Take notice of a node that has ended."""
+        """Note that a node has ended."""
         if self.again:
             return
         one = self._progress[rank]
@@ -85,12 +86,12 @@ class Watch:
                 self._due.append((period, offset))
 
     def look(self) -> None:
-        """Look at what there is after an event, if a node has ended that is waited for.
+        """Compare the state after an event, if a node selected for comparison has ended.
 
         Raises
         ------
         NeverAgainError
-            It is too late for any period to be left out.
+            It is too late to leave out any period.
         """
         if not self._due or self.again:
             return
@@ -100,7 +101,7 @@ class Watch:
             if found and one.front + found.depth >= found.count:
                 raise NeverAgainError
             if found and one.others != found.start:
-                return  # nodes before the periods have not ended yet
+                return  # nodes from before the periods have not ended yet
         for rank in self._parts.ranks:
             one = self._progress[rank.number]
             found = one.periods
@@ -109,14 +110,14 @@ class Watch:
                 for number in rank.running
                 if not one.far(rank, number)
             ):
-                return  # which runs ahead of what is to come
+                return  # runs ahead of nodes still to come
         for period, offset in due:
             state = state_of(self._parts, self._progress, period)
             if state is not None and self._compare(period, offset, state):
                 return
 
     def _compare(self, period: int, offset: int, state: tuple[object, ...]) -> bool:
-        """Return whether a state was there before, so many periods ago that it can come again."""
+        """Return whether an earlier state equals this one and its period can be repeated."""
         now, counts = self._parts.clock.now, self._parts.carrying.counts
         for before in reversed(self._seen[offset]):
             between = period - before.period

@@ -1,4 +1,4 @@
-"""Communicator group files of ASTRA-sim: NPUs of each group number."""
+"""Communicator group files of ASTRA-sim: the NPUs of each group number."""
 
 import re
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 Groups = Mapping[str, tuple[int, ...]]
-"""NPUs of each group in the order of its ring, by its number as text."""
+"""NPUs of each group in ring order, keyed by the group's number as text."""
 
 NO_GROUPS = "--groups, or of process_group:init nodes"
-"""Where groups come from if no file is given, for errors."""
+"""Source named in error messages if no groups file is given."""
 
 GROUP_NAME = r"[1-9][0-9]{0,17}"
-"""Numbers of groups; 0 is that of all NPUs."""
+"""Pattern of group numbers; group 0 contains all NPUs."""
 
 GROUPS_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -43,11 +43,11 @@ GROUPS_SCHEMA: dict[str, Any] = {
     },
     "additionalProperties": False,
 }
-"""JSON Schema of such a file."""
+"""JSON Schema of a groups file."""
 
 
 def load_groups(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the groups of a file, JSON if its name ends so, else YAML.
+    """Return the groups of a file: JSON if the file name ends in ``.json``, else YAML.
 
     Raises
     ------
@@ -85,12 +85,12 @@ def _members(value: object, source: str, name: str) -> tuple[int, ...]:
 
 
 def check_names(groups: Groups, source: str) -> None:
-    """Fail unless a groups file may have the names of groups.
+    """Fail unless every name is a valid group name of a groups file.
 
     Raises
     ------
     InputError
-        One is no number above 0.
+        A name is not a number above 0.
     """
     for name in groups:
         if not re.fullmatch(GROUP_NAME, name):
@@ -99,12 +99,12 @@ def check_names(groups: Groups, source: str) -> None:
 
 
 def check_members(groups: Groups, npus: int, source: str) -> None:
-    """Fail unless all members of groups are ranks of the traces, of which there are ``npus``.
+    """Fail unless all members of groups are ranks of the ``npus`` traces.
 
     Raises
     ------
     InputError
-        One is not.
+        A member is not a rank of the traces.
     """
     for name, members in groups.items():
         if max(members) >= npus:

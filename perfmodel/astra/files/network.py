@@ -43,12 +43,12 @@ def _or_null(minimum: float, maximum: float) -> Check:
 
 
 def _kind() -> Check:
-    """Return what a JSON Schema says of what joins NPUs; which files there are, it does not."""
+    """Return the check of a topology entry; its JSON Schema cannot say which files exist."""
 
     def schema() -> dict[str, Any]:
         from perfmodel.topology.parse import topology_names
 
-        # What a user chooses in a name is in capitals, as in mesh:COLUMNSxROWS.
+        # Parts of a name that the user chooses are in capitals, as in mesh:COLUMNSxROWS.
         names = (re.sub("[A-Z].*", ".+", name) for name in topology_names())
         fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in (*SUFFIXES, '.txt'))}))$"
         return {
@@ -59,19 +59,20 @@ def _kind() -> Check:
 
 
 class NetworkFile(FileModel):
-    """Four lists with an entry for each dimension, the innermost first.
+    """Four lists with one entry for each dimension, the innermost first.
 
     Parameters
     ----------
     topology : list of str
-        What joins the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`; or
-        in the model ``fluid`` a built-in fabric, such as `fred-d`, `mesh:5x4` or a topology file.
+        Connection of the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`;
+        or in the model ``fluid`` a built-in fabric, such as `fred-d`, `mesh:5x4` or a topology
+        file.
     npus_count : list of int
-        NPUs in a line, all of a fabric; at most 65536 in all.
+        NPUs in a line, or all NPUs of a fabric; at most 65536 in total.
     bandwidth : list of float
-        Of each link, one direction [2^30 B/s]; null for a fabric, which has its own.
+        Bandwidth of each link in one direction [2^30 B/s]; null for a fabric, which has its own.
     latency : list of float
-        Of each link [ns]; through a switch it counts twice. Null for a fabric.
+        Latency of each link [ns]; counted twice through a switch. Null for a fabric.
     """
 
     file_kind = NETWORK
@@ -88,7 +89,7 @@ class NetworkFile(FileModel):
         protocol: "ProtocolModel | None" = None,
         algorithm: str = "published",
     ) -> Network | FluidNetwork:
-        """Return what it describes.
+        """Return the network that the file describes.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class NetworkFile(FileModel):
         return Dimension(_KINDS[self.topology[number]], self.npus_count[number], *rates)
 
     def _check_fabric(self, source: str, number: int, fabric: "Topology") -> None:
-        """Fail unless the other lists agree with a fabric."""
+        """Fail unless the other lists agree with a built-in fabric."""
         npus = self.npus_count[number]
         if npus != fabric.npus:
             message = f"must be {fabric.npus}, the number of NPUs of {fabric.name}, not {npus}"
@@ -153,7 +154,7 @@ class NetworkFile(FileModel):
 def _fabric(
     text: str, source: str, field: str, base: Path | None, protocol: "ProtocolModel | None"
 ) -> "Topology":
-    """Return a fabric by its name or file."""
+    """Return a built-in fabric, given its name or file."""
     from perfmodel.topology.parse import parse_topology, topology_names
 
     if text.endswith((*SUFFIXES, ".txt")):
@@ -161,7 +162,7 @@ def _fabric(
     try:
         return parse_topology(text, protocol)
     except InputError as error:
-        if error.source != "topology":  # a name of a kind, but a bad one
+        if error.source != "topology":  # of a known kind, but invalid
             raise InputError(source, field, f"{error.field}: {error.message}") from None
     names = (*_KINDS, *topology_names())
     message = not_one_of(text, names, otherwise="or a path ending in .yaml")
@@ -169,7 +170,7 @@ def _fabric(
 
 
 def _line(fabric: "Topology", algorithm: str) -> Line:
-    # What simulates collectives takes a while to be imported.
+    # The simulation of collectives is slow to import.
     from perfmodel.astra.fluid.fabric import FabricLine
 
     return FabricLine(fabric, algorithm)
@@ -187,7 +188,7 @@ def is_network(data: object) -> bool:
 def load_network(
     name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
 ) -> Network | FluidNetwork:
-    """Return the network of a file, YAML, or JSON if the name ends so, or a built-in fabric.
+    """Return the network of a YAML or JSON file (by its ending), or a built-in fabric.
 
     Parameters
     ----------
@@ -220,5 +221,5 @@ def load_network(
 
 
 def read_network(path: Path) -> Network | FluidNetwork:
-    """Return the network of a file in ASTRA-sim's form; errors are those of ``load_network``."""
+    """Return the network of a file in ASTRA-sim's form; errors as for ``load_network``."""
     return validate(NetworkFile, read_data(path), str(path)).network(str(path), path.parent)

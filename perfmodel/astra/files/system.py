@@ -20,7 +20,7 @@ from perfmodel.collectives.themis.plan import GAP_DENOMINATOR
 __all__ = ["COLLECTIVES", "ORDERS", "SystemFile", "load_system"]
 
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
-"""Collectives that a file has an implementation for."""
+"""Collectives that a system file has an implementation for."""
 
 ORDERS = {
     "baseline": "dimension_order",
@@ -28,7 +28,7 @@ ORDERS = {
     "themis": "themis",
     "themisFlex": "themis_flex",
 }
-"""Orders of the dimensions of a chunk, and what ``perfmodel.collectives.themis`` calls them."""
+"""Orders of a chunk's dimensions, and their names in ``perfmodel.collectives.themis``."""
 
 _IMPLEMENTATION = (
     r"ring|oneRing|halvingDoubling|oneHalvingDoubling|doubleBinaryTree|"
@@ -67,11 +67,11 @@ _WITHOUT_EFFECT = (
     "local_mem_trace_filename",
     "frequency",
 )
-"""Fields that files of ASTRA-sim have and that change nothing here."""
+"""Fields that ASTRA-sim's files contain and that have no effect here."""
 
 
 def _or_zero(minimum: float, maximum: float) -> Check:
-    """Check of a number field that may be 0, which stands for none."""
+    """Check of a number field in which 0 stands for none."""
     number = number_range(minimum, maximum)
 
     def check(value: object) -> object:
@@ -82,7 +82,7 @@ def _or_zero(minimum: float, maximum: float) -> Check:
 
 
 class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
-    """How collectives are done, and what an NPU can do.
+    """How collectives are executed, and the capabilities of an NPU.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Prefix of traces with the sends, receives and additions of each NPU in an all-reduce:
         `PREFIX.PLACE.et`, relative to the working folder. It has priority over algorithms.
     all-gather-implementation-custom : list of str
-        The same for all-gathers.
+        Prefix of such traces for all-gathers.
     reduce-scatter-implementation-custom : list of str
-        The same for reduce-scatters.
+        Prefix of such traces for reduce-scatters.
     all-to-all-implementation-custom : list of str
-        The same for all-to-alls.
+        Prefix of such traces for all-to-alls.
     per-node-custom-implementation : str
         File with prefixes of such traces by the numbers of nodes. It has priority over all keys
         above.
@@ -215,11 +215,11 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 
     def name_nodes(self, prefixes: Mapping[int, str]) -> None:
-        """Set custom traces of nodes: prefixes by node number."""
+        """Set the custom traces of nodes: prefixes keyed by node number."""
         self._prefixes = dict(prefixes)
 
     def roofline_ns(self, operations: int, moved_bytes: int) -> int:
-        """Return the time of compute by the roofline (``Workload::issue_comp``) [ns].
+        """Return the duration of compute, from the roofline (``Workload::issue_comp``) [ns].
 
         Parameters
         ----------
@@ -234,14 +234,14 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         return int(operations / rate * 1e9)
 
     def custom(self, collective: str, node: int | None = None) -> str | None:
-        """Return the prefix of traces that say how a collective is done, if there are any.
+        """Return the prefix of the traces that define a custom collective, if there are any.
 
         Parameters
         ----------
         collective : str
-            What it does.
+            Kind of the collective.
         node : int or None
-            Number of its node; None for any without traces of its own.
+            Number of its node; None for collectives without traces of their own.
         """
         if node in self._prefixes and f"{collective}_custom" in type(self).model_fields:
             return self._prefixes[node]
@@ -249,7 +249,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         return given[0] if given else None
 
     def implementation(self, collective: str, sizes: Sequence[int], source: str) -> list[str]:
-        """Return the algorithm of a collective in each dimension, or the one for all NPUs.
+        """Return the algorithm of a collective in each dimension, or one for all NPUs.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Raises
         ------
         InputError
-            There is none, there are more or fewer than dimensions, or one does not fit.
+            No algorithm is given, their number is not that of dimensions, or one does not fit.
         """
         if collective in ("broadcast", "reduce"):
             return ["chain"] * len(sizes)
@@ -288,20 +288,20 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     def _check_fit(
         self, name: str, size: int, collective: str, source: str, field: str, inner: bool
     ) -> None:
-        """Fail unless an algorithm does a collective on a number of NPUs."""
+        """Fail unless an algorithm can run a collective on a number of NPUs."""
         tree, halving = name == "doubleBinaryTree", name.lower().endswith("halvingdoubling")
         if (tree or halving) and size & (size - 1):
             message = f"must be on a power of two of NPUs for {name}, not on {size}"
             raise InputError(source, field, message)
         if tree and (collective != "all_reduce" or inner):
-            message = "must be for all-reduces, and with localBWAware in the last dimension alone"
+            message = "must be for all-reduces, and with localBWAware only in the last dimension"
             raise InputError(source, field, f"{name} {message}, not here")
         if halving and collective == "all_to_all":
             raise InputError(source, field, f"must be ring or direct, not {name}")
 
 
 def load_system(path: Path) -> SystemFile:
-    """Return the system of a file, JSON if its name ends so, else YAML.
+    """Return the system of a file: JSON if the file name ends in ``.json``, else YAML.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def load_system(path: Path) -> SystemFile:
 
 
 def _warn_of_no_effect(system: SystemFile, source: str) -> None:
-    """Warn of the keys that ask for something that is not modelled, all in one line."""
+    """Warn once, in one line, about all keys that request something that is not modelled."""
     fields = type(system).model_fields
     asked = [
         str(fields[name].alias)
@@ -344,7 +344,7 @@ def _warn_of_no_effect(system: SystemFile, source: str) -> None:
 
 
 def _check_prefix(prefix: str, source: str, field: str) -> None:
-    """Fail unless there are traces of a prefix; errors name the file that has it."""
+    """Fail unless a prefix has traces; the error names the file that contains the prefix."""
     try:
         find_traces(prefix)
     except InputError as error:
@@ -353,7 +353,7 @@ def _check_prefix(prefix: str, source: str, field: str) -> None:
 
 
 def _node_prefixes(name: str, source: str) -> dict[int, str]:
-    """Return the prefixes of traces by the numbers of nodes."""
+    """Return the prefixes of traces, keyed by node number."""
     path = Path(name)
     if not path.is_file():
         message = f"must be an existing file, not {name!r:.60}"

@@ -1,1 +1,1 @@
-"""Network model ``fluid`` of traces: communication as flows that share every link."""
+"""Network model ``fluid`` of traces: communication as flows that share each link's bandwidth."""

@@ -1,4 +1,4 @@
-"""A built-in fabric as a dimension of a network, with its collectives."""
+"""A built-in fabric as a dimension of a network, with the fabric's own collectives."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -17,19 +17,19 @@ __all__ = ["FabricLine"]
 
 
 _Turns = tuple[str, int, object]
-"""Link that stands for the turns of some groups in a switch: its node, and who they are."""
+"""Virtual link for the rounds of conflicting groups in a switch: its node, and the groups."""
 
 
 class FabricLine(Line):
-    """A built-in fabric, all NPUs of it or the first ones.
+    """The first NPUs of a built-in fabric, or all of them, as a line.
 
     Parameters
     ----------
     topology : Topology
         The fabric.
     algorithm : str
-        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
-        all-reduces alone one of ``perfmodel.collectives.algorithm.ALGORITHMS``.
+        Algorithm of collectives: ``published``, ``auto`` for the fastest one by itself, or for
+        all-reduces only one of ``perfmodel.collectives.algorithm.ALGORITHMS``.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class FabricLine(Line):
         self.fabric, self.topology, self.algorithm = topology, topology, algorithm
 
     def algorithm_of(self, pattern: str) -> str:
-        """Return the algorithm of a collective."""
+        """Return the algorithm that runs a collective on the fabric."""
         named = self.algorithm not in ("auto", PUBLISHED)
         return PUBLISHED if named and pattern != "all_reduce" else self.algorithm
 
@@ -58,7 +58,7 @@ class FabricLine(Line):
     def _path_conflicts(
         self, kind: str, members: tuple[int, ...], every: tuple[tuple[int, ...], ...]
     ) -> PathConflicts:
-        """Return whom members wait for inside switches, in the algorithm that was published."""
+        """Return the path conflicts inside switches, for the algorithm of the publication."""
         if not self.topology.interconnects or members not in every:
             return {}
         if (kind, every) not in self._known:
@@ -68,7 +68,7 @@ class FabricLine(Line):
         return self._known[kind, every][every.index(members)]
 
     def bytes_per_ns(self, link: Link) -> float:
-        """Return what a link, or the turns of a switch, leave for payload [bytes per ns]."""
+        """Return the payload rate of a link, or of the rounds of a switch [bytes per ns]."""
         if isinstance(link, tuple):
             (_, switch, _) = cast("_Turns", link)
             link = self.topology.turns_index(switch)
@@ -77,7 +77,7 @@ class FabricLine(Line):
     def collective(
         self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
-        """Return what a collective takes, of so many bytes of the whole vector."""
+        """Return the cost of a collective on a whole vector of ``size`` bytes."""
         if not size:
             return Cost(0.0, {})
         found, _ = profile(self.topology, kind, size, [members], self.algorithm_of(kind))

@@ -1,4 +1,4 @@
-"""Collectives and messages as flows that share every link."""
+"""Collectives and messages as flows that share the bandwidth of every link."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -18,12 +18,12 @@ __all__ = ["Flows"]
 _MESSAGES = 1 << 16
 
 _Crossed = tuple[Line, Cost, list[tuple[int, int]]]
-"""A line that a collective crosses, what it puts on one of its kind, and dimension and first NPU of
-all of these; none if links have names of the network already."""
+"""A line crossed by a collective, the cost on one such line, and the dimension and first NPU of all
+of them; no such list if links already have network-wide names."""
 
 
 class Flows:
-    """Collectives and messages of a network, each worked out once.
+    """Flows of a network's collectives and messages, each computed once.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Flows:
         self.message = lru_cache(_MESSAGES)(self._message)
 
     def _message(self, source: int, target: int, size: int) -> SharedFlow:
-        """Return a message between two NPUs."""
+        """Return the flow of a message between two NPUs."""
         way = self._network.way(source, target)
         rates = {link: self._network.bytes_per_ns(link) for link in way.links}
         time_ns = way.latency_ns + size / min(rates.values())
         return _flow(time_ns, dict.fromkeys(rates, float(size)), rates)
 
     def collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:
-        """Return a collective, which begins when all participants are ready.
+        """Return the flow of a collective, which starts when all participants are ready.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Flows:
         ]
 
     def _every(self, kind: str, number: int, first: int) -> Sequence[tuple[int, ...]]:
-        """Return the places of all groups in a fabric that may do a collective at any time."""
+        """Return the positions of all groups in a fabric that may run a collective at any time."""
         if kind not in self._groups:
             found = self._groups[kind] = dict[tuple[int, int], list[tuple[int, ...]]]()
             for group in self._beside(kind):
@@ -123,7 +123,7 @@ class Flows:
     def _simulated(
         self, plan: Plan, data_bytes: int, lines: Mapping[int, Line]
     ) -> tuple[float, dict[int, Cost]]:
-        """Return when all chunks are through, and what crosses a line of each dimension."""
+        """Return the end of all chunks, and the load on a line of each dimension."""
         clock, chunks, known = Clock(0), plan.chunks(data_bytes), dict[object, SharedFlow]()
         sharing, total = Sharing(clock), dict[int, Cost]()
         costs: dict[object, Cost] = {}
@@ -145,7 +145,7 @@ class Flows:
 
 
 def _named(lines: Iterable[_Crossed]) -> tuple[dict[Link, float], dict[Link, float]]:
-    """Return the bytes on each link of some lines, and its rate, by names of the network."""
+    """Return the bytes on each link of some lines and the links' rates, by network-wide name."""
     carried: dict[Link, float] = {}
     rates: dict[Link, float] = {}
     for line, cost, firsts in lines:
@@ -159,7 +159,7 @@ def _named(lines: Iterable[_Crossed]) -> tuple[dict[Link, float], dict[Link, flo
 
 
 def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, Line] | None:
-    """Return dimension, first NPU and fabric if NPUs are all in one fabric."""
+    """Return dimension, first NPU and fabric if one fabric contains all members, else None."""
     for number, line in enumerate(network.lines):
         firsts = {one - network.place(one, number) * network.strides[number] for one in members}
         if line.fabric and len(firsts) == 1:
@@ -168,16 +168,16 @@ def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, Li
 
 
 def _firsts(plan: Plan, number: int, members: Sequence[int]) -> list[tuple[int, int]]:
-    """Return dimension and first NPU of each line along an axis that a collective uses."""
+    """Return the dimension and first NPU of each line of an axis that a collective uses."""
     axis, inner = plan.axes[number], plan.axes[:number]
     found = [one for one in members if not axis.place(one)]
-    if plan.kind in ROOTED:  # on the axes further out, on the line of the root alone
+    if plan.kind in ROOTED:  # on outer axes only on the line of the root
         found = [one for one in found if all(each.place(one) == each.root for each in inner)]
     return [(axis.queue, one) for one in found]
 
 
 def _on(line: Line, cost: Cost, queue: int) -> SharedFlow:
-    """Return a phase on the links of one line of a dimension."""
+    """Return the flow of a phase on the links of one line of a dimension."""
     carried: dict[Link, float] = {(queue, link): one for link, one in cost.bytes.items()}
     rates: dict[Link, float] = {(queue, link): line.bytes_per_ns(link) for link in cost.bytes}
     return _flow(cost.time_ns, carried, rates)
@@ -193,7 +193,7 @@ def _sum(first: Cost | None, second: Cost) -> Cost:
 
 
 def _flow(time_ns: float, carried: Mapping[Link, float], rates: Mapping[Link, float]) -> SharedFlow:
-    """Return what takes so long alone and puts so many bytes on links."""
+    """Return a flow with a duration on an idle network and bytes on each link."""
     if not time_ns or not any(carried.values()):
         return SharedFlow(time_ns)
     loads = tuple(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["BlockLine", "Cost", "Line", "Link", "Way"]
 
 Link = Hashable
-"""A directed link; in a block the places that it joins, -1 being the switch."""
+"""A directed link; in a block the positions of its two ends, with -1 for the switch."""
 
 _WAYS = 1 << 16
 
@@ -26,9 +26,9 @@ class Way(NamedTuple):
     Parameters
     ----------
     links : tuple
-        On it.
+        Links of the route.
     latency_ns : float
-        Of all of them, and of the switches between [ns].
+        Latency of these links, and of the switches between them [ns].
     """
 
     links: tuple[Link, ...]
@@ -37,7 +37,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a phase of a collective takes.
+    """Cost of a collective phase.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Cost:
 
 
 class Line(ABC):
-    """What joins some NPUs, by their places from 0 on.
+    """The links between some NPUs, addressed by position from 0.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class Line(ABC):
     """
 
     fabric: "Topology | None" = None
-    """The built-in fabric, which has its own collectives."""
+    """The built-in fabric, which has its own collectives; None for other lines."""
 
     turns = False
-    """Whether all NPUs are alike, so that to turn the places round turns links into links."""
+    """Whether the line is symmetric: rotating the positions maps links to links."""
 
     def __init__(self, npus: int) -> None:
         self.npus = npus
@@ -76,24 +76,24 @@ class Line(ABC):
 
     @abstractmethod
     def _way(self, source: int, target: int) -> Way:
-        """Return the way between two places."""
+        """Return the route between two positions."""
 
     def collective(
         self, kind: str, size: int, members: Sequence[int], every: Sequence[tuple[int, ...]] = ()
     ) -> Cost:
-        """Return what a collective takes on a built-in fabric.
+        """Return the cost of a collective on a built-in fabric.
 
         Parameters
         ----------
         kind : str
-            What it does.
+            Kind of the collective.
         size : int
-            The whole vector [B].
+            Size of the whole vector [B].
         members : sequence of int
-            Places of those who take part.
+            Positions of the participants.
         every : sequence of tuple of int
-            Groups that may do the same at any time, these members among them: switches need paths
-            for all at once, or those without take turns.
+            Groups, including these members, that may run the same collective at any time: switches
+            need paths for all at once, or else without rounds.
         """
         raise NotImplementedError
 
@@ -102,23 +102,24 @@ class Line(ABC):
         """Return the rate of a link [bytes per ns]."""
 
     def like(self, link: Link) -> Link:
-        """Return the link from place 0, or to it, that a link can be turned into."""
+        """Return the representative of a link: its rotation that starts or ends at position 0."""
         return link
 
     def turned(self, link: Link) -> Iterable[Link]:
-        """Return all links that a link from place 0, or to it, can be turned into."""
+        """Return all rotations of a representative link."""
         return (link,)
 
 
 class BlockLine(Line):
-    """A line of NPUs along a dimension of ASTRA-sim's networks.
+    """The links between NPUs along one dimension of an ASTRA-sim network.
 
-    Messages cut through: they take the latency of their links and their bytes at the rate of one.
+    Messages cut through: they take the latency of all their links, and the time of their bytes on
+    one link.
 
     Parameters
     ----------
     dimension : Dimension
-        What joins them.
+        The dimension.
     """
 
     turns = True

@@ -1,4 +1,4 @@
-"""Network of the model ``fluid``: stacked dimensions, each a block or a built-in fabric."""
+"""Network of the model ``fluid``: stacked dimensions, each of them a block or a built-in fabric."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,19 +14,19 @@ _WAYS = 1 << 16
 
 
 class FluidNetwork(Shape):
-    """NPUs in one dimension or more.
+    """NPUs in one or more dimensions, with links that flows share.
 
-    A link is known by its dimension, the first NPU of its line, and what the line calls it.
+    A link is identified by its dimension, the first NPU of its line, and its name in the line.
 
     Parameters
     ----------
     lines : sequence of Line
-        What joins the NPUs of each line along a dimension, the innermost first.
+        Links of each line along a dimension, the innermost first.
 
     Raises
     ------
     ValueError
-        There is no dimension.
+        There are no dimensions.
     """
 
     def __init__(self, lines: Sequence[Line]) -> None:
@@ -40,7 +40,7 @@ class FluidNetwork(Shape):
         return line.dimension if isinstance(line, BlockLine) else None
 
     def _way(self, source: int, target: int) -> Way:
-        """Return the way between two NPUs, through each dimension in which they differ."""
+        """Return the route between two NPUs, through each dimension in which they differ."""
         links, latency_ns = list[Link](), 0.0
         for number, first, places in self.crossings(source, target):
             way = self.lines[number].way(*places)
@@ -55,14 +55,14 @@ class FluidNetwork(Shape):
 
 
 def as_fluid(network: Network | FluidNetwork) -> FluidNetwork:
-    """Return a network as lines of links that messages share."""
+    """Return a network with lines of links that messages share."""
     if isinstance(network, FluidNetwork):
         return network
     return FluidNetwork([BlockLine(one) for one in network.dimensions])
 
 
 class WholeLine(Line):
-    """Some NPUs of a network as one line, whatever joins them.
+    """A set of NPUs of a network as one line, whatever links connect them.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""A collective phase as a flow: its time alone, and its bytes on each link.
+"""A collective phase as a flow: its duration on an idle network, and its bytes on each link.
 
-All who take part go in lockstep. A round of messages takes what its sender has to do before it,
-then the bytes that cross the link with most of them, then the longest way. Links carry the messages
-of a round at a time, so no NPU sends or receives faster than its links allow.
+All participants run in lockstep. A round of messages takes the preparation of its sender, then the
+time of the link that carries the most bytes, then the longest latency. Links carry the messages of
+one round at a time, so no NPU sends or receives faster than its links allow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,25 +20,25 @@ __all__ = ["phase_cost"]
 
 
 class _Round(NamedTuple):
-    """Messages at a time, as pairs of places with their bytes, and what comes before them [ns]."""
+    """Concurrent messages (source, target, bytes) and the processing time before them [ns]."""
 
     cost_ns: float
     messages: list[tuple[int, int, int]]
 
 
 def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: bool = True) -> Cost:
-    """Return what a phase takes on a line.
+    """Return the cost of a phase on a line.
 
     Parameters
     ----------
     phase, plan : Phase, Plan
-        What is done, and how.
+        The phase, and the plan of its collective.
     line : Line
-        What joins those who take part.
+        Links between the participants.
     number : int
-        Of the chunk: chunks take two trees in turns.
+        Number of the chunk: chunks alternate between two trees.
     symmetry : bool
-        Whether messages of NPUs that do the same are worked out once.
+        Whether equal messages of NPUs are computed once.
     """
     if line.fabric:
         whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
@@ -66,12 +66,12 @@ def _ring_cost(
     places: Sequence[int],
     turned: Line | None,
 ) -> Cost:
-    """Return what a ring takes: each message goes on round it, whatever the others do."""
+    """Return the cost of a ring, in which each message moves on independently of the others."""
     ways = [line.way(place, program.peers(place, 0)[0]) for place in places]
     count, size = phase.axis.count, program.size(0)
     carried = _carried(((way, size) for way in ways), turned)
     latencies_ns = [way.latency_ns for way in ways]
-    # A shard crosses all edges but one; the slowest way leaves out the quickest edge.
+    # A shard crosses all edges but one; the slowest shard skips the edge of least latency.
     once_ns = sum(latencies_ns) - min(latencies_ns)
     if len(ways) == 1:
         once_ns = (count - 1) * latencies_ns[0]
@@ -82,17 +82,17 @@ def _ring_cost(
 
 
 def _from_root(phase: Phase) -> list[int]:
-    """Return the places of those who take part, round from the root of a broadcast."""
+    """Return the positions of the participants in ring order, starting at the root."""
     count, root = phase.axis.count, phase.axis.root
     return [(root + place) % count for place in range(count)]
 
 
 def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
-    """Return what a broadcast takes from NPU to NPU, each of which sends on piece by piece.
+    """Return the cost of a pipelined broadcast from NPU to NPU.
 
-    A reduce goes the other way, and adds up what comes before it is sent on.
+    A reduce runs in the opposite direction, and reduces received data before it is forwarded.
     """
-    # What simulates collectives takes a while to be imported.
+    # The simulation of collectives is slow to import.
     from perfmodel.collectives.select import chunk_bytes
 
     order, reduces = _from_root(phase), phase.kind == "reduce"
@@ -100,14 +100,14 @@ def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
     carried = _carried(((way, phase.data_bytes) for way in ways), None)
     busy_ns = max(count / line.bytes_per_ns(link) for link, count in carried.items())
     busy_ns += plan.reduction_ns(phase.data_bytes) if reduces else 0
-    # Data is all at the last a piece for each NPU between after the slowest link has had it.
+    # Each NPU between the ends adds the time of one piece on the slowest link.
     piece = chunk_bytes(phase.data_bytes) / phase.data_bytes
     time_ns = busy_ns * (1 + piece * (len(ways) - 1)) + sum(way.latency_ns for way in ways)
     return Cost(time_ns + (len(ways) + 1) * plan.endpoint_ns, carried)
 
 
 def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
-    """Yield as many messages at a time as the window allows, and none of the second half before."""
+    """Yield rounds of as many messages as the window allows; no round crosses the halfway point."""
     half = program.half or program.sends
     for first in range(0, program.sends, half):
         for begin in range(first, first + half, program.window):
@@ -121,7 +121,7 @@ def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
 
 
 def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
-    """Yield the messages of each level of a tree: up to the root, and down."""
+    """Yield the messages of each tree level, first up to the root, then down."""
     nodes = tree(phase.axis.count, second)
     level = [place for place, node in enumerate(nodes) if node.parent is None]
     levels: list[list[tuple[int, int]]] = []
@@ -140,7 +140,7 @@ def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
 
 
 def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | None) -> Cost:
-    """Return what rounds one after the other take, and what is done after the last."""
+    """Return the cost of successive rounds and of the processing after the last round."""
     time_ns, whole = last_ns, dict[Link, float]()
     for one in rounds:
         ways = [(line.way(source, target), size) for source, target, size in one.messages]
@@ -155,7 +155,7 @@ def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | N
 def _carried(
     ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: Line | None
 ) -> dict[Link, float]:
-    """Return the bytes that cross each link, or each of those that stand for others."""
+    """Return the bytes that cross each link, or each representative link."""
     found: dict[Link, float] = {}
     for way, size in ways:
         for link in way.links:

@@ -1,1 +1,1 @@
-"""Collective algorithms: each module adds its own to the registry."""
+"""Collective algorithms; each module registers its own."""

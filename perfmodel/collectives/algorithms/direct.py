@@ -1,4 +1,4 @@
-"""Direct collectives: every member sends to every other at once."""
+"""Direct collectives: every member sends to every other member at the same time."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from perfmodel.topology.graph import Topology
 
 __all__ = ["direct", "least_s"]
 
-_LARGEST = 256  # of a group: more messages, one for each pair, would be too many
-_QUICK = 64  # of a group: it is tried in a second at most
+_LARGEST = 256  # members; more would need too many messages, one for each pair
+_QUICK = 64  # members; takes a second at most
 
 
 def direct(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add any collective; a broadcast or a reduce connects the first member with each other.
+    """Add any collective; in a broadcast or a reduce the first member is the root.
 
     An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
     all-gather.
@@ -30,7 +30,7 @@ def direct(
                 builder.send((other,), members[:1], (shard,), "reduce")
         return
     share, count = chunk_bytes / len(members), len(members)
-    # Member i starts with its neighbour, so that receivers take turns where senders do.
+    # Member i starts with its neighbour, so that senders do not all choose the same receiver.
     pairs = [
         (members[i], members[(i + away) % count]) for away in range(1, count) for i in range(count)
     ]
@@ -53,15 +53,15 @@ def direct(
 def least_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return a time that any routes take at least [s].
+    """Return a lower bound of the time over any routes [s].
 
-    What all messages bring, each over the fewest links that lead there, takes this long if it loads
-    all links alike. Groups that are quick to try have no bound by routes.
+    It is the time of the traffic of all messages, each over the fewest possible links, if it loads
+    all links equally. Groups that are quick to simulate have no bound by routes.
 
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology of the collective.
     pattern : str
         One of ``schedule.PATTERNS``.
     groups : sequence of sequence of int

@@ -1,4 +1,4 @@
-"""All-reduces in four phases, on a torus of packages: the algorithm of ACE's study."""
+"""All-reduces in four phases on a torus of packages: the algorithm of the ACE study."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ __all__ = ["four_phase"]
 def four_phase(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
 ) -> None:
-    """Add an all-reduce: scattered in the innermost dimension, all-reduced along each other one.
+    """Add an all-reduce: scattered in the innermost dimension, all-reduced along the others.
 
     The result is gathered along the innermost dimension (ACE, arXiv 2007.00156, has an LxVxH
     torus). Each all-reduce has what the innermost dimension leaves: more than in ``hierarchical``,

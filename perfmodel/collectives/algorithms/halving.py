@@ -1,4 +1,4 @@
-"""Recursive halving and doubling: logarithmically many steps.
+"""Recursive halving and doubling, in a logarithmic number of steps.
 
 Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
 International Journal of High Performance Computing Applications 19, 2005. Where the group is no
@@ -39,7 +39,7 @@ def halving_doubling(
         _bruck(builder, members, chunk_bytes / len(members))
         return
     power = 1 << (len(members).bit_length() - 1)
-    pairs = list(zip(members, members[power:], strict=False))  # who stands in for whom
+    pairs = list(zip(members, members[power:], strict=False))  # host and guest
     if pattern in ("broadcast", "reduce"):
         _rooted(builder, members[:power], pairs, chunk_bytes, pattern)
         return
@@ -68,7 +68,7 @@ def _rooted(
     chunk_bytes: float,
     pattern: str,
 ) -> None:
-    """Add a broadcast from, or a reduce to, the first member of the core."""
+    """Add a broadcast from, or a reduce to, the first core member."""
     owned = [[builder.add_shard(core[0], chunk_bytes / len(core))] for _ in core]
     everything = [one for shards in owned for one in shards]
     distances = [1 << step for step in range(len(core).bit_length() - 1)]
@@ -89,14 +89,14 @@ def _rooted(
 def _halves(
     core: Sequence[int], owned: Sequence[Sequence[int]], distance: int
 ) -> Iterator[tuple[int, int, list[int]]]:
-    """Yield the first members of both halves of each block, and the shards of the second half."""
+    """Yield the first members of both halves of each block, and the second half's shards."""
     blocks = _blocks(owned, distance)
     for i in range(0, len(core), 2 * distance):
         yield core[i], core[i + distance], blocks[i // distance + 1]
 
 
 def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
-    """Send each shard by the set bits of its distance, one bit in each step."""
+    """Add an all-to-all by Bruck's algorithm: step k moves shards whose distance has bit k set."""
     count = len(members)
     distances = [1 << bit for bit in range((count - 1).bit_length())]
     if builder.lockstep:
@@ -122,7 +122,7 @@ def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> No
 
 
 def halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
-    """Reduce ``owned[i]`` at member i of a power of two of members, by halves."""
+    """Reduce ``owned[i]`` at member i by recursive halving; the group size is a power of two."""
     distance = len(core) // 2
     while distance:
         blocks = _blocks(owned, distance)
@@ -137,7 +137,7 @@ def halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequenc
 
 
 def double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
-    """Pass ``owned[i]`` of member i of a power of two of members on to all, by doubling."""
+    """Distribute ``owned[i]`` of member i to all by recursive doubling."""
     distance = 1
     while distance < len(core):
         blocks = _blocks(owned, distance)
@@ -159,7 +159,7 @@ def _blocks(owned: Sequence[Sequence[int]], distance: int) -> list[list[int]]:
 def least_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return a time that it takes at least [s]: of what the first member of a group sends.
+    """Return a lower bound of the time, from the bytes that a group's first member sends [s].
 
     Parameters
     ----------

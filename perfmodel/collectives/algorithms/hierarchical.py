@@ -1,4 +1,4 @@
-"""Hierarchical collectives: one dimension of stacked blocks after the other.
+"""Hierarchical collectives: stacked blocks, one dimension after the other.
 
 Each dimension reduces what the ones before have scattered, as in ASTRA-sim 2.0 (arXiv 2303.14006),
 so the inner ones carry most. In turns, where parts of the data begin with a dimension each, all
@@ -33,19 +33,19 @@ __all__ = [
 ]
 
 Axis = tuple[Dimension, list[int]]
-"""A dimension and the places on it that a group has."""
+"""A dimension, and the positions along it that a group occupies."""
 
 Level = list[tuple[list[int], list[tuple[int, ...]]]]
-"""NPUs of each line along a dimension, and the shards of each of them."""
+"""NPUs of each line along a dimension, and the shards of each NPU."""
 
 Move = tuple[int, int, tuple[int, ...]]
 """Source, target and shards of a message."""
 
 
 def lines(dimensions: Sequence[Dimension], members: Sequence[int]) -> list[Axis] | None:
-    """Return the dimensions along which a group lies, and its places on each.
+    """Return the dimensions that a group spans, and the group's positions along each.
 
-    None if it is not at all crossings of them, or there are none.
+    None if the group is not at all crossings of them, or there are none.
     """
     found = [(one, sorted({one.place(npu) for npu in members})) for one in dimensions]
     if not found or prod(len(places) for _, places in found) != len(members):
@@ -60,7 +60,7 @@ def hierarchical(
     pattern: str,
     turns: bool = False,
 ) -> None:
-    """Add any collective but an all-to-all, a dimension after the other.
+    """Add any collective but an all-to-all, one dimension after the other.
 
     Rings go both ways, half of the data in each; on other blocks each member sends to each other.
     With ``turns`` an equal part of the data begins with each dimension. A broadcast scatters the
@@ -77,7 +77,7 @@ def hierarchical(
 
 
 def _orders(axes: list[Axis], turns: bool) -> list[tuple[list[Axis], bool]]:
-    """Return the orders of dimensions of equal parts of the data, and whether rings go back."""
+    """Return the orders of dimensions for equal parts of the data, and each ring direction."""
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
     return list(product(orders, ways_of(axes)))
 
@@ -89,7 +89,7 @@ def least_s(
     size_bytes: float,
     turns: bool = False,
 ) -> float:
-    """Return a time that it takes at least [s]: of what the first member of a group sends.
+    """Return a lower bound of the time, from the bytes that a group's first member sends [s].
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def add_order(
     part_bytes: float,
     pattern: str,
 ) -> None:
-    """Add a collective of a part of the data in one order of the dimensions, in lanes of its own.
+    """Add a collective on a part of the data in one order of dimensions, in separate lanes.
 
     An all-gather goes through the dimensions backwards.
     """
@@ -137,7 +137,7 @@ def add_order(
 
 
 def ways_of(axes: Sequence[Axis]) -> tuple[bool, ...]:
-    """Return whether rings go back, for each part of the data."""
+    """Return the ring directions that share the data: whether each part goes backward."""
     return (False, True) if any(_circular(one) for one, _ in axes) else (False,)
 
 
@@ -150,7 +150,7 @@ def _one_order(
     *,
     back: bool,
 ) -> None:
-    """Add it in one order of the dimensions, around rings in one direction."""
+    """Add a collective in one order of the dimensions, around rings in one direction."""
     root = members[0] if pattern in ROOTED else None
     steps = levels_of(builder, members, order, part_bytes, back=back, root=root)
     moves = [] if root is None else _from_root(root, steps)
@@ -204,7 +204,7 @@ def _from_root(root: int, steps: Sequence[tuple[Dimension, Level]]) -> list[list
 def _from(
     line: list[int], parts: list[tuple[int, ...]], place: int
 ) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Return a line from a place on, with the shards of each NPU."""
+    """Return a line rotated to start at a position, with the shards of each NPU."""
     every = parts if len(parts) > 1 else parts * len(line)
     return line[place:] + line[:place], every[place:] + every[:place]
 
@@ -223,7 +223,7 @@ def levels_of(
     With ``back`` lines are listed backwards, for rings in the other direction. A ``root`` owns all
     shards.
     """
-    # In lockstep all members send as much as the first; endpoints send message by message.
+    # In lockstep all members send as much as the first; endpoints send each message separately.
     alike = builder.lockstep and builder.topology.endpoint is None
     share, held_bytes = part_bytes / len(members), part_bytes
     owner = {npu: npu if root is None else root for npu in members}
@@ -248,7 +248,7 @@ def level_of(shards: Mapping[int, int], dimensions: Sequence[Dimension], *, back
     shards : mapping
         Shard of each member of the group.
     dimensions : sequence of Dimension
-        A member has the shards of all that are at its place along each of them.
+        Dimensions; a member has the shards of all members with the same positions along them.
     back : bool
         Whether lines are listed backwards.
     """
@@ -264,7 +264,7 @@ def level_of(shards: Mapping[int, int], dimensions: Sequence[Dimension], *, back
 
 
 def _lines_along(members: Iterable[int], dimension: Dimension, back: bool) -> list[list[int]]:
-    """Return the lines of members whose places differ along one dimension alone."""
+    """Return the lines of members whose positions differ along one dimension only."""
     found: dict[int, list[int]] = {}
     for npu in members:
         found.setdefault(npu - dimension.place(npu) * dimension.stride, []).append(npu)
@@ -281,8 +281,8 @@ def add_level(
 ) -> None:
     """Add a reduce-scatter or an all-gather on all lines of a dimension.
 
-    With ``halving`` a power of two of NPUs on a switch go by recursive halving and doubling instead
-    of sending to each other at once.
+    With ``halving``, NPUs on a switch whose number is a power of two use recursive halving and
+    doubling instead of direct sends.
     """
     for line, parts in level:
         if _circular(dimension):

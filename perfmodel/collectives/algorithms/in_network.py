@@ -1,4 +1,4 @@
-"""Collectives inside the switches, the algorithm of FRED-B and D, and multicast trees."""
+"""Collectives inside the switches (the algorithm of FRED-B and FRED-D), and multicast trees."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ __all__ = ["in_network", "least_s", "multicast"]
 def in_network(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add any collective by flows of the switches.
+    """Add any collective as flows of the switches.
 
     An all-reduce is one flow: each L1 reduces its members, the L2 reduces the L1s, and the result
     is distributed on the way back; a group inside one L1 never leaves it. A reduce ends at the
@@ -45,7 +45,7 @@ def in_network(
 def multicast(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
 ) -> None:
-    """Add a broadcast from the first member, multicast by switches."""
+    """Add a broadcast from the first member, multicast by the switches."""
     shard = builder.add_shard(members[0], chunk_bytes)
     builder.send(members[:1], members[1:], (shard,), "copy")
 
@@ -53,7 +53,7 @@ def multicast(
 def least_s(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
 ) -> float:
-    """Return a time that it takes at least [s]: of members that send to each of all.
+    """Return a lower bound of the time for members that each send to all others [s].
 
     Parameters
     ----------

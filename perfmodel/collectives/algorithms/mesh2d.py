@@ -1,4 +1,4 @@
-"""Hierarchical two-dimensional collectives on a mesh, or on some of its rows and columns."""
+"""Hierarchical two-dimensional collectives on a mesh, or on a subset of its rows and columns."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,19 +16,19 @@ Lines = list[tuple[Sequence[int], list[tuple[int, ...]]]]
 
 
 def rows_first_share(columns: int, rows: int) -> float:
-    """Return the share of the data that is reduced along the rows first, 0 to 1.
+    """Return the share of the data that is first reduced along the rows, 0 to 1.
 
-    The rest goes along the columns first. With a = ``columns`` NPUs in a row, b = ``rows`` in a
-    column and the share x, an all-reduce of D bytes puts on each link
+    The rest is first reduced along the columns. With a = ``columns`` NPUs in a row, b = ``rows`` in
+    a column and the share x, an all-reduce of D bytes puts on each link
 
         of a row:    2 (a - 1)/a (x + (1 - x)/b) D
         of a column: 2 (b - 1)/b ((1 - x) + x/a) D
 
-    since the second dimension only moves what the first has scattered. The share makes both
-    equal: 0.4583 for 5 x 4, that is 0.95 D, so 750 GB/s links bound the endpoint-equivalent
-    bandwidth to 1.9 / 0.95 * 750 GB/s = 1.5 TB/s, the published figure. (Equal halves would put
-    1.0 D on the row links and stop at 1.425 TB/s.) A reduce-scatter or an all-gather moves half
-    of it on each link. Where no share balances the two, the nearest is taken.
+    since the second dimension only moves what the first has scattered. The share makes both equal:
+    0.4583 for 5 x 4, that is 0.95 D, so 750 GB/s links limit the endpoint-equivalent bandwidth to
+    1.9 / 0.95 * 750 GB/s = 1.5 TB/s, the published figure. (Equal halves would put 1.0 D on the row
+    links and reach only 1.425 TB/s.) A reduce-scatter or an all-gather moves half of that on each
+    link. If no share balances the two, the nearest one is used.
     """
     row, column = 2 * (columns - 1) / columns, 2 * (rows - 1) / rows
     if columns == 1 or rows == 1:
@@ -44,14 +44,14 @@ def mesh2d(
     pattern: str,
     share: float | None = None,
 ) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather where some rows and columns cross.
+    """Add an all-reduce, reduce-scatter or all-gather on the crossings of rows and columns.
 
-    Members are all NPUs of a mesh, or those of a block of it, in any order.
+    Members are all NPUs of a mesh, or of a block of it, in any order.
 
-    Two parts run at once in opposite order of the dimensions. On each line there is a logical
-    ring whose last message goes back across the whole line, so each direction of each link
-    carries one message in every step. ``share`` of the data goes along the rows first, to the east
-    and south; the rest goes around to the north and west. None is :func:`rows_first_share`.
+    Two parts run at once with opposite orders of the dimensions. On each line there is a logical
+    ring whose last message goes back across the whole line, so each direction of each link carries
+    one message in every step. ``share`` of the data goes along the rows first, to the east and
+    south; the rest goes to the north and west. None is :func:`rows_first_share`.
     """
     lines = _lines(builder.topology, members)
     assert lines
@@ -71,7 +71,7 @@ def _one_order(
     pattern: str,
     rows_first: bool,
 ) -> None:
-    # Opposite directions, as endpoints of a mesh use them: no two flows are the same.
+    # Opposite directions, as mesh endpoints use them: no two flows are the same.
     inner, outer = lines if rows_first else (lines[1][::-1], lines[0][::-1])
     columns = builder.topology.grid[0] if builder.topology.grid else 0
 
@@ -105,7 +105,7 @@ def _on_lines(
 
 
 def _lines(topology: Topology, group: Sequence[int]) -> tuple[list[int], list[int]] | None:
-    """Return the columns and rows whose crossings a group is, if it is that."""
+    """Return the columns and rows whose crossings form a group; None for other groups."""
     return product(topology.grid[0], group) if topology.grid else None
 
 

@@ -1,4 +1,4 @@
-"""All-gather by multicasts: each member sends its share once, and it forks on its way."""
+"""All-gather by multicasts: each member sends its share once, and switches copy the share."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from perfmodel.collectives.schedule import ScheduleBuilder
 __all__ = ["multicasts"]
 
 _LARGEST = 64
-"""Members of a group: there are as many trees as members, each with a way to all of them."""
+"""Largest group: each member has a tree with a path to every other member."""
 
 
 def multicasts(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
 ) -> None:
-    """Add an all-gather of one multicast from each member.
+    """Add an all-gather that consists of one multicast from each member.
 
     A source has one set of destinations, so it waits for no acks in between.
     """

@@ -1,4 +1,4 @@
-"""MultiTree: all members reduce and gather along trees that share no link at the same time."""
+"""MultiTree: members reduce and gather along trees that never use a link at the same time."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from perfmodel.collectives.schedule import ScheduleBuilder
 __all__ = ["multitree"]
 
 _LARGEST = 1024
-"""Members of a group: there are as many trees as members, each with a message for each member."""
+"""Largest group: each member has a tree with a message for every other member."""
 
 
 def multitree(
@@ -44,7 +44,7 @@ def _gather(
     *,
     back: bool,
 ) -> dict[str, float]:
-    """Add the messages along the trees of a graph, or back along them; return their figures."""
+    """Add the messages along the trees of a graph, or in reverse; return the trees' figures."""
     forest = grow(graph, full_slots=full_slots)
     edges = [(edge, shard_of[root]) for root, tree in forest.trees.items() for edge in tree]
     if back:

@@ -1,4 +1,4 @@
-"""Logical rings: the endpoint algorithm for any group."""
+"""Logical rings: the endpoint algorithm that works for any group."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -56,7 +56,7 @@ def _steps(
 def ring(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add a collective around one ring, in the order that the topology has for it.
+    """Add a collective around one ring, in the topology's ring order.
 
     A broadcast or a reduce goes along the chain of members, from or to the first. In an
     all-to-all each member passes on what is for those behind it.
@@ -102,7 +102,7 @@ def bidirectional_ring(
 
 
 def _all_to_all(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
-    """Send on, step by step, the shards that have not reached their receiver."""
+    """Forward, step by step, the shards that have not reached their receiver."""
     count = len(members)
     if builder.lockstep:
         builder.add_shard(members[0], share, members[1])

@@ -1,4 +1,4 @@
-"""Synthesized collectives: schedules found for a topology, a pattern and a group by search."""
+"""Synthesized collectives: schedules searched for a topology, a pattern and a group."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["synthesized"]
 
 _LARGEST = 1024
-"""Members of a group."""
+"""Largest group."""
 
 _SHARDS, _TIMES = 256, 8
-"""Shards up to which more are tried, and the most parts that each is cut into."""
+"""Largest number of shards for which more are tried, and most parts that a shard is cut into."""
 
 _PAIRS = 256
-"""Members of a group of an all-to-all: there is a shard for each pair."""
+"""Largest group for an all-to-all, which has a shard for each pair."""
 
 
 def synthesized(
@@ -48,7 +48,7 @@ def synthesized(
         share = chunk_bytes / count
     else:
         shards = [Shard(one) for one in members]
-        if pattern in ROOTED:  # a part for each link of the root
+        if pattern in ROOTED:  # one part for each link of the root
             shards = shards[:1] * len(graph.outgoing[members[0]])
         share = chunk_bytes / len(shards)
     graphs: list[LinkGraph] = []
@@ -67,7 +67,7 @@ def synthesized(
 
 
 def _shortest(graphs: Sequence[LinkGraph], shards: "Sequence[Shard]") -> "tuple[int, list[Plan]]":
-    """Return plans for all graphs, and into how many parts they cut each shard."""
+    """Return the fastest plans for all graphs, and the number of parts per shard."""
     from perfmodel.collectives.synthesis import synthesize
 
     found: list[tuple[float, int, list[Plan]]] = []
@@ -87,7 +87,7 @@ def _add(
     numbers: Sequence[int],
     action: Literal["reduce", "copy"],
 ) -> None:
-    """Add the messages of a plan; of one on links turned round in the opposite order of time."""
+    """Add the messages of a plan; for a plan on reversed links, in reverse order of time."""
     if action == "copy":
         for one in plan.moves:
             ends = (one.source,), (one.target,)

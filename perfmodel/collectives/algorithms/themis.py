@@ -1,4 +1,4 @@
-"""Chunked collectives whose chunks each have their own order of dimensions.
+"""Chunked collectives in which each chunk has its own order of dimensions.
 
 Themis (Rashidi et al., ISCA 2022, arXiv 2110.04478) and the fixed orders that it is compared with.
 """
@@ -26,7 +26,7 @@ def chunks_in_orders(
     pattern: str,
     policy: str,
 ) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather, in lockstep with chunks of a kind as one."""
+    """Add an all-reduce, reduce-scatter or all-gather; in lockstep, equal chunks are merged."""
     add = add_orders if builder.lockstep else add_chunks
     add(builder, members, chunk_bytes, pattern, Queuing(policy))
 

@@ -1,4 +1,4 @@
-"""Double binary trees: two trees with half of the data each.
+"""Double binary trees: two trees, each for half of the data.
 
 Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
 Parallel Computing 35, 2009.
@@ -14,7 +14,7 @@ __all__ = ["binary_tree", "double_binary_tree"]
 
 
 def binary_tree(count: int) -> list[int | None]:
-    """Return the parent of each of ``count`` places; places with odd numbers have children.
+    """Return the parent of each of ``count`` positions; only odd positions have children.
 
     Counted from 1, a place lies above the two places that differ from it by half of its lowest
     set bit; those beyond the end are left out, and their children move up.
@@ -23,7 +23,7 @@ def binary_tree(count: int) -> list[int | None]:
     for place in range(1, count + 1):
         bit = place & -place
         above, before = (place ^ bit) | (bit << 1), place ^ bit
-        # Where the place above is beyond the end, the one before this block takes its child.
+        # If the parent would be beyond the last place, the place before this block is the parent.
         parent = above if above <= count else before
         parents.append(parent - 1 if parent else None)
     return parents
@@ -62,7 +62,7 @@ def double_binary_tree(
 
 
 def _two_orders(nodes: list[int]) -> tuple[list[int], list[int]]:
-    """Return the members of both trees in order.
+    """Return the order of the members in each of the two trees.
 
     The second is the first one's mirror image, or if their number is odd shifted by one.
     """
@@ -72,7 +72,7 @@ def _two_orders(nodes: list[int]) -> tuple[list[int], list[int]]:
 def _scattered(
     builder: ScheduleBuilder, members: Sequence[int], half_bytes: float, pattern: str
 ) -> None:
-    """Add a collective in which members own shards, or send one to each other."""
+    """Add a collective in which members own shards or send shards to each other."""
     share = half_bytes / len(members)
     if pattern == "all_to_all" and builder.lockstep:
         _crossings(builder, members, share)
@@ -114,7 +114,7 @@ def _scattered(
 
 
 def _crossings(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
-    """Add an all-to-all by the bytes that cross each edge, as the pairs are very many."""
+    """Add an all-to-all as total bytes per edge, since the pairs are too many to list."""
     first = builder.lane
     for tree, placed in enumerate(_two_orders(list(members))):
         builder.lane = first + tree
@@ -137,7 +137,7 @@ def _crossings(builder: ScheduleBuilder, members: Sequence[int], share: float) -
 def _edges(
     placed: Sequence[int], parents: Sequence[int | None], root: int
 ) -> list[tuple[int, int]]:
-    """Return pairs of parent and child, those nearest to the root first."""
+    """Return pairs of parent and child, in order of distance from the root."""
     children: dict[int, list[int]] = {}
     for member, parent in zip(placed, parents, strict=True):
         if parent is not None:

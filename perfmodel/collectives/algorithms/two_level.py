@@ -12,7 +12,7 @@ __all__ = ["equal_clusters", "two_level_ring"]
 
 
 def equal_clusters(topology: Topology, members: Sequence[int]) -> list[list[int]]:
-    """Return the members on each switch, in the order given, or nothing if two levels do not fit.
+    """Return the members on each switch in order; empty if two levels do not fit.
 
     They fit equally many members, two or more, on each of several switches.
     """

@@ -1,1 +1,1 @@
-"""Themis: chunked collectives whose chunks each have their own order of dimensions."""
+"""Themis: chunked collectives in which each chunk has its own order of dimensions."""

@@ -1,4 +1,4 @@
-"""Chunks of a collective as messages, for checking and for network models.
+"""Chunks of a collective as messages, for the symbolic check and for network models.
 
 Each phase of a chunk is a reduce-scatter or an all-gather on every line of its dimension. Phases
 are in the order in which the queues serve them: an NPU begins a phase when it has received all of
@@ -30,7 +30,7 @@ from .run import Queuing, run_chunks
 __all__ = ["add_chunks", "add_orders", "chunk_schedule"]
 
 _PLANNED = 1 << 20
-"""Bytes of each NPU in a chunk where a plan stands for a collective of any size."""
+"""Bytes per NPU in a chunk of the plan that stands for collectives of any size."""
 
 
 def chunk_schedule(
@@ -59,7 +59,7 @@ def add_chunks(
     pattern: str,
     how: Queuing,
 ) -> None:
-    """Add a collective of so many bytes, each chunk by itself.
+    """Add a collective on a vector of ``size_bytes``, with separate messages for each chunk.
 
     The plan is that of a collective of whole bytes; shards are shares of ``size_bytes``.
     """
@@ -84,7 +84,7 @@ def add_orders(
     pattern: str,
     how: Queuing,
 ) -> None:
-    """Add a collective with all chunks of the same order as one part of the data.
+    """Add a collective in which all chunks with the same order form one part of the data.
 
     Links carry what they do with each chunk by itself. The order in which dimensions serve the
     chunks is left to the links.
@@ -113,19 +113,19 @@ def _planned(
     pattern: str,
     how: Queuing,
 ) -> tuple[list[ChunkPlan], list[Service]]:
-    """Return chunks and services of a size, or of one that stands for all."""
+    """Return the chunks and services of a size, or of a stand-in size if none is given."""
     if size_bytes is None or size_bytes < how.chunks * len(members):
         size_bytes = float(how.chunks * len(members) * _PLANNED)
     return run_chunks(queue_dimensions(topology, members), size_bytes, pattern, how)
 
 
 def _scattering(chunk: ChunkPlan, pattern: str) -> tuple[int, ...]:
-    """Return the dimensions as a reduce-scatter visits them; an all-gather goes backwards."""
+    """Return the dimensions in reduce-scatter order; an all-gather visits them in reverse."""
     return chunk.order[::-1] if pattern == "all_gather" else chunk.order
 
 
 class _Chunk:
-    """The lines and shards of a chunk along each dimension, of rings in both directions."""
+    """Lines and shards of a chunk along each dimension, for rings in both directions."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _Chunk:
                 self._levels[number].append(level)
 
     def add(self, builder: ScheduleBuilder, service: Service) -> None:
-        """Add the messages of a phase."""
+        """Add the messages of a chunk's phase."""
         kind = service.phase.kind
         actions: list[Literal["reduce", "copy"]] = []
         if kind != "all_gather":
@@ -159,14 +159,14 @@ class _Chunk:
 
 
 def _follow(messages: list[Transfer | RingPass], first: int, last: dict[int, list[int]]) -> None:
-    """Have the messages of a phase, from the first on, follow the phase served before.
+    """Make the messages of a phase wait for the phase that was served before.
 
     A message that waits for nothing in its phase waits for what its source received ``last``.
     Then ``last`` becomes what each NPU receives in this phase.
     """
     came: dict[int, list[int]] = {}
     for number, one in enumerate(messages[first:], first):
-        assert isinstance(one, Transfer)  # nothing else without lockstep
+        assert isinstance(one, Transfer)  # only transfers occur without lockstep
         if not one.after or one.after[-1] < first:
             before = {*one.after, *(other for npu in one.sources for other in last.get(npu, ()))}
             messages[number] = replace(one, after=tuple(sorted(before)))

@@ -21,17 +21,17 @@ __all__ = [
 ]
 
 NEEDS = "all NPUs at which some lines of dimensions cross"
-"""What a topology and a group must have."""
+"""Requirement on the topology and the group, for error messages."""
 
 SHARED = (
     "an NPU reaches several dimensions by the same link: the collective takes at least as long as "
     "the same chunks on the links, but orders and busy shares are those of independent dimensions"
 )
-"""What is taken for granted where dimensions share links."""
+"""Assumption where several dimensions share links."""
 
 
 Kind = Literal["ring", "line", "fully_connected", "switch"]
-"""What joins the NPUs of a line."""
+"""How the NPUs of a line are connected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +61,19 @@ class QueueDimension:
 
     @property
     def halving(self) -> bool:
-        """Whether it goes by recursive halving and doubling."""
+        """Whether the dimension uses recursive halving and doubling."""
         return self.kind == "switch" and self.npus & (self.npus - 1) == 0
 
     @property
     def steps(self) -> int:
-        """Steps of a reduce-scatter or an all-gather."""
+        """Number of steps of a reduce-scatter or an all-gather."""
         if self.kind in ("ring", "line"):
             return self.npus - 1
         return self.npus.bit_length() - 1 if self.halving else 1
 
 
 def queue_dimensions(topology: Topology, members: Sequence[int]) -> tuple[QueueDimension, ...]:
-    """Return the dimensions that a group lies along, the innermost first.
+    """Return the dimensions that a group spans, the innermost first.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def queue_dimensions(topology: Topology, members: Sequence[int]) -> tuple[QueueD
 
 
 def share_links(topology: Topology, members: Sequence[int]) -> bool:
-    """Return whether an NPU of a group reaches several of its dimensions by the same link."""
+    """Return whether an NPU of a group reaches several of the group's dimensions over one link."""
     axes, first = lines(topology.scheduling_dimensions, members) or [], min(members)
     ends = [first + one.stride * (places[1] - places[0]) for one, places in axes]
     own = {topology.hops((first,), (end,))[0][0] for end in ends}
@@ -100,12 +100,12 @@ def share_links(topology: Topology, members: Sequence[int]) -> bool:
 def _along(
     topology: Topology, first: int, dimension: Dimension, places: Sequence[int]
 ) -> QueueDimension:
-    """Return a dimension as a queue for the places of a group, the first NPU at the first place."""
+    """Return a dimension as a queue for the group's positions, starting at its first NPU."""
     line = [first + dimension.stride * (place - places[0]) for place in places]
     gaps = [b - a for a, b in pairwise([*places, places[0] + dimension.npus])]
     kind = dimension.kind
     if kind == "ring" and 2 * max(gaps) > dimension.npus:
-        kind = "line"  # the shortest route over the widest gap leads back over the others
+        kind = "line"  # the shortest route across the widest gap goes back over the other links
     neighbours = pairwise([*line, line[0]] if kind == "ring" else line)
     step_s = max(topology.latency_s(topology.hops((a,), (b,))) for a, b in neighbours)
     own = replace(dimension, kind=kind)
@@ -113,7 +113,7 @@ def _along(
 
 
 def ideal_s(dimensions: Sequence[QueueDimension], size_bytes: float, pattern: str) -> float:
-    """Return the time if all dimensions sent at full rate from begin to end [s].
+    """Return the time if all dimensions sent at full rate throughout [s].
 
     Parameters
     ----------

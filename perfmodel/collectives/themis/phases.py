@@ -1,4 +1,4 @@
-"""Phases of a chunk: dimension and bytes of each."""
+"""Phases of a chunk: the dimension and the bytes of each phase."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["Phase", "phases_of"]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of a chunk's collective.
+    """One phase of a chunk: a collective along one dimension.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def phases_of(
     *,
     compatible: bool = False,
 ) -> list[Phase]:
-    """Return the phases of a chunk in their order.
+    """Return the phases of a chunk in order.
 
     With ``compatible`` messages and pieces have whole bytes, rounded down, as in the code of
     Themis's authors.
@@ -84,7 +84,7 @@ def _gathers(
 
 
 def _scattered(dimension: QueueDimension, left: Fraction, whole: bool) -> Fraction:
-    """Return what a reduce-scatter of so many bytes sends [B]."""
+    """Return the bytes that an NPU sends in a reduce-scatter of a given size [B]."""
     if not whole:
         return left * (dimension.npus - 1) / dimension.npus
     if dimension.halving:

@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 MAX_CHUNKS = 1 << 14
-"""Chunks of a collective at most."""
+"""Largest number of chunks of a collective."""
 
 GAP_DENOMINATOR = 16
-"""A gap between loads counts if a chunk of this part of the usual size would fill it."""
+"""A gap between loads matters if filling it takes at least this fraction of a usual chunk."""
 
 
 class Loaded(Protocol):
-    """What the planner looks at of a dimension."""
+    """Properties of a dimension that the planner uses."""
 
     @property
     def npus(self) -> int:
-        """NPUs in a line."""
+        """Number of NPUs in a line."""
         ...
 
     @property
     def bytes_per_s(self) -> float:
-        """Bandwidth of an NPU, in any unit that is the same for all dimensions."""
+        """Bandwidth of an NPU; any unit, as long as all dimensions use the same one."""
         ...
 
 
@@ -58,12 +58,12 @@ class ChunkPlan:
     Parameters
     ----------
     size_bytes : int
-        That an NPU has of it before [B]; of an all-gather the part of one NPU.
+        Bytes that an NPU has before it [B]; for an all-gather the part of one NPU.
     order : tuple of int
         Dimensions as its reduce-scatter visits them, or as a stand-alone all-gather does. An
         all-reduce goes back through them in the reverse order.
     merged : bool
-        Whether an all-reduce does its last reduce-scatter and its first all-gather, which are along
+        Whether an all-reduce runs its last reduce-scatter and its first all-gather, which are along
         the same dimension, as one phase.
     """
 
@@ -82,7 +82,7 @@ def plan(
     *,
     compatible: bool = False,
 ) -> list[ChunkPlan]:
-    """Return the chunks of a collective and the order in which each takes the dimensions.
+    """Return the chunks of a collective and the order in which each visits the dimensions.
 
     Parameters
     ----------
@@ -124,12 +124,12 @@ def plan_sizes(
     *,
     compatible: bool = False,
 ) -> list[ChunkPlan]:
-    """Return the order in which chunks of given sizes take the dimensions.
+    """Return the order in which chunks of given sizes visit the dimensions.
 
     Parameters
     ----------
     sizes : sequence of int
-        Of each chunk, what an NPU has before the collective [B].
+        For each chunk the bytes of an NPU before the collective [B].
     dimensions, pattern, policy, gap_denominator, compatible
         As for :func:`plan`.
 
@@ -153,7 +153,7 @@ def plan_sizes(
 
 
 def _even(own_bytes: int, chunks: int) -> list[int]:
-    """Return chunks of whole bytes that differ by one byte at most."""
+    """Return chunk sizes in whole bytes that differ by at most one byte."""
     if not 1 <= chunks <= MAX_CHUNKS:
         raise InputError("chunks", "", f"must be from 1 to {MAX_CHUNKS}, not {chunks}")
     if chunks > own_bytes:
@@ -164,7 +164,7 @@ def _even(own_bytes: int, chunks: int) -> list[int]:
 
 
 class _Tracker:
-    """Loads of the dimensions by the chunks of a reduce-scatter, and the order of the next chunk.
+    """Loads that reduce-scatter chunks put on the dimensions, and the order of the next chunk.
 
     Parameters
     ----------
@@ -182,45 +182,45 @@ class _Tracker:
         self._rates = [one.bytes_per_s / dimensions[0].bytes_per_s for one in dimensions]
         self._loads = [0.0] * len(dimensions)
         self.natural: _Order = tuple(range(len(dimensions)))
-        self._last = [*self.natural]  # ties keep the order in which the last chunk left this list
+        self._last = [*self.natural]  # ties keep the order of the previous chunk
 
     def balancing(self) -> _Order:
-        """Return the dimensions by load, the least first."""
+        """Return the dimensions in ascending order of load."""
         self._last.sort(key=self._loads.__getitem__)
         return tuple(self._last)
 
     def filling_bytes(self, order: _Order) -> int:
-        """Return the chunk that fills the gap between the first and the last of an order [B]."""
+        """Return the chunk size that fills the gap between first and last of an order [B]."""
         first = order[0]
         gap = abs(self._loads[order[-1]] - self._loads[first])
         whole = int(gap * self._rates[first] / ((self._npus[first] - 1) / self._npus[first]))
         return whole // self._unit
 
     def fall_back(self, size_bytes: int) -> _Order:
-        """Book a chunk that takes the fixed order, and return that order."""
+        """Book a chunk in the fixed order of dimensions, and return that order."""
         self._last = [*self.natural]
         return self.take(size_bytes, self.natural)
 
     def take(self, size_bytes: int, order: _Order) -> _Order:
-        """Book a chunk that takes an order, and return that order."""
+        """Book a chunk in a given order of dimensions, and return that order."""
         left = size_bytes * self._unit
         for number in order:
             npus = self._npus[number]
-            # In this order of operations: another rounds differently, and ties depend on it.
+            # Keep this order of operations: another rounds differently, and ties depend on it.
             self._loads[number] += left * ((npus - 1) / npus) / self._rates[number]
             left //= npus
         return order
 
 
 class _AuthorsGather(_Tracker):
-    """Likewise, by the chunks of an all-gather as the authors' code counts them."""
+    """Loads that all-gather chunks put on the dimensions, as counted by the authors' code."""
 
     def __init__(self, dimensions: Sequence[Loaded], gap_denominator: int) -> None:
         super().__init__(dimensions, gap_denominator)
         self.natural = self.natural[::-1]
 
     def balancing(self) -> _Order:
-        """Return the dimensions by load, the most first."""
+        """Return the dimensions in descending order of load."""
         super().balancing()
         self._last.reverse()
         return tuple(self._last)
@@ -303,4 +303,4 @@ POLICIES: dict[str, Policy] = {
         "chunks as large as gaps between loads, least loaded first", _themis_flex
     ),
 }
-"""Orders of dimensions by name. Themis takes the fixed order where loads are almost equal."""
+"""Policies by name. Themis uses the fixed order where loads are almost equal."""

@@ -1,10 +1,10 @@
-"""Timing of chunks in dimension queues, each of which serves one chunk at a time.
+"""Timing of chunks in dimension queues; each queue serves one chunk at a time.
 
-All chunks are in the queue of their first dimension at the begin, in their order. A chunk that has
+All chunks are in the queue of their first dimension at the start, in their order. A chunk that has
 been served joins the queue of its next dimension, and then its last dimension takes the next chunk.
 Of phases that end at the same time, that of the outermost dimension ends first. Times are counted
-in ticks, of which each phase takes a whole number: which chunk is served next may depend on whether
-two times are equal, so they must not be rounded.
+in ticks, of which each phase takes a whole number: the next chunk to be served may depend on
+whether two times are equal, so times must not be rounded.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from .phases import Phase
 __all__ = ["INTRA", "LATENCY_MODES", "Key", "Service", "serve"]
 
 LATENCY_MODES = ("occupancy", "pipelined")
-"""What the latency of a phase holds up: the dimension too, or only the chunk itself."""
+"""What the latency of a phase blocks: also the dimension, or only the chunk."""
 
 Key = Callable[[Fraction | int, int], tuple[Fraction | int, int]]
 
@@ -30,8 +30,8 @@ INTRA: dict[str, Key] = {
     "fifo": lambda _before_bytes, arrival: (0, arrival),
     "scf": lambda before_bytes, arrival: (before_bytes, -arrival),
 }
-"""Orders within a queue by name, as keys of which the least is served next: of the bytes that an
-NPU has of a chunk before its phase, and the number of its arrival.
+"""Sort keys of a queue by name; the entry with the least key is served next. Arguments: bytes of
+the chunk at an NPU before the phase, and the arrival number.
 
 ``fifo``: first come, first served. ``scf``: the smallest chunk first, of equal ones the last that
 came, as in the code of Themis's authors.
@@ -40,18 +40,18 @@ came, as in the code of Themis's authors.
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A phase of a chunk while its dimension works on it.
+    """The time in which a dimension serves a phase of a chunk.
 
     Parameters
     ----------
     chunk, number : int
-        Of the chunk, and of its phase.
+        Numbers of the chunk, and of its phase.
     phase : Phase
-        What is done.
+        The phase.
     begin_s, end_s : float
-        When the dimension takes it up, and when it is free for others [s].
+        When the dimension starts it, and when it is free for others [s].
     done_s : float
-        When the chunk may go on [s].
+        When the chunk may continue [s].
     """
 
     chunk: int
@@ -63,7 +63,7 @@ class Service:
 
 
 class _Queues:
-    """What waits for each dimension, and what happens next.
+    """Chunks waiting for each dimension, and pending events.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class _Queues:
             [] for _ in range(dimensions)
         ]
         self._free = [True] * dimensions
-        # When, in which dimension (negative, for the outermost to be first), a number that tells
-        # events apart, whether the dimension is free then, and the phase of a chunk that is done.
+        # Time, dimension (negated, so that the outermost is first), a number that makes events
+        # unique, whether the dimension becomes free, and the finished phase of a chunk.
         self._events: list[tuple[int, int, int, bool, tuple[int, int] | None]] = []
         self._arrivals = self._pushed = 0
         self.served: list[tuple[int, int, int]] = []
@@ -116,7 +116,7 @@ class _Queues:
         self._take(now, phase.dimension)
 
     def _take(self, now: int, dimension: int) -> None:
-        """Have a dimension take up the next chunk, if it is free and one waits."""
+        """Start the next chunk of a dimension, if the dimension is free and a chunk waits."""
         if not self._free[dimension] or not self._waiting[dimension]:
             return
         _, chunk, number = heappop(self._waiting[dimension])
@@ -138,7 +138,7 @@ def serve(
     intra: str = "scf",
     latency: str = "occupancy",
 ) -> list[Service]:
-    """Return when each phase of each chunk is served, in the order of their begins.
+    """Return when each phase of each chunk is served, ordered by start time.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def serve(
 def _ticks(
     chunks: Sequence[Sequence[Phase]], dimensions: Sequence[QueueDimension], *, occupies: bool
 ) -> tuple[int, list[list[tuple[int, int]]]]:
-    """Return ticks per second, and ticks of each phase as ``_Queues`` takes them."""
+    """Return the ticks per second, and each phase's ticks in the form ``_Queues`` takes."""
     rates = [Fraction(one.bytes_per_s) for one in dimensions]
     steps_s = [Fraction(one.step_s) for one in dimensions]
     seconds = [

@@ -1,4 +1,4 @@
-"""Chunks of a collective in dimension queues.
+"""Execution of a collective's chunks in dimension queues.
 
 The queues know dimensions, not links. They are fast and close to the published simulator; the
 schedule of ``messages.py`` runs the same chunks on links.
@@ -19,12 +19,12 @@ from .queues import Service, serve
 __all__ = ["CHUNKS", "Queuing", "least_bytes", "run_chunks"]
 
 CHUNKS = 64
-"""Chunks of a collective by default, as in the evaluation of Themis."""
+"""Default number of chunks of a collective, as in the evaluation of Themis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queuing:
-    """How chunks are ordered.
+    """Scheduling options of chunks.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Queuing:
 
     @property
     def intra_name(self) -> str:
-        """Order within a queue, one of ``queues.INTRA``."""
+        """Order within a queue: one of ``queues.INTRA``."""
         return self.intra or ("scf" if self.policy.startswith("themis") else "fifo")
 
 

@@ -1,4 +1,4 @@
-"""Links of ASTRA-sim's models: the time of a message, and one message at a time."""
+"""Links of ASTRA-sim's models: the delay of a message, and links that serve one at a time."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -11,7 +11,7 @@ Hop = TypeVar("Hop")
 
 
 class Wire(NamedTuple):
-    """A link, or several that a message crosses without waiting.
+    """A link, or several links that a message crosses without waiting.
 
     Parameters
     ----------
@@ -25,16 +25,16 @@ class Wire(NamedTuple):
     bytes_per_ns: float
 
     def arrival_ns(self, count: int) -> int:
-        """Return the time from the begin of some bytes to their arrival, in whole ns."""
+        """Return the time from the start of a message to its arrival, in whole ns."""
         return int(self.latency_ns + count / self.bytes_per_ns)
 
     def busy_ns(self, count: int) -> int:
-        """Return how long some bytes keep the link busy, in whole ns."""
+        """Return how long a message occupies the link, in whole ns."""
         return int(count / self.bytes_per_ns)
 
 
 class FifoLinks(Generic[Hop]):
-    """Links that carry one message at a time, stored and forwarded, in order of arrival.
+    """Store-and-forward links that carry one message at a time, in order of arrival.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class FifoLinks(Generic[Hop]):
     def __init__(self, wire_of: Callable[[Hop], Wire], clock: Clock[int]) -> None:
         self._wire_of, self._clock = wire_of, clock
         self._free: dict[Hop, int] = {}
-        """From when on a link is free."""
+        """Time from which each link is free."""
 
     def forward(self, way: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now over links, and have a function called when they have arrived."""
+        """Send a message now over links; call a function when it has arrived."""
         if not way:
             arrived()
             return
@@ -61,6 +61,6 @@ class FifoLinks(Generic[Hop]):
         self._clock.at(begin + wire.arrival_ns(count), self.forward, way[1:], count, arrived)
 
     def busy(self) -> dict[Hop, int]:
-        """Return how much longer links are busy that are [ns]."""
+        """Return how much longer each busy link stays busy [ns]."""
         now = self._clock.now
         return {hop: free - now for hop, free in self._free.items() if free > now}

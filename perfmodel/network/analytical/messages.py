@@ -1,4 +1,4 @@
-"""A schedule message by message in ASTRA-sim's analytical models.
+"""Simulation of a schedule message by message in ASTRA-sim's analytical models.
 
 A message begins when all messages that it waits for have arrived. Times are whole nanoseconds, and
 messages whole bytes. Messages that join or fork in switches are refused: ASTRA-sim has none.
@@ -19,10 +19,10 @@ from .links import FifoLinks, Wire
 __all__ = ["Aware", "Messages", "Unaware"]
 
 _ROUNDING = 1e-6
-"""How far times in ns, and bytes, may be off by rounding."""
+"""Largest rounding error of times in ns and of bytes."""
 
 Carry = Callable[[Hops, int, Callable[[], object]], None]
-"""Sends some bytes over links now, and calls a function when they have arrived."""
+"""Function that sends bytes over links now, and calls back when they have arrived."""
 
 
 class Messages(ABC):
@@ -51,10 +51,10 @@ class Messages(ABC):
 
     @abstractmethod
     def carrier(self, clock: Clock[int]) -> Carry:
-        """Return what carries messages over links that are free."""
+        """Return a function that carries messages over initially idle links."""
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
-        """Return the time of a vector whose chunks go one after the other [s]."""
+        """Return the time of a vector whose chunks are sent one after the other [s]."""
         return 1e-9 * self._chunk_ns(chunk_bytes) * round(size_bytes / chunk_bytes)
 
     def _chunk_ns(self, chunk_bytes: float) -> int:
@@ -84,7 +84,7 @@ class Messages(ABC):
 
 
 class Unaware(Messages):
-    """Each message as if it were alone: latency of its links, and its bytes on the slowest."""
+    """Messages without congestion: latency of the links, plus bytes over the slowest link."""
 
     def carrier(self, clock: Clock[int]) -> Carry:
         capacities = self._topology.capacities
@@ -101,7 +101,7 @@ class Unaware(Messages):
 
 
 class Aware(Messages):
-    """Each link carries one message at a time, stored and forwarded."""
+    """Store-and-forward messages: each link carries one message at a time."""
 
     def carrier(self, clock: Clock[int]) -> Carry:
         nodes, wires = self._topology.nodes, dict[int, Wire]()

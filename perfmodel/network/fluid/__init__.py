@@ -1,1 +1,1 @@
-"""Bandwidth, latency and sharing of links that serve in a fixed order."""
+"""Bandwidth, latency and sharing of links that serve transfers in a fixed order."""

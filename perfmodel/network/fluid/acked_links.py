@@ -1,4 +1,4 @@
-"""Links whose unicasts are acknowledged packet by packet, because several sources share them.
+"""Links shared by several sources, so that their unicasts are acknowledged packet by packet.
 
 An endpoint answers for ``ack_interval`` packets of a flow at once, or when none has come for
 ``quiet_cycles``. Packets of sources that share a link take turns on it, so each of a flow comes
@@ -18,7 +18,7 @@ __all__ = ["acked_capacities"]
 def acked_capacities(
     topology: Topology, messages: Sequence[Transfer | RingPass]
 ) -> tuple[float, ...]:
-    """Return what links carry of a schedule [B/s], and nodes, as ``Topology.capacities`` does.
+    """Return the capacities of links [B/s] for a schedule, and of nodes, in the topology's order.
 
     A link faster than an NPU's is as many of these, over which sources are shared out.
 

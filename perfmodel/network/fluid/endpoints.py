@@ -1,4 +1,4 @@
-"""Time that endpoints add to a collective: start, end, loading of chunks, ring steps.
+"""Time that endpoints add to a collective: start, end, chunk loading, ring steps.
 
 An endpoint does one descriptor after the other: a ring is one, and so is all that goes to the same
 ends. It begins to send when the first chunk, or the first message of a ring, is loaded, and goes on
@@ -17,7 +17,7 @@ __all__ = ["endpoint_s", "lanes_of", "reducing"]
 
 
 class _Share(NamedTuple):
-    """Circuits that send at a time, how many passes of one reduce, and what all take [s].
+    """Virtual channels that send concurrently, passes of one that reduce, and the total time [s].
 
     And whether acks come as soon as they can.
     """
@@ -37,7 +37,7 @@ def endpoint_s(
     *,
     alone: bool = False,
 ) -> float:
-    """Return how much longer a collective takes at the NPU that has most to do, 0 without record.
+    """Return the extra time of a collective at its slowest NPU [s]; 0 without a record.
 
     Alone it may be less than 0: messages of endpoints are parts of a block, and what has come of it
     goes on while the rest is on its way. Where links between switches are what is waited for, that
@@ -79,7 +79,7 @@ def endpoint_s(
 
 
 def _wait(topology: Topology, messages: Sequence[Transfer | RingPass]) -> bool:
-    """Return whether some message is on a link that has more to carry than that of its NPU.
+    """Return whether a message uses a link with more load than the link of its NPU.
 
     Messages behind others have their links when those have been carried.
     """
@@ -99,12 +99,12 @@ def _wait(topology: Topology, messages: Sequence[Transfer | RingPass]) -> bool:
 
 
 def reducing(pattern: str, passes: int) -> int:
-    """Return how many of the passes of a circuit reduce what is loaded: the first ones."""
+    """Return how many passes of a virtual channel reduce loaded data; these come first."""
     return {"all_reduce": passes // 2, "reduce_scatter": passes}.get(pattern, 0)
 
 
 def lanes_of(messages: Sequence[Transfer | RingPass], numbers: Sequence[int]) -> list[list[int]]:
-    """Return the positions of what an endpoint sends on a circuit each, at the same time.
+    """Return the positions of the items that an endpoint sends on each virtual channel.
 
     Rings that wait for none of those before have a circuit of their own.
     """
@@ -128,7 +128,7 @@ def _lane_s(
     size_bytes: float,
     share: _Share,
 ) -> float:
-    """Return what an endpoint adds to what it sends, one descriptor after the other."""
+    """Return the time that an endpoint adds to the items of one virtual channel [s]."""
     total_s, before = timing.finish_s, None
     ring_s = late_s = 0.0
     for place, item in enumerate(items):
@@ -165,7 +165,7 @@ def _lane_s(
 
 
 def _ack_way_s(topology: Topology, item: Transfer | RingPass) -> float:
-    """Return the ways that a sender waits for until it is acknowledged, behind its last flit.
+    """Return the latency between a sender's last flit and the ack [s].
 
     The way of a ring's last message there is in the time of the ring already.
     """
@@ -185,7 +185,7 @@ def _pass_s(
     loads: int,
     reduces: bool,
 ) -> tuple[float, float]:
-    """Return how long a pass takes, and which latencies its bytes do not wait for.
+    """Return the duration of a pass, and the latencies that overlap its bytes [s].
 
     The first message takes a way and a step, and what follows does so meanwhile.
     """
@@ -209,13 +209,13 @@ def _pass_s(
 
 
 def _followed_s(topology: Topology, hops: Hops) -> float:
-    """Return the way of a message behind another one of its ring, which has its path [s]."""
+    """Return the latency of a message that follows another on the same path [s]."""
     switches = (topology.nodes[topology.links[link].source] for link, _ in hops)
     return topology.latency_s(hops) - sum(one.sooner_s for one in switches)
 
 
 def _second_s(edges_s: Sequence[float]) -> float:
-    """Return the ways of the last message in a second pass, less those in the first [s].
+    """Return the extra latency of the last message in a second pass [s].
 
     In both it takes all edges once, and all but two that follow one another.
     """

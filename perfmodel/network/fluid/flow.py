@@ -1,4 +1,4 @@
-"""Flows: the load of a collective's chunks on links."""
+"""Flows: the load that a collective's chunks put on links."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["FluidFlow"]
 
 @dataclass(frozen=True, slots=True)
 class FluidFlow:
-    """A stream of bytes on its links.
+    """A transfer of bytes over links.
 
     A message through a chain or a tree of links is one flow. So is one pass around a logical
     ring, in which every member sends to the next one N - 1 times: nobody can send on what it has

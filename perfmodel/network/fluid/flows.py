@@ -1,4 +1,4 @@
-"""Flows of a schedule's messages on links."""
+"""Conversion of a schedule's messages to flows on links."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -18,7 +18,7 @@ def as_flows(
     turns: Iterable[Turn] = (),
     latency_s: Callable[[Hops], float] | None = None,
 ) -> tuple[FluidFlow, ...]:
-    """Return what each message, or pass around a ring, asks of the links.
+    """Return the flow of each message or ring pass.
 
     Parameters
     ----------

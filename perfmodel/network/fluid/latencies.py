@@ -8,7 +8,7 @@ __all__ = ["latency_of"]
 
 
 def latency_of(topology: Topology, *, urgent: bool = False) -> Callable[[Hops], float]:
-    """Return a function for the latencies of routes [s], which remembers them.
+    """Return a function that computes and caches the latencies of routes [s].
 
     Routes are the same objects wherever they are used, and larger than their addresses. Whoever
     calls the function keeps the routes.

@@ -1,4 +1,4 @@
-"""Links that serve transfers in turn, urgent ones first."""
+"""Links that serve transfers one after the other, urgent transfers first."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from .task import PATIENT, Task
 __all__ = ["Before", "Links", "Way"]
 
 Way = tuple[tuple[int, float], ...]
-"""Links of a transfer, and its time on each [s]."""
+"""Links of a transfer, with the transfer's time on each [s]."""
 
 
 class _Queue:
-    """What a stage has sent of one urgency, by link."""
+    """Transfers of one urgency that a stage has sent, by link."""
 
     def __init__(self, links: int) -> None:
         self.end = [float("-inf")] * links  # of the last transfer
@@ -21,7 +21,7 @@ class _Queue:
 
 
 class Before:
-    """Which of two tasks that are not urgent is sure to begin first, whatever takes how long.
+    """Order of two non-urgent tasks, if one is certain to start first at any task duration.
 
     Called with two numbers of tasks: whether all that the first waits for is among what the second
     waits for, but for others like it of its own stage, which links serve in turn anyway.
@@ -56,7 +56,7 @@ class Before:
         return self._known[key]
 
     def others(self, number: int) -> list[int]:
-        """Return what a task waits for, but for those like it of its own stage."""
+        """Return the dependencies of a task, except non-urgent ones of its own stage."""
         task, tasks = self._tasks[number], self._tasks
         return [
             before
@@ -66,7 +66,7 @@ class Before:
 
 
 class Links:
-    """What the links have served so far."""
+    """State of the links: time and queues that they have served so far."""
 
     def __init__(self, links: int, stages: int, before: Before) -> None:
         self._before = before
@@ -77,7 +77,7 @@ class Links:
         self._opened: dict[int, list[float]] = {}
 
     def urgent(self, stage: int, way: Way, ready: float) -> float:
-        """Serve an urgent transfer; return when its last link has."""
+        """Serve an urgent transfer; return when its last link has finished."""
         latest, queue = ready, self.queues[stage]
         ends, until, urgent, both = queue.end, queue.until, self.served_urgent, self.served
         for link, seconds in way:
@@ -93,11 +93,11 @@ class Links:
         return latest
 
     def open(self, i: int, way: Way) -> None:
-        """Note that the links may begin with what is not urgent."""
+        """Note that the links may start with a non-urgent transfer."""
         self._opened[i] = [self.served_urgent[link] for link, _ in way]
 
     def patient(self, i: int, stage: int, way: Way, ready: float, free: float) -> float:
-        """Serve what is not urgent, after all urgent transfers since it was opened."""
+        """Serve a non-urgent transfer, after all urgent transfers since it was opened."""
         latest, queue = ready, self._patient[stage]
         others = self._patient if i in self._before.last else ()
         ends, earliest, until, last = queue.end, queue.early, queue.until, queue.task

@@ -1,4 +1,4 @@
-"""The order in which every link serves the tasks of an iteration.
+"""The order in which all links serve the tasks of an iteration.
 
 It is fixed before anything is timed: tasks are laid out as if compute took its operations and
 transfers took nothing, so no duration, latency, bandwidth or size can change it.
@@ -16,7 +16,7 @@ __all__ = ["Step", "service_order"]
 
 
 class Step(NamedTuple):
-    """A task, or the beginning of one that is not urgent.
+    """A task, or the start of a non-urgent task.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What the order depends on of a task, as of ``Task``."""
+    """Fields of a ``Task`` that determine the order."""
 
     after: tuple[int, ...]
     effort: float
@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 
 
 def service_order(tasks: Sequence[Task]) -> list[Step]:
-    """Return all tasks in order, each after those that it waits for.
+    """Return all tasks in service order, each after its dependencies.
 
     Urgent ones stand where they begin in the layout, of those that begin together the one of the
     lower priority number first. What is not urgent stands where it is to be complete: when an
@@ -84,7 +84,7 @@ def _ordered(tasks: tuple[_Place, ...]) -> tuple[Step, ...]:
 
 
 def _by_layout(tasks: Sequence[_Place]) -> list[Step]:
-    """Return the steps of all tasks as they stand in the layout: one, or two of the not urgent."""
+    """Return the steps of all tasks in layout order: one, or two for a non-urgent task."""
     keys: list[tuple[float, int, float, int, bool]] = []
     begin, close = _layout(tasks)
     for i, (task, here, until) in enumerate(zip(tasks, begin, close, strict=True)):
@@ -98,7 +98,7 @@ def _by_layout(tasks: Sequence[_Place]) -> list[Step]:
 
 
 def _layout(tasks: Sequence[_Place]) -> tuple[list[float], list[float]]:
-    """Return when each task begins, and by when it is to be complete, in operations."""
+    """Return the start and the deadline of each task, measured in operations."""
     begin, end = [0.0] * len(tasks), [0.0] * len(tasks)
     for i, task in enumerate(tasks):
         for before in task.after:

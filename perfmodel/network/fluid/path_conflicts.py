@@ -12,14 +12,14 @@ from .turns import turns
 __all__ = ["PathConflicts", "path_conflicts"]
 
 PathConflicts = dict[tuple[int, frozenset[int]], float]
-"""Bytes of a group, for a byte of its vector, that others wait for: by switch, and by the numbers
-of all groups that wait for each other there, itself included."""
+"""Bytes of a group, per byte of its vector, that delay other groups; keyed by switch and by the
+numbers of all groups in conflict there, itself included."""
 
 
 def path_conflicts(
     topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str = PUBLISHED
 ) -> list[PathConflicts]:
-    """Return the groups with which each group must alternate, whenever they run.
+    """Return the path conflicts of each group with groups that may run at the same time.
 
     Rounds are those of :func:`perfmodel.network.fluid.turns.turns` for all groups together. Groups
     of one round do not wait for each other; where there are more than two rounds, all do.

@@ -1,4 +1,4 @@
-"""Time of a collective whose chunks pass through the same flows one after the other.
+"""Time of a collective whose chunks pass through the same flows in a pipeline.
 
 The model. The vector is cut into equal chunks, and each goes through all flows. A flow starts when
 those before it are complete, and ends a latency after its last byte has left its last link. Each of
@@ -33,7 +33,7 @@ __all__ = ["Pipeline"]
 
 
 class Pipeline:
-    """The flows of a vector, and the links that they share.
+    """The flows of a vector, and the links they share.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Pipeline:
         return longest_s
 
     def _one(self, chunk_bytes: float) -> tuple[float, list[float]]:
-        """Return the time of one chunk, and when each flow of it may start [s]."""
+        """Return the time of one chunk, and the start of each of its flows [s]."""
         free: dict[int, float] = {}
         start, end = [0.0] * len(self.flows), [0.0] * len(self.flows)
         for number in self._order:
@@ -105,7 +105,7 @@ class Pipeline:
         return max(end), start
 
     def _after(self, chunk_bytes: float) -> list[float]:
-        """Return how long a chunk needs at least from the links of each flow to its end [s]."""
+        """Return a chunk's least time from the links of each flow to its end [s]."""
         left = [0.0] * len(self.flows)
         rest = [0.0] * len(self.flows)  # from the end of a flow to that of the chunk
         for number in reversed(range(len(self.flows))):
@@ -123,7 +123,7 @@ class Pipeline:
 
 
 class _Link:
-    """What a link has to serve.
+    """Flows that one link serves.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class _Link:
             self._busy += one
 
     def time_s(self, size_bytes: float, ready: Sequence[float], after: Sequence[float]) -> float:
-        """Return the time until all of a vector that crosses the link has come to the end [s].
+        """Return the time until the last byte that crosses the link reaches its destination [s].
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class _Link:
     def longer_s(
         self, size_bytes: float, ready: Sequence[float], after: Sequence[float], known_s: float
     ) -> float:
-        """Return the longest of such times of some of the flows, or what is known if that is more.
+        """Return the largest such bound over subsets of the flows, at least ``known_s`` [s].
 
         Of those that come at a time or later, and from which at least so much time is left to the
         end, to leave out any more only takes bytes away; so it is enough to try these sets.

@@ -1,4 +1,4 @@
-"""Repeating tasks, such as those of microbatches, simulated until they repeat.
+"""Repeating tasks, such as those of microbatches, simulated until they become periodic.
 
 In the order of service some stretches are a period of steps that comes again and again: each step
 is the one a period before with the next number, waits for what that one waited for a period later,
@@ -19,15 +19,15 @@ from .task import PATIENT, Task
 __all__ = ["Jump", "Region", "Repeats", "Watch", "find_regions", "repeats_of"]
 
 _MOST = 4
-"""Periods of steps in one of times, at most."""
+"""Largest number of periods of steps in one period of times."""
 
 _SAME = 1e-9
-"""Share of a period by which times may differ, and of all time so far: rounding."""
+"""Relative tolerance of times, as a share of a period; another covers rounding of the total."""
 _ROUNDING = 1e-14
 
 
 class Region(NamedTuple):
-    """A stretch of steps that repeats.
+    """A repeating stretch of steps.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Stretches of which periods were left out, and how many of each."""
+    """Repeating stretches of steps, and the number of periods left out of each."""
 
     regions: tuple[Region, ...]
     more: int
@@ -59,7 +59,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Periods that were left out.
+    """Periods that were skipped.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def repeats_of(
     more: int,
     near: int,
 ) -> Repeats | None:
-    """Return where periods can be left out, or None if that is not sure.
+    """Return where periods can be skipped; None if that is not certain.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def repeats_of(
 def find_regions(
     tasks: Sequence[Task], steps: Sequence[Step], turns: int, near: int
 ) -> list[Region]:
-    """Return the stretches of steps in which each comes again with a number ``turns`` higher."""
+    """Return the stretches of steps that repeat with numbers ``turns`` higher each time."""
     places: dict[tuple[int, int, int, bool], int] = {}
     for place, (i, ends) in enumerate(steps):
         turn = tasks[i].turn
@@ -168,7 +168,7 @@ def _region(
     turns: int,
     near: int,
 ) -> Region | None:
-    """Return a region if steps wait for what those a period before wait for, a period later."""
+    """Return a region if the dependencies of its steps also shift by one period; else None."""
     start, period, again = found
     depth, first = 1, start
     for place in range(start, start + period * again):
@@ -194,7 +194,7 @@ def _region(
 
 @dataclass
 class Watch:
-    """Looks on while tasks are simulated, and leaves periods out once they repeat.
+    """Observer of a simulation that skips periods once they repeat.
 
     Parameters
     ----------
@@ -224,11 +224,11 @@ class Watch:
 
     @property
     def done(self) -> bool:
-        """Whether all periods that were to be left out are."""
+        """Whether all periods have been skipped as planned."""
         return len(self.jumps) == len(self.repeats.regions)
 
     def look(self, place: int) -> None:
-        """Look at what ran before a step, where a period begins or ends."""
+        """Compare the periods that ran before a step at a period boundary."""
         region = self.repeats.regions[self._now]
         self._served = [*self._served[-_MOST:], _Served(self.links)]
         number = (place - region.start) // region.period
@@ -254,12 +254,12 @@ class Watch:
             self.look(place)
 
     def _of(self, region: Region, first: int, stop: int) -> list[int]:
-        """Return the tasks of some periods."""
+        """Return the tasks of a range of periods."""
         places = range(region.start + first * region.period, region.start + stop * region.period)
         return [self.steps[place].task for place in places]
 
     def _period_s(self, region: Region, number: int, periods: int) -> float | None:
-        """Return the time of some periods if all that matters is as much later than before."""
+        """Return the duration of the periods if the state has shifted uniformly; else None."""
         first = number - region.depth - 1
         last = self._of(region, first, number)
         before = self._of(region, first - periods, number - periods)
@@ -274,7 +274,7 @@ class Watch:
         return period_s if self._only_near(region, number, periods, slack) else None
 
     def _only_near(self, region: Region, number: int, periods: int, slack: float) -> bool:
-        """Return whether nothing waits for what was long before, now or later."""
+        """Return whether no step waits, now or later, for tasks from long before."""
         end = self.end
         near = {*self._of(region, number - region.depth - 1 - periods, number)}
         last = self._of(region, number - periods, number)
@@ -291,7 +291,7 @@ class Watch:
         return True
 
     def _jump(self, region: Region, number: int, periods: int, period_s: float) -> None:
-        """Leave periods out, some at a time: all that matters is so much later."""
+        """Skip periods by shifting all times that later steps depend on."""
         times = self.repeats.more // periods
         moved = frozenset(self._of(region, number - region.depth - 1, number))
         for i in moved:
@@ -304,7 +304,7 @@ class Watch:
 
 
 class _Served:
-    """What the links have served by a time."""
+    """What the links have served up to a time."""
 
     def __init__(self, links: Links) -> None:
         self._links = links
@@ -313,7 +313,7 @@ class _Served:
         self._until = [list(queue.until) for queue in links.queues]
 
     def _changed(self, before: "_Served") -> list[tuple[int, int]]:
-        """Return queue and link where there was something to serve since."""
+        """Return the queues and links that have served something since an earlier state."""
         return [
             (number, link)
             for number, until in enumerate(self._until)
@@ -322,14 +322,14 @@ class _Served:
         ]
 
     def later(self, before: "_Served", period_s: float, slack: float) -> bool:
-        """Return whether all links are done so much later than before."""
+        """Return whether all links are free later than before by the same period."""
         return all(
             abs(self._ends[number][link] - before._ends[number][link] - period_s) <= slack
             for number, link in self._changed(before)
         )
 
     def repeat(self, before: "_Served", times: int, period_s: float) -> None:
-        """Serve what was served since so many times again."""
+        """Repeat a number of times what the links have served since an earlier state."""
         links = self._links
         for number, link in self._changed(before):
             queue = links.queues[number]

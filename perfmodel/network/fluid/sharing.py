@@ -1,4 +1,4 @@
-"""Flows that begin and end at any time and share links while they run.
+"""Flows that start and end at any time and share the bandwidth of links.
 
 A flow alone takes its time, and keeps each of its links busy for a share of it. Where flows
 together ask for more than a link has, they run at a part of their speed: those of the lowest
@@ -15,24 +15,24 @@ from typing import Protocol
 __all__ = ["ActiveFlow", "SharedFlow", "Sharing", "Timer"]
 
 _FULL = 1 + 1e-9
-"""Shares of a link that are no more than all of it; the rest is rounding."""
+"""Largest sum of link shares that counts as not exceeding the link, despite rounding."""
 
 _ROUNDING_NS = 1e-6
 
 
 class Timer(Protocol):
-    """Calls functions at times."""
+    """Calls functions at given times."""
 
     now: int
 
     def at(self, time: int, call: Callable[..., object], *arguments: object) -> None:
-        """Have a function called at a time, which is not in the past [ns]."""
+        """Call a function at a time, which must not be in the past [ns]."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SharedFlow:
-    """What moves bytes over links.
+    """A flow: its duration on an idle network, and its load on links.
 
     Parameters
     ----------
@@ -51,32 +51,32 @@ class SharedFlow:
 
 @dataclass(slots=True)
 class ActiveFlow:
-    """A flow that runs."""
+    """A flow in progress."""
 
     flow: SharedFlow
     ended: Callable[[], object]
     number: int
     priority: int
     since: int
-    """When its rate last changed [ns]."""
+    """Time of the last change of its rate [ns]."""
     left_ns: float
-    """What it would still take alone then [ns]."""
+    """Remaining duration at full rate, as of that time [ns]."""
     rate: float = -1.0
-    """Part of its speed alone."""
+    """Current rate relative to the rate on an idle network."""
     planned: int = 0
-    """How often its end was worked out."""
+    """Number of times that its end was rescheduled."""
 
 
 @dataclass(slots=True)
 class _Link:
-    """A link, the share of it that its flows would take if each were alone, and the flows."""
+    """A link: its flows, and the share of the link that they would take at full rate."""
 
     wanted: float = 0.0
     flows: dict[int, ActiveFlow] = field(default_factory=dict[int, ActiveFlow])
 
 
 class Sharing:
-    """Links, and the flows on them.
+    """Links, and the flows in progress on them.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Sharing:
         self._count = 0
 
     def begin(self, flow: SharedFlow, ended: Callable[[], object], priority: int = 0) -> None:
-        """Begin a flow now, and have a function called when it ends.
+        """Start a flow now; call a function when it ends.
 
         Of flows that do not fit, those of a lower priority number go first.
         """
@@ -111,7 +111,7 @@ class Sharing:
             self._set_rate(one, 1.0)
 
     def end(self, one: ActiveFlow, planned: int) -> None:
-        """End a flow now, if it is still planned so."""
+        """End a flow now, unless its end has been rescheduled."""
         if planned != one.planned:
             return
         touched: dict[int, ActiveFlow] = {}
@@ -140,7 +140,7 @@ class Sharing:
             self._clock.at(end, self.end, one, one.planned)
 
     def _share(self, first: Iterable[ActiveFlow]) -> None:
-        """Give new rates to some flows, and to all that share full links with them."""
+        """Update the rates of flows, and of all flows that share saturated links with them."""
         found = {one.number: one for one in first}
         full: dict[Hashable, _Link] = {}
         todo = list(found.values())
@@ -158,12 +158,12 @@ class Sharing:
             self._set_rate(one, rate)
 
     def links(self) -> dict[Hashable, tuple[float, list[ActiveFlow]]]:
-        """Return of each link in use what its flows ask for, and these."""
+        """Return the flows of each link in use, with the share of the link that they request."""
         return {name: (link.wanted, [*link.flows.values()]) for name, link in self._links.items()}
 
 
 def _rates(flows: list[ActiveFlow], full: dict[Hashable, _Link]) -> list[tuple[ActiveFlow, float]]:
-    """Return the rate of each of some flows, in their order, on links that are wanted too much."""
+    """Return the rate of each given flow, in order, on saturated links."""
     left = dict.fromkeys(full, 1.0)
     rates: dict[int, float] = {}
     for priority in sorted({one.priority for one in flows}):
@@ -172,7 +172,7 @@ def _rates(flows: list[ActiveFlow], full: dict[Hashable, _Link]) -> list[tuple[A
 
 
 def _fill(flows: list[ActiveFlow], left: dict[Hashable, float], rates: dict[int, float]) -> None:
-    """Raise the bytes per time of flows together, until each is at its speed or a link is full."""
+    """Raise the rates of flows equally until each is at full rate or a link is saturated."""
     loads = {
         one.number: [
             (name, share / one.flow.bytes_per_ns) for name, share in one.flow.loads if name in left

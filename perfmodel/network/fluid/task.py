@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 __all__ = ["PATIENT", "Profile", "Task", "Turn"]
 
 PATIENT = 2
-"""Least priority of what is not urgent."""
+"""Least priority number of non-urgent transfers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A transfer: how long it takes alone, and what it puts on the links.
+    """A transfer: its time on an idle network, and its load on links.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Turn(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Something that takes time.
+    """A unit of work: compute, a transfer or a wait.
 
     Parameters
     ----------

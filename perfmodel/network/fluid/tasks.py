@@ -30,7 +30,7 @@ __all__ = ["Run", "Simulation"]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """When each task ran.
+    """Start and end of each task.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Run:
 
 
 class Simulation:
-    """Tasks in their order of service, to be run with compute of any speed.
+    """Tasks in their order of service, simulated with compute at any speed.
 
     Parameters
     ----------
@@ -81,13 +81,13 @@ class Simulation:
         }
 
     def run(self, scale: float = 1.0) -> Run:
-        """Return when each task runs if compute takes ``scale`` times its time."""
+        """Return the times of all tasks if compute takes ``scale`` times its time."""
         found = self.run_repeating(scale, None)
         assert found is not None
         return found
 
     def run_repeating(self, scale: float, repeats: Repeats | None) -> Run | None:
-        """Return the same with periods left out; None if it is not sure how long they take."""
+        """Return the times of all tasks with periods skipped; None if that is not certain."""
         links = Links(self._links, self._stages, self._before)
         tasks, ways = self.tasks, self._ways
         start, end = [0.0] * len(tasks), [0.0] * len(tasks)
@@ -120,7 +120,7 @@ class Simulation:
 
 
 def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> tuple[list[Way], int]:
-    """Return the links that can decide when each transfer is complete, with the time on each [s].
+    """Return the links that can determine the end of each transfer, with its time on each [s].
 
     A link that every transfer keeps at most as long as another is never free later than that. The
     others are numbered from 0; the second result is how many they are.

@@ -1,4 +1,4 @@
-"""Flows that a switch cannot serve at the same time, and their rounds.
+"""Rounds in which a switch serves flows that cannot be routed at the same time.
 
 The router of the switches says so (``fred_hw.compiler.routing``): flows active at once need
 paths through the middle subswitches of FRED_m(P), and where m are too few, some wait for a later
@@ -16,12 +16,12 @@ from perfmodel.topology.graph import Topology
 __all__ = ["Turn", "turns"]
 
 CONFLICTS = 2_000
-"""Solver conflicts to spend on a set of flows; where they do not do, flows take turns."""
+"""Solver conflicts to spend on a set of flows; beyond the limit, flows go in several rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Flows that a switch serves in one round, of several.
+    """Flows that a switch serves in one of several rounds.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Turn:
 def turns(
     topology: Topology, groups: Sequence[Sequence[tuple[int, Transfer | RingPass]]]
 ) -> list[Turn]:
-    """Return the rounds of all switches that need more than one for flows without a common link.
+    """Return the rounds of switches that cannot route all flows without a common link at once.
 
     Flows that share a link of a switch share its bandwidth, and need no round for that. Unicasts
     always have paths.
@@ -90,7 +90,7 @@ def _turns_of_a_step(
 
 
 class _PortSet:
-    """Flows that share no port, and their positions in the schedule."""
+    """Flows without common ports, and their positions in the schedule."""
 
     def __init__(self, ports_of: Mapping[int, range]) -> None:
         self._ports_of = ports_of
@@ -100,7 +100,7 @@ class _PortSet:
         self.flows: list[Flow] = []
 
     def take(self, position: int, sources: Sequence[int], targets: Sequence[int]) -> bool:
-        """Add a flow, by the first free port of each neighbour; return whether there are any."""
+        """Add a flow on the first free port of each neighbour; return whether it fits."""
         inputs, outputs = self._free(sources, self._inputs), self._free(targets, self._outputs)
         if inputs and outputs:
             self._inputs.update(inputs)
@@ -122,7 +122,7 @@ class _PortSet:
 def _port_sets(
     flows: Sequence[tuple[int, list[int], list[int]]], ports_of: Mapping[int, range]
 ) -> list[_PortSet]:
-    """Return flows from neighbours to neighbours in sets of those that share no port."""
+    """Return the flows, grouped into sets that share no port."""
     sets: list[_PortSet] = []
     for flow in flows:
         if not any(one.take(*flow) for one in sets):

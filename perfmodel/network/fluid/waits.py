@@ -1,4 +1,4 @@
-"""Time that sources wait for acks when they change the destination."""
+"""Time that sources wait for acks when they change their destination."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,7 +14,7 @@ def waits_s(
     more: int = 0,
     latency_s: Callable[[Hops], float] | None = None,
 ) -> float:
-    """Return how long the source that changes destination most often waits for acks [s].
+    """Return the time that the source with the most destination changes waits for acks [s].
 
     A source goes on to another phase of its circuit, or to another destination, only when all
     that it has sent is acknowledged: a way there, which the head of the next burst takes too, and
@@ -54,7 +54,7 @@ def ack_s(
     messages: Iterable[Transfer | RingPass],
     latency_s: Callable[[Hops], float] | None = None,
 ) -> float:
-    """Return the time until sources have the acks of messages [s]."""
+    """Return the time until the sources have received the acks of messages [s]."""
     if not topology.waits_for_acks:
         return 0.0
     ways = (hops for item in messages for _, _, hops in item.sends())

@@ -1,1 +1,1 @@
-"""Network models, each registered by the module that holds it."""
+"""Network models; each module registers its own."""

@@ -43,12 +43,12 @@ class Fluid:
         self.ack_s = ack_s(topology, messages, latency_s)
         self.assumptions: tuple[str, ...] = ()
         self.waits_s = waits_s(topology, messages, conditions.changes, latency_s)
-        """How long sources wait for acks [s], except for waits that endpoints count themselves."""
+        """Time that sources wait for acks [s], except for waits that endpoints account for."""
         if topology.endpoint is not None:
             self.waits_s -= waits_s(topology, messages, 0, latency_s)
 
     def time_s(self, size_bytes: float, chunk_bytes: float, *, alone: bool = False) -> float:
-        """Return the time of a vector in chunks [s].
+        """Return the time of a vector that is sent in chunks [s].
 
         With ``alone`` acks of endpoints come as soon as they can, by which a little more data may
         take a little less.
@@ -60,7 +60,7 @@ class Fluid:
 
 
 def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> list[Turn]:
-    """Return the rounds of switches that messages of the schedule are in."""
+    """Return the switch rounds that the messages of the schedule take part in."""
     if not topology.interconnects:
         return []
     count = end = len(schedule.messages)
@@ -74,7 +74,7 @@ def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> li
 
 
 def pieces(topology: Topology, size_bytes: float) -> float:
-    """Return the size of chunks [B]: endpoints take one step after the other with all data."""
+    """Return the chunk size [B]; endpoints send all data in each step."""
     return chunk_bytes(size_bytes) if topology.endpoint is None else size_bytes
 
 

@@ -1,4 +1,4 @@
-"""Network model ``loggops``: schedules of ranks without a topology, see ``chakra.loggops``."""
+"""Network model ``loggops``: schedules without a topology; see ``chakra.loggops``."""
 
 from typing import NoReturn
 

@@ -1,4 +1,4 @@
-"""Network model ``packet``: endpoints, windows, acks and credits packet by packet, as in RTL."""
+"""Network model ``packet``: packet-level endpoints, windows, acks and credits, as in RTL."""
 
 from perfmodel.collectives.schedule import Schedule
 from perfmodel.network.model import NETWORK_MODELS, CannotTimeError, Conditions, NetworkModel
@@ -15,7 +15,7 @@ _NO_ENGINE = "this schedule has no packet simulation: closed terms of endpoints 
 
 
 class Packet:
-    """A schedule of one byte, as packets of endpoints; see ``network.model.Timed``.
+    """A schedule of one byte as packets of endpoints; see ``network.model.Timed``.
 
     Rings of endpoints, and unicasts of endpoints that wait for no others, have packet simulations.
     Other schedules take closed terms of endpoints.

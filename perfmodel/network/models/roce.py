@@ -11,7 +11,7 @@ from perfmodel.topology.graph import Topology
 __all__ = ["Roce"]
 
 _KEPT = 8
-"""Simulations that are kept, each of one chunk size: the time and the details need the same."""
+"""Number of cached simulations, one per chunk size; time and details share a simulation."""
 
 
 class Roce:
@@ -42,11 +42,11 @@ class Roce:
         self.assumptions = self._parameters.assumptions
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
-        """Return the time of a vector whose chunks go one after the other [s]."""
+        """Return the time of a vector whose chunks are sent one after the other [s]."""
         return self._run(chunk_bytes)[1].time_s * round(size_bytes / chunk_bytes)
 
     def details(self, chunk_bytes: float) -> Mapping[str, Any]:
-        """Return the figures of a chunk other than its time, by their names in JSON."""
+        """Return the figures of a chunk other than its time, keyed by JSON name."""
         from perfmodel.network.roce.figures import figures
 
         return figures(self._run(chunk_bytes)[1], self._parameters)

@@ -8,11 +8,11 @@ from perfmodel.clock import ROUNDING_CYCLES, Clock
 __all__ = ["Answers", "Heard"]
 
 _BEHIND = 0.5
-"""What is asked at the end of a cycle, behind all that comes in it [cycles]."""
+"""Delay that places a check after all other events of a cycle [cycles]."""
 
 
 class Heard:
-    """When the last data flit came to an endpoint, of whatever flow."""
+    """Time of the last data flit that an endpoint received, of any flow."""
 
     __slots__ = ("last",)
 
@@ -21,7 +21,7 @@ class Heard:
 
 
 class Answers:
-    """Acks of a virtual channel: one per interval of packets, and one in a pause.
+    """Acks of a virtual channel: one per interval of packets, and one in each pause.
 
     A pause is a quarter of ``nack_timeout_cycles`` without a flit of any flow, or
     ``nack_timeout_cycles`` without one of its own. So acks are many where a link is shared: a third
@@ -55,11 +55,11 @@ class Answers:
         self._unsaid = self._number = 0
 
     def come(self, cycles: float) -> None:
-        """Hear a packet, whose flits come in so many cycles from now on."""
+        """Note a packet whose flits arrive during the next ``cycles`` cycles."""
         self._own = self._heard.last = self._clock.now + cycles - 1
 
     def ended(self) -> None:
-        """Count a packet whose last flit comes now."""
+        """Count a packet whose last flit arrives now."""
         self._unsaid += 1
         if self._unsaid == 1:
             self._number += 1
@@ -71,7 +71,7 @@ class Answers:
             self._answer(self.cycles)
 
     def forget(self) -> bool:
-        """Count anew; return whether something is not answered."""
+        """Reset the count; return whether a packet was not acknowledged yet."""
         unsaid, self._unsaid = self._unsaid, 0
         return unsaid > 0
 

@@ -7,13 +7,13 @@ from perfmodel.switch_timing.endpoint import EndpointTiming
 __all__ = ["beyond_s"]
 
 _MOST_CHUNKS = 16
-"""Most chunks for each state machine that are simulated."""
+"""Largest number of chunks per state machine that is simulated."""
 
 
 def beyond_s(
     size_bytes: float, timing: EndpointTiming, simulated_s: Callable[[float], float]
 ) -> float:
-    """Return the time of a vector [s], of which no more is simulated than some chunks.
+    """Return the time of a vector, of which at most a number of chunks is simulated [s].
 
     Beyond these chunks each further byte takes as long as a byte of their second half.
 

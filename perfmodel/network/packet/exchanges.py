@@ -1,4 +1,4 @@
-"""Unicasts of endpoints packet by packet, one descriptor after the other.
+"""Unicasts of endpoints at packet level, one descriptor after the other.
 
 An endpoint sends to one after the other, and receives from one after the other (all-to-alls in
 turns, copies to several): a descriptor for each. It goes on when it has given and got all of one,
@@ -32,7 +32,7 @@ __all__ = ["Exchanges", "exchanges_of"]
 
 @dataclass(frozen=True, slots=True)
 class _Descriptor:
-    """What an endpoint sends and receives at a time.
+    """A unicast that an endpoint sends and one that it receives at the same time.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ _Queues = dict[int, list[_Descriptor]]
 
 
 def exchanges_of(topology: Topology, messages: Sequence[Transfer | RingPass]) -> "Exchanges | None":
-    """Return the descriptors of a schedule of one byte, if endpoints do it by unicasts.
+    """Return the descriptors of a schedule of one byte; None if it is not made of unicasts.
 
     None where a message waits for another, joins or forks, where an NPU has to receive from two
     at a time or twice from one, or the topology has no endpoints, or links of several ports.
@@ -83,11 +83,11 @@ def exchanges_of(topology: Topology, messages: Sequence[Transfer | RingPass]) ->
 
 
 _simulated: WeakKeyDictionary[Topology, dict[tuple[object, ...], float]] = WeakKeyDictionary()
-"""Times of descriptors of so many flits [s]."""
+"""Times of descriptors, cached by number of flits [s]."""
 
 
 class Exchanges:
-    """Times of descriptors of NPUs, each simulated once.
+    """Times of the descriptors of NPUs, each simulated once.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Exchanges:
 
 
 class _Run:
-    """A simulation of the descriptors of a vector of so many flits."""
+    """A simulation of the descriptors of a vector of a given number of flits."""
 
     def __init__(
         self, topology: Topology, timing: EndpointTiming, queues: _Queues, flits: float
@@ -130,7 +130,7 @@ class _Run:
         self.npus = {npu: _Npu(self, npu, own) for npu, own in queues.items()}
 
     def cycles(self) -> float:
-        """Return how long all take [cycles]."""
+        """Return the time until all descriptors are complete [cycles]."""
         for one in self.npus.values():
             one.begin()
         self.clock.run()
@@ -139,19 +139,19 @@ class _Run:
         return last + self.timing.record.endpoint.finish_cycles
 
     def way(self, source: int, target: int) -> list[int]:
-        """Return the links from one to another."""
+        """Return the links from one NPU to another."""
         key = source, target
         if key not in self._ways:
             self._ways[key] = [link for link, _ in self._topology.hops((source,), (target,))]
         return self._ways[key]
 
     def count(self, share: float) -> int:
-        """Return the flits of a share of the vector."""
+        """Return the number of flits of a share of the vector."""
         return max(1, ceil(share * self.flits - ROUNDING))
 
 
 class _Npu:
-    """An endpoint: its descriptors, what it sends, and what it receives."""
+    """An endpoint: its descriptors, and the packets it sends and receives."""
 
     def __init__(self, run: _Run, npu: int, queue: Sequence[_Descriptor]) -> None:
         self._run, self._npu, self._queue = run, npu, queue
@@ -160,33 +160,33 @@ class _Npu:
         self.sent = Packets(run.clock, run.timing, self._offer, self._check)
         self._source: int | None = None
         self._set = 0.0
-        """Since when the flow that it receives is set."""
+        """Time since which the flow that it receives has been set."""
         self._expected = self._left = 0
         self._nacked = float("-inf")
         self._whole = True
-        """Whether all that the descriptor receives is in memory."""
+        """Whether all data that the descriptor receives is in memory."""
         self._before: dict[int, int] = {}
-        """What is expected next of flows that were set before."""
+        """Next expected packet number of each flow that was set before."""
         heard = Heard()
         self._answers = Answers(
             run.clock, self._protocol, self._measured.answer_cycles, heard, self._ack
         )
         self.ended = 0.0
-        """When the last descriptor did."""
+        """End of the last descriptor."""
 
     @property
     def through(self) -> bool:
-        """Whether it has given and got all."""
+        """Whether all descriptors are complete."""
         return self._moved and self._at == len(self._queue) - 1
 
     @property
     def _following(self) -> float:
-        """Cycles from the last that is received to the next descriptor, more than from an ack."""
+        """Cycles from the last received flit to the next descriptor, beyond those from an ack."""
         return max(0, self._measured.received_cycles - self._measured.next_cycles)
 
     @property
     def _until_set(self) -> float:
-        """Cycles from the ack of a descriptor until the flow of the next one is set.
+        """Cycles from the ack of a descriptor until the flow of the next descriptor is set.
 
         Then what is left of the one before is answered, so its ack says when that is.
         """
@@ -194,7 +194,7 @@ class _Npu:
         return max(0.0, after - self._following)
 
     def begin(self) -> None:
-        """Begin the next descriptor."""
+        """Start the next descriptor."""
         run, measured = self._run, self._measured
         self._at, self._moved = self._at + 1, False
         own = self._queue[self._at]
@@ -219,7 +219,7 @@ class _Npu:
         self._nacked = float("-inf")
 
     def _check(self) -> None:
-        """Go on to the next descriptor when all of this one is done."""
+        """Go to the next descriptor once the current one is complete."""
         if self._moved or not self._whole or not self.sent.given:
             return
         if self._at == len(self._queue) - 1:
@@ -230,7 +230,7 @@ class _Npu:
             self.begin()
 
     def _offer(self) -> None:
-        """Offer the next packet to the link; which one that is shows when it starts."""
+        """Offer the next packet to the link; its number is chosen when it starts."""
         run, own = self._run, self._queue[self._at]
         assert own.target is not None
         path, size = run.way(self._npu, own.target), self._protocol.packet_flits
@@ -244,12 +244,12 @@ class _Npu:
         run.routers.send(self._npu, packet)
 
     def heard(self, kind: str, source: int, number: int) -> None:
-        """Take an ack or a nack."""
+        """Handle an ack or a nack."""
         if self._queue[self._at].target == source:
             self.sent.heard(kind, number)
 
     def come(self, packet: Packet) -> None:
-        """Take a packet whose first flit has come."""
+        """Handle a packet whose first flit has arrived."""
         run, now = self._run, self._run.clock.now
         self._answers.come(packet.cycles)
         expects = packet.source == self._source and self._set <= now
@@ -282,7 +282,7 @@ class _Npu:
         self._check()
 
     def _lose(self, since: float) -> None:
-        """Ask for what is lost, once in a while."""
+        """Request lost packets with a nack, at most once per timeout."""
         if since - self._nacked >= self._protocol.packet_timeout_cycles:
             self._nacked = since
             later = since + self._answers.cycles - self._run.clock.now

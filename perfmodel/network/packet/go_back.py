@@ -1,4 +1,4 @@
-"""Source of a flow in cycles: a window of packets with go-back-N retransmission."""
+"""Cycle-level source of a flow: a window of packets with go-back-N retransmission."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,7 +11,7 @@ __all__ = ["GoBack", "Packets"]
 
 
 class GoBack(ABC):
-    """Numbers of packets of a source, sent again from the oldest where no ack comes in time.
+    """Packet numbers of a source; unacknowledged packets are retransmitted from the oldest.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ class GoBack(ABC):
 
     @abstractmethod
     def _next(self) -> None:
-        """Offer a packet, if there is one that may be and none is offered."""
+        """Offer a packet, if one is ready and none is offered."""
 
     def start(self) -> int:
-        """Start the next packet, and return its number."""
+        """Start the offered packet, and return its number."""
         # All may have been acknowledged while it was offered: then the last one comes again.
         number = min(self._following, self._count - 1)
         self._following = number + 1
@@ -46,7 +46,7 @@ class GoBack(ABC):
         return number
 
     def _progress(self, number: int) -> None:
-        """Take an ack of more, which names the packet that is expected."""
+        """Handle an ack that acknowledges further packets; ``number`` is the next expected one."""
         self._oldest = number
         self._following = max(self._following, number)
         self._timer += 1
@@ -58,7 +58,7 @@ class GoBack(ABC):
         self._clock.after(self._timeout_cycles, self._late, self._timer)
 
     def _late(self, timer: int) -> None:
-        """Send again from the oldest on."""
+        """Retransmit from the oldest unacknowledged packet."""
         if timer == self._timer and self._oldest != self._begun:
             self._following = self._oldest
             self._wait()
@@ -66,7 +66,7 @@ class GoBack(ABC):
 
 
 class Packets(GoBack):
-    """Packets of a descriptor, go-back-N (docs/reference/protocol.md).
+    """Packets of a descriptor, with go-back-N (docs/reference/protocol.md).
 
     They are read chunk by chunk, and kept until they are acknowledged, the whole window at most.
 
@@ -101,16 +101,16 @@ class Packets(GoBack):
 
     @property
     def given(self) -> bool:
-        """Whether all packets have been read."""
+        """Whether all packets have been read from memory."""
         return self._newest == self._count and self._given <= self._clock.now
 
     @property
     def idle(self) -> bool:
-        """Whether all are acknowledged."""
+        """Whether all packets are acknowledged."""
         return self._oldest == self._count
 
     def begin(self, flits: int, cycles: float) -> None:
-        """Begin with so many flits, of which the first chunk is loaded from so much later on."""
+        """Start a descriptor of ``flits`` flits; its first chunk loads after ``cycles``."""
         self._number += 1
         self._flits, self._count = flits, ceil(flits / self._protocol.packet_flits)
         self._oldest = self._following = self._begun = self._newest = 0
@@ -119,12 +119,12 @@ class Packets(GoBack):
         self._read()
 
     def size(self, number: int) -> int:
-        """Return the flits of a packet."""
+        """Return the number of flits of a packet."""
         most = self._protocol.packet_flits
         return min(most, self._flits - number * most)
 
     def _read(self) -> None:
-        """Read packets as long as the window has space: a flit in each cycle, of whole chunks."""
+        """Read packets while the window has space: one flit per cycle, in whole chunks."""
         now, most = self._clock.now, self._protocol.packet_flits
         while self._newest < self._count and self._newest - self._oldest < self._window:
             number, flits = self._newest, self.size(self._newest)
@@ -152,7 +152,7 @@ class Packets(GoBack):
             self._offer()
 
     def heard(self, kind: str, number: int) -> None:
-        """Take an ack, or a nack, which names the packet that is expected."""
+        """Handle an ack or a nack; ``number`` is the next expected packet."""
         if not self._oldest <= number <= self._begun:
             return
         if kind == "nack":

@@ -1,4 +1,4 @@
-"""Packets on virtual channels in cycles: arbitration of routers and switches for links.
+"""Cycle-level packets on virtual channels: arbitration of routers and switches for links.
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
 link is free, the receiver there has space for a largest packet, and no other packet of the same
@@ -24,7 +24,7 @@ __all__ = ["Packet", "Routers", "Shared"]
 
 
 class Packet:
-    """A packet in flight over some links.
+    """A packet in flight over one or more links.
 
     Parameters
     ----------
@@ -76,22 +76,23 @@ class Packet:
 
     @property
     def cycles(self) -> float:
-        """What its flits take where it is."""
+        """Cycles that its flits take to arrive at the current position."""
         return self.flits * self.pace
 
 
 class _Space:
-    """What a sender knows of the space in a queue: it is told of each flit that leaves [flits]."""
+    """Space in a queue as its sender knows it, updated for each flit that leaves [flits]."""
 
     __slots__ = ("known", "told")
 
     def __init__(self, flits: float) -> None:
         self.known = flits
         self.told: deque[tuple[float, int]] = deque()
-        """When the first flit of a packet is told of, and how many follow in as many cycles."""
+        """First cycle in which a departed packet's flits become known, and their number (one per
+        cycle)."""
 
     def at(self, now: float) -> float:
-        """Return the space at a time, no earlier than before."""
+        """Return the known space at a time; times never decrease between calls."""
         told, found, now = self.told, 0, now + ROUNDING_CYCLES
         while told and told[0][0] + told[0][1] - 1 <= now:
             self.known += told.popleft()[1]
@@ -102,11 +103,11 @@ class _Space:
         return self.known + found
 
     def has(self, flits: int, now: float) -> bool:
-        """Return whether there is space for so many at a time, no earlier than before."""
+        """Return whether there is space for a number of flits; times never decrease."""
         return self.known >= flits or self.at(now) >= flits
 
     def when(self, flits: int) -> float | None:
-        """Return when there is space for so many, by the known departures."""
+        """Return when there is space for a number of flits, by the departures known so far."""
         found = self.known
         if found >= flits:
             return 0.0
@@ -118,45 +119,46 @@ class _Space:
 
 
 class _Entry:
-    """Queues at the end of a link, or of a source, one for each circuit."""
+    """Queues at the end of a link or at a source, one per virtual channel."""
 
     __slots__ = ("busy", "found", "link", "passed", "port", "queues", "space", "way")
 
     def __init__(self, link: int | None, port: int, sizes: Sizes) -> None:
         self.link, self.port = link, (link is not None, port)
         self.way: tuple[int, int] | None = None
-        """Link and circuit of the path that it had last."""
+        """Link and virtual channel of its last path."""
         self.passed = [0] * sizes.circuits
-        """Less urgent packets that have gone before the next one of each circuit."""
+        """Less urgent packets sent ahead of the next packet of each virtual channel."""
         self.busy = False
         self.found = [-1.0] * sizes.circuits
-        """When the path of the last packet of each circuit is found: none overtakes another."""
+        """Time at which the last packet of each virtual channel is routed; packets stay in
+        order."""
         self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
         self.space = [_Space(sizes.buffer_flits) for _ in range(sizes.circuits)]
-        """What the sender may still send."""
+        """Space in the queues as known to the sender."""
 
 
 class _Exit:
-    """The beginning of a link: queues that have had something for it, and who was last."""
+    """The start of a link: queues that have offered packets to it, and the last one granted."""
 
     __slots__ = ("busy", "entries", "following", "last", "taken", "until")
 
     def __init__(self, circuits: int) -> None:
         self.busy = False
         self.entries: list[_Entry] = []
-        """By their ports."""
+        """Queues in the order of their ports."""
         self.last = [(False, -1)] * circuits
-        """Port of the one of each circuit that was last."""
+        """Port of the last grant of each virtual channel."""
         self.following: _Entry | None = None
-        """Whose path to the link is the next one, while there is no space for its packet."""
+        """Queue that has the next grant, while there is no space for its packet."""
         self.taken: _Entry | None = None
-        """Whose path to the link was the last one."""
+        """Queue that had the last grant."""
         self.until = 0.0
-        """When all that has been given to the link is on it [cycles]."""
+        """Time when all packets given to the link have left [cycles]."""
 
 
 def _offering(leaves: _Exit, circuit: int, link: int) -> list[_Entry]:
-    """Return the queues of a circuit whose next packet is for a link and may go, in turn."""
+    """Return the queues of a virtual channel with a packet for a link, in arbitration order."""
     # Most have one or none, so those are found first and put in order then.
     found: list[_Entry] = []
     for entry in leaves.entries:
@@ -185,7 +187,7 @@ def _behind_offered(ahead: float, pace: float) -> float:
 
 
 class Routers:
-    """Carry packets.
+    """Routers, switches and links that carry packets.
 
     Parameters
     ----------
@@ -208,7 +210,7 @@ class Routers:
         self._come(self._sources[source], packet)
 
     def taken(self, packet: Packet) -> None:
-        """Return the space of a packet whose last flit has left the queue."""
+        """Free the space of a packet whose last flit has left the queue."""
         sizes = self._sizes
         credit = sizes.credit_cycles + sizes.hop_cycles - sizes.link_cycles
         self._tell(self._entry(packet.path[-1]), packet, 1 - packet.flits + credit)
@@ -216,7 +218,7 @@ class Routers:
     def answer(
         self, path: Sequence[int], came: Callable[[], object] | None = None, place: int = 0
     ) -> None:
-        """Send an ack or a nack over some links, and call a function when it has come."""
+        """Send an ack or a nack over links; call a function when it has arrived."""
         if place == len(path):
             if came is not None:
                 came()
@@ -250,7 +252,7 @@ class Routers:
             self._match(link)
 
     def _near(self, entry: _Entry, packet: Packet) -> None:
-        """Let a packet come, later if there is no path yet."""
+        """Enqueue a packet, later if its path has not been found yet."""
         link = packet.link
         now, before = self._clock.now, entry.found[packet.circuit]
         stays = entry.way == (link, packet.circuit) and self._exit(link).taken is entry
@@ -262,7 +264,7 @@ class Routers:
             self._clock.at(found, self._come, entry, packet)
 
     def _match(self, link: int) -> None:
-        """Let a packet start on a link, if there is one that may."""
+        """Start a packet on a link, if one is eligible."""
         leaves = self._exits.get(link)
         if leaves is None or leaves.busy:
             return
@@ -285,18 +287,18 @@ class Routers:
         self._start(entry, leaves, queue.popleft(), link)
 
     def _has_space(self, link: int, circuit: int) -> bool:
-        """Return whether there is space at the end of a link for a largest packet."""
+        """Return whether the queue at the end of a link has space for a packet of maximum size."""
         return self._entry(link).space[circuit].has(self._sizes.packet_flits, self._clock.now)
 
     def _waits(self, entry: _Entry, circuit: int) -> bool:
-        """Return whether an entry waits for a more urgent packet that enough have gone before."""
+        """Return whether a queue must yield to a more urgent packet that was passed too often."""
         return any(
             entry.passed[urgent] == PASSES and self._reaches(entry, urgent)
             for urgent in range(circuit)
         )
 
     def _reaches(self, entry: _Entry, circuit: int) -> bool:
-        """Return whether the next packet of a circuit has space where it goes."""
+        """Return whether the next packet of a virtual channel has space at the next queue."""
         queue = entry.queues[circuit]
         return bool(queue) and self._has_space(queue[0].link, circuit)
 
@@ -341,7 +343,7 @@ class Routers:
             after(comes + max(0.0, behind), self._ended, entry, leaves, link)
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
-        """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
+        """Report the departure of a packet to its sender, starting after ``cycles`` cycles."""
         space, most, now = entry.space[packet.circuit], self._sizes.packet_flits, self._clock.now
         unknown = not space.has(most, now) and space.when(most) is None
         # Of a slow one it is told when the last has left, as if the others left just before.
@@ -353,26 +355,26 @@ class Routers:
             self._look(entry, packet.circuit)
 
     def _look(self, entry: _Entry, circuit: int) -> None:
-        """Match the link to an entry when there is space again, if it is known when."""
+        """Arbitrate for the link to a queue once the queue has space, if that time is known."""
         when = entry.space[circuit].when(self._sizes.packet_flits)
         if when is not None:
             assert entry.link is not None
             self._clock.at(max(when, self._clock.now), self._match, entry.link)
 
     def _no_space(self, leaves: _Exit, circuit: int) -> None:
-        """Let entries go on that waited for a packet which now has no space."""
+        """Resume queues that yielded to a packet which no longer has space."""
         for entry in leaves.entries:
             if entry.passed[circuit] == PASSES and not entry.busy:
                 self._go_on(entry)
 
     def _ended(self, entry: _Entry, leaves: _Exit, link: int) -> None:
-        """Match both ends of a path anew at once: what is most urgent goes first."""
+        """Arbitrate for both ends of a path at once, the most urgent packet first."""
         entry.busy = leaves.busy = False
         self._go_on(entry)
         self._match(link)
 
     def _passed(self, entry: _Entry, leaves: _Exit, link: int) -> None:
-        """Match both ends of a path anew before the output has space: who is next has to wait."""
+        """Free the input of a path before its output has space; reserve the output."""
         entry.busy = False
         if leaves.following is None:
             circuits = range(self._sizes.circuits)
@@ -391,7 +393,7 @@ class Routers:
 
 
 class Shared:
-    """A port of one flit per cycle, shared round robin by virtual channels.
+    """A port of one flit per cycle, shared round-robin by virtual channels.
 
     Parameters
     ----------
@@ -406,7 +408,7 @@ class Shared:
         self._since, self._planned = 0.0, 0
 
     def add(self, circuit: int, jobs: Iterable[tuple[float, Callable[[], object]]]) -> None:
-        """Do jobs of so many flits, and call a function when each is done."""
+        """Add jobs of a number of flits each; call a function when each is done."""
         self._advance()
         for flits, done in jobs:
             self._jobs.setdefault(circuit, deque()).append((flits, done))

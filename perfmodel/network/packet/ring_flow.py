@@ -1,4 +1,4 @@
-"""Packets of a ring member in cycles, retransmitted if no ack arrives in time.
+"""Cycle-level packets of a ring member, retransmitted if no ack arrives in time.
 
 A less urgent ring may have to wait for so long that packets which are on their way are sent once
 more (docs/reference/protocol.md). Whoever expects other ones drops them, but links carry them.
@@ -16,14 +16,14 @@ __all__ = ["Flow"]
 
 
 class _Kept(NamedTuple):
-    """Flits of a packet, and what is called with it when its first flit comes."""
+    """Number of flits of a packet, and the function to call when its first flit arrives."""
 
     flits: int
     came: Callable[[Packet], object]
 
 
 class Flow(GoBack):
-    """Packets in the order in which they are read, numbered from 0 on.
+    """Packets in the order in which they are read, numbered from 0.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Flow(GoBack):
         self._packets: list[_Kept] = []
 
     def add(self, flits: int, came: Callable[[Packet], object]) -> None:
-        """Send a packet behind those before it."""
+        """Append a packet to the flow."""
         self._packets.append(_Kept(flits, came))
         self._count += 1
         self._next()
 
     def heard(self, number: int) -> None:
-        """Take an ack, which names the packet that is expected."""
+        """Handle an ack; ``number`` is the next expected packet."""
         if number > self._oldest:
             self._progress(number)
             self._next()

@@ -1,4 +1,4 @@
-"""Rings message by message, with each link as a port.
+"""Rings simulated message by message, with each link as a port.
 
 Rings meet at links, and halves of the data on two circuits at endpoints too: the packets of the
 less urgent one wait at each router, and each step of a ring for the last packet of a message. No
@@ -31,20 +31,20 @@ from .router_sizes import router_sizes
 __all__ = ["CircuitRings", "rings_on_circuits"]
 
 _MOST_ROUNDS = 4
-"""Of one descriptor alone data with more rounds than these are more rounds like the last half."""
+"""Rounds simulated for a single descriptor; further rounds extrapolate the last half of these."""
 _MOST_ON_SLOW_LINKS = 16
-"""Of rings that share slow links: turns on these take some rounds until they are the same ones."""
+"""The same for rings that share slow links, where arbitration needs more rounds to repeat."""
 
 _Key = tuple[int, int, int]
-"""Round, step and state machine of a message; or round, part and state machine of a load."""
+"""Round, step and state machine of a message, or round, part and state machine of a load."""
 
 _Came = tuple[_Key, _Key | None, Packet]
-"""A packet, its message, and that again if it is the last one of it."""
+"""A packet's message, the message again if this is its last packet (else None), and the packet."""
 
 
 @dataclass
 class _Ring:
-    """A descriptor: passes around a ring, one after the other.
+    """A descriptor: successive passes around a ring.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def rings_on_circuits(
     *,
     second_first: bool = False,
 ) -> "CircuitRings | None":
-    """Return the rings of a schedule of one byte.
+    """Return the rings of a schedule of one byte; None if it contains other messages.
 
     None where it has others, or none, or the topology no endpoints, or links of several ports.
     ``second_first`` says that the second half is the more urgent one.
@@ -121,7 +121,7 @@ def rings_on_circuits(
 
 
 def _back(topology: Topology, members: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the links from each member of a ring to the one before it."""
+    """Return the links from each member of a ring to its predecessor."""
     ways = (
         topology.hops((member,), (members[number - 1],)) for number, member in enumerate(members)
     )
@@ -131,7 +131,7 @@ def _back(topology: Topology, members: Sequence[int]) -> tuple[tuple[int, ...], 
 _Shape = tuple[object, ...]
 _Parts = dict[tuple[_Shape, float], float]
 _simulated: WeakKeyDictionary[Topology, _Parts] = WeakKeyDictionary()
-"""Cycles of parts that are alike, for each number of flits of the vector."""
+"""Cycles of equivalent parts, cached by number of flits of the vector."""
 
 
 class CircuitRings:
@@ -152,7 +152,7 @@ class CircuitRings:
         # What shares nothing needs no other, and what is alike takes as long.
         self._parts = {_shape(part): part for part in _apart(rings)}
         self._alike = not any(ring.circuit or ring.place or ring.after for ring in rings)
-        """Whether all is one circuit and one descriptor, so that its rounds are alike."""
+        """Whether there is only one virtual channel and one descriptor, so that rounds repeat."""
 
     def time_s(self, size_bytes: float) -> float:
         """Return the time of a vector, from COMMAND until software reads completion [s]."""
@@ -169,7 +169,7 @@ class CircuitRings:
         return max(known[shape, flits] for shape in self._parts) * self._timing.cycle_s
 
     def _cycles(self, part: Sequence[_Ring], flits: float) -> float:
-        """Return how long a part takes [cycles]."""
+        """Return the duration of an independent part [cycles]."""
         ends = self._topology, self._timing, part, flits
         if not self._alike:
             return _Run(*ends).cycles()
@@ -185,7 +185,7 @@ class CircuitRings:
 
 
 def _apart(rings: Sequence[_Ring]) -> list[list[_Ring]]:
-    """Return rings in parts that have nothing in common, each with its own numbers."""
+    """Return the rings in independent parts, renumbered within each part."""
     parts: list[tuple[set[tuple[str, int]], list[int]]] = []
     for number, ring in enumerate(rings):
         own = {("npu", one) for one in ring.members}
@@ -203,7 +203,7 @@ def _apart(rings: Sequence[_Ring]) -> list[list[_Ring]]:
 
 
 def _shape(rings: Sequence[_Ring]) -> _Shape:
-    """Return what rings have in common with others that differ in the places of NPUs alone."""
+    """Return a key that is equal for rings that differ only in the positions of NPUs."""
     npus: dict[int, int] = {}
     links: dict[int, int] = {}
     return tuple(
@@ -219,7 +219,7 @@ def _shape(rings: Sequence[_Ring]) -> _Shape:
 
 
 class _Run:
-    """A simulation of rings of a vector of so many flits."""
+    """A simulation of the rings of a vector of a given number of flits."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class _Run:
         self._topology, self._rings = topology, rings
         self._jobs = [_Job(self, ring, flits, rounds) for ring in rings]
         self.rounds = max(one.rounds for one in self._jobs)
-        """That the data have."""
+        """Number of rounds that the data takes."""
         self._waits = [len(ring.after) for ring in rings]
         self._next: list[list[int]] = [[] for _ in rings]
         for number, ring in enumerate(rings):
@@ -268,7 +268,7 @@ class _Run:
         self._last = 0.0
 
     def cycles(self) -> float:
-        """Return how long all take [cycles]."""
+        """Return the time until all rings are complete [cycles]."""
         for number, ring in enumerate(self._rings):
             self._jobs[number].ended = lambda number=number: self._ended(number)
             if not ring.after:
@@ -290,7 +290,7 @@ class _Run:
 
 
 class _Job:
-    """A ring under way: its messages in the order in which each member sends them."""
+    """A ring in progress: its messages in the order in which each member sends them."""
 
     def __init__(self, run: _Run, ring: _Ring, flits: float, most: int | None) -> None:
         self.run, self.ring = run, ring
@@ -320,7 +320,7 @@ class _Job:
             [one for one in order if (one[0][1] > 0) == later] for later in (False, True)
         )
         self.orders = [order] if len(run.loads) == 1 else [sent, added]
-        """Parts that are loaded, on each port."""
+        """Parts to load, in order, for each port."""
         self.members = [
             _Member(self, place, self._answers(place), self._flow(place)) for place in range(count)
         ]
@@ -347,12 +347,12 @@ class _Job:
         return Flow(run.clock, run.timeout_cycles, run.window, ring.circuit, path, send)
 
     def begin(self) -> None:
-        """Let all members begin."""
+        """Start all members."""
         for member in self.members:
             member.load()
 
     def done(self) -> None:
-        """Count a member that has all."""
+        """Note that a member is complete."""
         self.left -= 1
         if not self.left:
             self.ended()
@@ -360,7 +360,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Member:
-    """What a member of a ring has loaded, sent and received."""
+    """State of a ring member: data loaded, sent and received."""
 
     job: _Job
     place: int
@@ -376,7 +376,7 @@ class _Member:
     waiting: deque[_Came] = field(default_factory=deque[_Came])
 
     def load(self) -> None:
-        """Ask for parts of chunks, as long as there are slots, on each port in its order."""
+        """Request parts of chunks on each port in order, while slots are free."""
         job = self.job
         for port, (shared, order) in enumerate(zip(job.run.loads, job.orders, strict=True)):
             found = list[tuple[float, partial[None]]]()
@@ -399,7 +399,7 @@ class _Member:
         self._send()
 
     def _send(self) -> None:
-        """Send messages whose turn it is and that are there."""
+        """Send the next messages in order, as long as their data is ready."""
         job = self.job
         while self.turn < len(job.turns):
             key, flits = job.turns[self.turn]
@@ -426,7 +426,7 @@ class _Member:
         run.outlets[npu].add(ring.circuit, jobs)
 
     def come(self, key: _Key, last: _Key | None, packet: Packet) -> None:
-        """Take a packet of a message when it may be; the engine has one row of lanes for all.
+        """Accept a packet in order; the engine has only one row of lanes.
 
         One that has come before is acknowledged, and goes no further.
         """

@@ -1,4 +1,4 @@
-"""Time of an in-network collective whose groups share links and take rounds.
+"""Time of an in-network collective whose groups share links and take several rounds.
 
 A group begins when all its members have been told, by a flit, that those before it on the same
 switch are over, and at the end one goes from the last group to the others (docs/decisions/0057).
@@ -18,7 +18,7 @@ __all__ = ["Told", "rounds_s"]
 
 
 class Told(NamedTuple):
-    """A flit that tells of rounds.
+    """A flit that carries round tokens.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Told(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """When a group has all its data, and when its members know that all others have [s]."""
+    """Times at which a group has all its data, and its members know that all others do [s]."""
 
     members: frozenset[int]
     over_s: float
@@ -46,7 +46,7 @@ def rounds_s(
     turns: Sequence[Told],
     ends: Sequence[Told],
 ) -> float:
-    """Return the time of a collective in rounds, until all have read completion [s].
+    """Return the time of a collective in rounds, until all NPUs have read completion [s].
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _group(
     group: Sequence[int],
     begin_s: float,
 ) -> _Group:
-    """Return when a group is through that begins to load at a time."""
+    """Return the end times of a group that starts to load at a given time."""
     alone_s = run_collectives(
         topology, pattern, size_bytes, [group], algorithm="published", network_model="packet"
     ).time_s
@@ -114,7 +114,7 @@ def _group(
 
 
 def _flit_s(topology: Topology, timing: EndpointTiming, one: Told) -> float:
-    """Return how long a flit takes to be loaded and to come to all that wait for it [s].
+    """Return the time to load a flit and deliver it to all its targets [s].
 
     A packet leaves when all of it has been read, and the records are of whole ones: one of a flit
     does so earlier (``EndpointTiming.step_s``).

@@ -1,4 +1,4 @@
-"""Sizes and latencies of routers, switches and links in cycles."""
+"""Sizes and latencies of routers, switches and links [cycles]."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,15 +11,14 @@ from perfmodel.topology.graph import Topology
 __all__ = ["Sizes", "router_sizes"]
 
 _AROUND_FLITS = 6
-"""Around the queue of a switch's output (``OutputPort.depth``)."""
+"""Flits buffered around the queue of a switch output (``OutputPort.depth``)."""
 _MESSAGE_CYCLES = 5
-"""Of an ack of a unicast through a switch, which does not cross the interconnect: from what comes
-to what leaves 1 in the ``Deframer``, 3 in the ``Acknowledger`` and 1 in the ``Sender``, as each
-says."""
+"""Cycles of a unicast's ack through a switch, past the interconnect: 1 in the ``Deframer``, 3 in
+the ``Acknowledger`` and 1 in the ``Sender``, as each one's docstring states."""
 
 
 class Sizes(NamedTuple):
-    """What routers and links are.
+    """Sizes and latencies of routers and links.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ class Sizes(NamedTuple):
 
 
 def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
-    """Return what routers or switches, and links, with endpoints are.
+    """Return the sizes of a topology's routers or switches, and links, with endpoints.
 
     In a switch a queue has space again when what leaves it is behind the interconnect, and a path
     is given to somebody else two cycles after a packet has started (``Matching``): one of a flit is

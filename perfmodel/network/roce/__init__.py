@@ -1,1 +1,1 @@
-"""Ethernet with RDMA: flows under congestion control on switches with shared buffers."""
+"""RDMA over Ethernet: flows under congestion control on switches with shared buffers."""

@@ -1,4 +1,4 @@
-"""The arrays that a simulation begins with."""
+"""The initial arrays of a simulation."""
 
 from collections.abc import Sequence
 from math import inf
@@ -23,13 +23,13 @@ BIN_BYTES = 1000.0
 
 _EVENTS = 1024
 _MARGIN = 64
-"""Events that one event adds at most, beside one for each message that waits for another."""
+"""Largest number of events that one event adds, besides one per dependent message."""
 
 _BINS = 1 << 16
 _SAMPLES = 2048
 _FIRST_SAMPLE_NS = 100.0
 _TRAINS_IN_FLIGHT = 16
-"""Trains that a window has at least, so that controllers see it change in small steps."""
+"""Least number of trains in a window, so that controllers see small changes of the window."""
 
 
 def arrays_of(topology: Topology, parameters: RoceFile) -> State:
@@ -102,7 +102,7 @@ def with_paths(
 
 
 def with_messages(s: State, count: int, work: Workload, paths: Sequence[int]) -> State:
-    """Return the arrays with further messages.
+    """Return the arrays with additional messages.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _twice(values: Any) -> Any:
 
 
 def _stored(values: Any, place: int, more: Any) -> Any:
-    """Return an array with others from a place on, longer than it was if need be."""
+    """Return an array with other values stored from an index on, enlarged if necessary."""
     if place + len(more) > len(values):
         longer: Any = np.zeros_like(values, shape=2 * (place + len(more)))
         longer[:place] = values[:place]
@@ -171,7 +171,7 @@ def _stored(values: Any, place: int, more: Any) -> Any:
 
 
 def _with_hops(telemetry: Any, hops: int) -> Any:
-    """Return telemetry with space for so many hops at least."""
+    """Return telemetry with space for at least a given number of hops."""
     count, have, fields = telemetry.shape
     if have >= hops:
         return telemetry
@@ -187,7 +187,7 @@ def _records(kind: "np.dtype[Any]", count: int) -> Any:
 
 
 def _chained(kind: "np.dtype[Any]", count: int, first: int = 0) -> Any:
-    """Return free records, each with the number of the next."""
+    """Return free records, chained by index."""
     found = _records(kind, count)
     found.next = np.arange(first + 1, first + count + 1)
     return found
@@ -210,7 +210,7 @@ def _setting(p: RoceFile) -> Any:
 
 
 def _links(topology: Topology, p: RoceFile) -> tuple[Any, Any]:
-    """Return the links and the buffers of nodes."""
+    """Return the links, and the buffers of nodes."""
     found, nodes = _records(LINK, len(topology.links)), _records(NODE, len(topology.nodes))
     found.head = found.tail = found.flows = -1
     found.kick = inf
@@ -267,7 +267,7 @@ def _check_buffers(
 
 
 def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) -> tuple[Any, Any]:
-    """Return the paths, with the window of each by itself, and the links of all of them."""
+    """Return the paths, each with its own window, and the links of all paths."""
     found = _records(PATH, len(paths))
     path_links: list[int] = []
     wire = p.packet_bytes + p.overhead_bytes
@@ -287,7 +287,7 @@ def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) ->
 
 
 def _set_windows(paths: Any, p: RoceFile) -> None:
-    """Apply the global window to all paths, and set the trains that fit the windows."""
+    """Apply the global window to all paths, and set train sizes that fit the windows."""
     if p.global_window:
         paths.window = paths.window.max(initial=0.0)
     fitting = paths.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)

@@ -17,7 +17,7 @@ _SOURCES = Path(__file__).parent
 
 
 def cache_folder(base: Path, sources: Path = _SOURCES) -> Path:
-    """Return the folder for compiled functions of the current sources; others are removed.
+    """Return the cache folder for compiled functions of these sources; remove all others.
 
     numba compiles a function again when its own file changes, but not when the file of a function
     that it calls changes. Compiled functions are therefore kept by the content of all sources.
@@ -45,7 +45,7 @@ def _folder(base: str) -> str:
 
 
 def compiled(function: Function) -> Function:
-    """Return a function compiled when it is first called, or as it is without numba.
+    """Return a function that is compiled at its first call, or uncompiled without numba.
 
     The source is the same in both cases: the interpreted function is the reference of the compiled
     one. ``NUMBA_DISABLE_JIT=1`` selects the interpreted function where numba is installed.

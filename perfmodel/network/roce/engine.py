@@ -1,4 +1,4 @@
-"""The event loop: messages begin, trains arrive, acks return, links are paused and resumed."""
+"""The event loop: messages start, trains and acks arrive, links are paused and resumed."""
 
 from math import inf
 
@@ -25,9 +25,9 @@ __all__ = [
 ]
 
 DONE, GOES_ON, STUCK, FULL_HEAP, FULL_FLOWS, FULL_TRAINS, LATER, ARRIVED = range(8)
-"""Why ``advance`` returns: all messages arrived, the given number of events is handled, nothing can
-move although messages are left, an array must grow, the next event is after the given time, or a
-watched message arrived."""
+"""Reasons for which ``advance`` returns: all messages arrived; the given number of events was
+handled; nothing can move although messages are left; an array must grow (heap, flows, trains); the
+next event is after the given time; a watched message arrived."""
 
 _START, _ARRIVE, _KICK, _ACK = Kind.START, Kind.ARRIVE, Kind.KICK, Kind.ACK
 _PAUSE, _RESUME, _TIMEOUT = Kind.PAUSE, Kind.RESUME, Kind.TIMEOUT
@@ -68,7 +68,7 @@ def advance(s: State, most: int, until: float) -> int:
 
 @compiled
 def begin_all(s: State, first: int, end: int, time: float) -> None:
-    """Have those of some messages begin at a time [ns] that wait for no other."""
+    """Start those of the given messages, at a time [ns], that have no dependencies."""
     for number in range(first, end):
         if s.messages[number].waits == 0:
             push(s, time, number * 8 + _START)
@@ -99,7 +99,7 @@ def _handle(s: State, kind: int, index: int) -> None:
 
 @compiled
 def _start(s: State, number: int) -> None:
-    """Begin a message."""
+    """Start a message."""
     message, totals = s.messages[number], s.totals[0]
     message.begin = totals.now
     if message.length == 0:
@@ -121,7 +121,7 @@ def _start(s: State, number: int) -> None:
 
 @compiled
 def _complete(s: State, number: int) -> None:
-    """End a message, and begin those that waited for it alone."""
+    """Complete a message, and start the messages whose last dependency it was."""
     message, now = s.messages[number], s.totals[0].now
     message.end = now
     s.totals[0].left -= 1
@@ -149,7 +149,7 @@ def _free_train(s: State, place: int) -> None:
 
 @compiled
 def _arrive(s: State, place: int) -> None:
-    """Take a train at the end of a link: into a switch, or at its destination."""
+    """Handle a train at the end of a link: enter the switch, or deliver the train."""
     train, setting = s.trains[place], s.setting[0]
     path = s.paths[s.messages[train.message].path]
     if setting.error > 0 and random_share(s) > (1 - setting.error) ** train.packets:
@@ -177,7 +177,7 @@ def _arrive(s: State, place: int) -> None:
 
 @compiled
 def _deliver(s: State, place: int) -> None:
-    """Receive a train in order, or ask for what is missing; what was received before is acked."""
+    """Receive a train in order, or request the missing bytes; ack bytes received before."""
     train, now = s.trains[place], s.totals[0].now
     flow = s.flows[train.flow]
     if flow.message != train.message:  # it was sent twice, and its flow has ended
@@ -200,7 +200,7 @@ def _deliver(s: State, place: int) -> None:
 
 @compiled
 def _acked(s: State, place: int) -> None:
-    """Take an ack or a nack at the sender."""
+    """Handle an ack or a nack at the sender."""
     train, setting, now = s.trains[place], s.setting[0], s.totals[0].now
     slot = train.flow
     flow = s.flows[slot]
@@ -257,7 +257,7 @@ def _utilization(s: State, slot: int, place: int) -> float:
 
 @compiled
 def _back_to(s: State, slot: int, seq: int) -> None:
-    """Send a flow again from a byte on."""
+    """Restart a flow's transmission from a given byte."""
     flow, setting = s.flows[slot], s.setting[0]
     if setting.back_to_zero:
         seq = seq // setting.chunk * setting.chunk
@@ -270,7 +270,7 @@ def _back_to(s: State, slot: int, seq: int) -> None:
 
 @compiled
 def _timed_out(s: State, slot: int) -> None:
-    """Send again what no ack came for."""
+    """Retransmit what was not acknowledged in time."""
     flow, setting, now = s.flows[slot], s.setting[0], s.totals[0].now
     s.totals[0].timers -= 1
     if flow.message < 0 or flow.timer != now:
@@ -288,7 +288,7 @@ def _timed_out(s: State, slot: int) -> None:
 
 @compiled
 def _sample(s: State) -> None:
-    """Sample queues, pauses and rates; when the array is full, every second sample is dropped."""
+    """Sample queues, pauses and rates; if the array is full, drop every second sample."""
     totals, setting, samples = s.totals[0], s.setting[0], s.samples
     if setting.samples == len(samples):
         setting.samples //= 2

@@ -1,4 +1,4 @@
-"""What a simulation found, by names in JSON."""
+"""Results of a simulation, keyed by JSON name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from .simulate import Found
 __all__ = ["figures"]
 
 _MOST_FLOWS = 1 << 16
-"""Flows that a result lists one by one, at most."""
+"""Largest number of flows that a result lists individually."""
 
 _POINTS = 256
 _SAMPLED = (
@@ -19,7 +19,7 @@ _SAMPLED = (
 
 
 def figures(found: Found, parameters: RoceFile) -> Mapping[str, Any]:
-    """Return the figures of a simulation; ``simulated_s`` is its whole time."""
+    """Return the figures of a simulation; ``simulated_s`` is its total time."""
     spans = sorted(
         (begin, end)
         for begin, end in zip(found.begin_s.tolist(), found.end_s.tolist(), strict=True)
@@ -50,6 +50,6 @@ def _listed(spans: list[tuple[float, float]]) -> list[dict[str, float]]:
 
 
 def _over_time(samples: Any) -> dict[str, list[float]]:
-    """Return samples by their names in JSON, fewer than twice ``_POINTS`` of them."""
+    """Return samples over time, keyed by JSON name; fewer than 2 x ``_POINTS``."""
     rows = samples[:: max(1, len(samples) // _POINTS)]
     return {name: rows[:, place].tolist() for place, name in enumerate(_SAMPLED)}

@@ -1,4 +1,4 @@
-"""Files of parameters of RoCE."""
+"""Parameter files of RoCE."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ __all__ = ["load_parameters"]
 
 
 def load_parameters(path: Path) -> RoceFile:
-    """Return the parameters of a YAML file, or of a configuration of the ns-3 simulator (.txt).
+    """Return the parameters in a YAML file or an ns-3 configuration file (.txt).
 
     Raises
     ------

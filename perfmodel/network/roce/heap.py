@@ -1,4 +1,4 @@
-"""Events in the order of their times; those of one time in the order in which they were added."""
+"""Heap of events ordered by time, then by order of insertion."""
 
 from .compiled import compiled
 from .state import State
@@ -8,7 +8,7 @@ __all__ = ["pop", "push"]
 
 @compiled
 def push(s: State, time: float, what: int) -> None:
-    """Add an event at a time [ns]; ``what`` is its kind and index, see ``state.Kind``."""
+    """Add an event at a time [ns]; ``what`` encodes its kind and index, see ``state.Kind``."""
     totals, times, orders, whats = s.totals, s.heap_time, s.heap_order, s.heap_what
     place, order = totals[0].events, totals[0].order
     totals[0].events = place + 1
@@ -24,7 +24,7 @@ def push(s: State, time: float, what: int) -> None:
 
 @compiled
 def pop(s: State) -> int:
-    """Remove the first event, make its time the current one, and return its kind and index."""
+    """Remove the first event, advance the time to it, and return its kind and index."""
     totals, times, orders, whats = s.totals, s.heap_time, s.heap_order, s.heap_what
     count = totals[0].events - 1
     totals[0].events = count

@@ -1,4 +1,4 @@
-"""Configuration files of the ns-3 simulator: ``KEY value ...`` on each line."""
+"""Configuration files of the ns-3 simulator, with one ``KEY value ...`` per line."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from .parameters import SCHEMES, RoceFile
 __all__ = ["CC_MODES", "config_text", "read_config"]
 
 CC_MODES = {"dcqcn": 1, "hpcc": 3, "timely": 7, "dctcp": 8, "hpcc-pint": 10, "pfc": 12}
-"""``CC_MODE`` of each scheme; every other number is ``pfc``."""
+"""``CC_MODE`` of each scheme; all other numbers stand for ``pfc``."""
 
 _MAX_BYTES = 1 << 16
 
@@ -58,18 +58,18 @@ _FIXED = {
     "MULTI_RATE": "0",
     "SAMPLE_FEEDBACK": "0",
 }
-"""Keys whose other values have no counterpart here."""
+"""Keys of which only one value is supported."""
 
 _IGNORED = (
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE"),
     *("PFC_OUTPUT_FILE", "QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END", "ENABLE_TRACE"),
     *("SIMULATOR_STOP_TIME", "NIC_TOTAL_PAUSE_TIME", "ACK_HIGH_PRIO", "LINK_DOWN"),
 )
-"""Keys of inputs, outputs and tracing, and the priority of acks, which is always high here."""
+"""Ignored keys: inputs, outputs, tracing, and the priority of acks, which is always high here."""
 
 
 def read_config(path: Path) -> RoceFile:
-    """Return the parameters of a configuration file; keys that it lacks are as published.
+    """Return the parameters in a configuration file; missing keys take published values.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def read_config(path: Path) -> RoceFile:
 def _place(
     source: str, field: str, key: str
 ) -> tuple[tuple[str, ...], Callable[[str, str, str], Any]]:
-    """Return the parameter of a key, and what reads its value."""
+    """Return the parameter that a key sets, and the parser of its value."""
     for keys, read in ((_NUMBERS, _number), (_SWITCHES, _switch), (_RATES, _rate)):
         if key in keys:
             return keys[key], read
@@ -153,7 +153,7 @@ def _add_map(
 
 
 def config_text(parameters: RoceFile) -> str:
-    """Return the parameters as a configuration file."""
+    """Return parameters as the text of a configuration file."""
     rows = parameters.model_dump()
     lines = [f"CC_MODE {CC_MODES[parameters.congestion_control]}"]
 

@@ -1,4 +1,4 @@
-"""Flow files of the ns-3 simulator: a count, and a line for each flow.
+"""Flow files of the ns-3 simulator: a count, then one line per flow.
 
 A line has the numbers of the source and the destination host, a priority, a port, the bytes, and
 the time at which the flow begins [s].
@@ -22,12 +22,12 @@ _MAX_FLOWS = 1 << 20
 _MAX_SIZE = 10**12
 _MAX_START_S = 1e6
 _PRIORITY, _PORT = 3, 100
-"""As in the public flow files; all flows have the same priority here."""
+"""Values in the public flow files; here all flows have the same priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow.
+    """One flow of a flow file.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Flow:
 
 
 def read_flows(path: Path, hosts: Sequence[int]) -> list[Flow]:
-    """Return the flows of a file, in its order; priorities and ports have no effect.
+    """Return the flows of a file in order; priorities and ports have no effect.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _flow(source: str, field: str, words: list[str], npus: dict[int, int]) -> Fl
 
 
 def flows_of(topology: Topology, work: Workload, begin_s: Sequence[float]) -> list[Flow]:
-    """Return messages as flows that wait for a time instead of other messages.
+    """Return messages as flows that wait for a time instead of for other messages.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def flows_of(topology: Topology, work: Workload, begin_s: Sequence[float]) -> li
 
 
 def flows_text(flows: Sequence[Flow]) -> str:
-    """Return flows as a file, in the order of their begins; NPU i is host i."""
+    """Return the text of a flow file, ordered by start time; NPU i is host i."""
     rows = sorted(flows, key=lambda one: one.start_s)
     lines = [
         f"{one.source} {one.target} {_PRIORITY} {_PORT} {one.size_bytes} {one.start_s:.12g}"

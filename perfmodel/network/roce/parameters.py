@@ -1,4 +1,4 @@
-"""Parameters of RoCE: switches, senders and congestion controllers."""
+"""RoCE parameters: switches, senders and congestion controllers."""
 
 from typing import Annotated, Any
 
@@ -12,13 +12,13 @@ from .controllers.control import Control
 __all__ = ["SCHEMES", "MarkEntry", "RoceFile"]
 
 SCHEMES = ("pfc", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint")
-"""Congestion control schemes; ``pfc`` is none but the pauses of switches."""
+"""Congestion control schemes; ``pfc`` has no controller, only the switches pause links."""
 
 _GBPS = 0.125
 """One Gb/s in bytes per ns."""
 
 _TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
-"""Telemetry in each packet of a scheme [B]: a time stamp, one utilization."""
+"""Telemetry in each packet by scheme [B]: a time stamp, or one utilization."""
 
 _Time = Annotated[float, number_range(1e-3, 1e9)]
 _Rate = Annotated[float, number_range(1e-6, 1e6)]
@@ -27,7 +27,7 @@ _Size = Annotated[float, number_range(0, 1e9)]
 
 
 class MarkEntry(FileModel):
-    """ECN thresholds of links of a rate.
+    """ECN thresholds for links of a given rate.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ _MARKED = [MarkEntry(gbps=r, kmin_kb=a, kmax_kb=b) for r, a, b in (*_MARKS, (240
 
 
 class DcqcnEntry(FileModel):
-    """DCQCN.
+    """Parameters of DCQCN.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class DcqcnEntry(FileModel):
 
 
 class TimelyEntry(FileModel):
-    """TIMELY.
+    """Parameters of TIMELY.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class TimelyEntry(FileModel):
 
 
 class HpccEntry(FileModel):
-    """HPCC, with telemetry of every hop and with PINT.
+    """Parameters of HPCC, with telemetry of every hop and with PINT.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class HpccEntry(FileModel):
 
 
 class RoceFile(FileModel):
-    """Parameters of RoCE; what is not given is as in the published configuration.
+    """RoCE parameters; defaults are those of the published configuration.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class RoceFile(FileModel):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the simulation takes for granted."""
+        """Assumptions of the simulation."""
         packets = 1 if self.lossy else self.train_packets
         return (
             "acks have priority over data and take no bandwidth",
@@ -254,18 +254,18 @@ class RoceFile(FileModel):
 
     @property
     def overhead_bytes(self) -> int:
-        """Bytes of a packet on the wire without its payload: headers and telemetry [B]."""
+        """Overhead of a packet on the wire: headers and telemetry [B]."""
         sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}
         return self.header_bytes + sizes.get(self.congestion_control, 0)
 
     @property
     def unit_bytes(self) -> float:
-        """Bytes of a train on the wire, which nothing interrupts [B]."""
+        """Wire size of a train, which is sent without interruption [B]."""
         return float(self.train_packets * (self.packet_bytes + self.overhead_bytes))
 
     @property
     def control(self) -> Control:
-        """The parameters of controllers, in ns and bytes per ns."""
+        """Parameters of the controllers, in ns and bytes per ns."""
         dcqcn, timely, hpcc = self.dcqcn, self.timely, self.hpcc
         return Control(
             min_rate=_GBPS * self.min_rate_gbps,
@@ -291,13 +291,13 @@ class RoceFile(FileModel):
         )
 
     def marks_at(self, bytes_per_s: float) -> tuple[float, float, float]:
-        """Return Kmin [B], Kmax [B] and Pmax for links of a rate [B/s]."""
+        """Return Kmin [B], Kmax [B] and Pmax for links of a given rate [B/s]."""
         rows = sorted(self.ecn, key=lambda row: row.gbps)
         gbps = bytes_per_s * 8e-9 * (1 + 1e-9)
         row = [one for one in rows if one.gbps <= gbps] or rows[:1]
         return 1e3 * row[-1].kmin_kb, 1e3 * row[-1].kmax_kb, float(row[-1].pmax)
 
     def changed(self, **values: Any) -> "RoceFile":
-        """Return the parameters with some values changed; values that are None are ignored."""
+        """Return the parameters with changed values; None leaves a value unchanged."""
         given = {name: value for name, value in values.items() if value is not None}
         return self.with_changes(**given) if given else self

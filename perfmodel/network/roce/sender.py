@@ -1,4 +1,4 @@
-"""What a link sends next: trains of its queue, or of the flows that begin at it."""
+"""Choice of the next train of a link: from its queue, or from flows that start at the link."""
 
 from math import inf
 
@@ -18,7 +18,7 @@ _HPCC, _PINT = HPCC, PINT
 
 @compiled
 def random_share(s: State) -> float:
-    """Return a random number between 0 and 1, of the generator MINSTD (Park and Miller, 1988)."""
+    """Return a random number between 0 and 1 from MINSTD (Park and Miller, 1988)."""
     totals = s.totals[0]
     totals.random = totals.random * 48271 % 2147483647
     return totals.random / 2147483647.0
@@ -26,7 +26,7 @@ def random_share(s: State) -> float:
 
 @compiled
 def enlist(s: State, slot: int) -> None:
-    """Put a flow that has something to send behind the others of its first link."""
+    """Append a flow that has data to send to the list of its first link."""
     flow = s.flows[slot]
     if flow.listed:
         return
@@ -61,7 +61,7 @@ def unlist(s: State, slot: int) -> None:
 
 @compiled
 def _look_at(s: State, index: int, time: float) -> None:
-    """Have a link looked at again at a time."""
+    """Schedule a check of a link at a given time."""
     link = s.links[index]
     if time < link.kick:
         link.kick = time
@@ -70,7 +70,7 @@ def _look_at(s: State, index: int, time: float) -> None:
 
 @compiled
 def kick(s: State, index: int) -> None:
-    """Let a link send the next train, if it is free and may."""
+    """Send the next train of a link, if the link is free and has one."""
     link, now = s.links[index], s.totals[0].now
     if link.paused:
         return
@@ -98,7 +98,7 @@ def kick(s: State, index: int) -> None:
 
 @compiled
 def _from_flows(s: State, index: int) -> int:
-    """Return a train of the next flow of a link that may send now, or -1."""
+    """Return a train of the link's next flow that may send now; -1 if there is none."""
     link, setting, now = s.links[index], s.setting[0], s.totals[0].now
     slot, first, soonest = link.flows, link.flows, inf
     while slot >= 0:
@@ -124,7 +124,7 @@ def _from_flows(s: State, index: int) -> int:
 
 @compiled
 def _cut(s: State, index: int, slot: int) -> int:
-    """Return a new train of a flow, and move on to the next flow."""
+    """Cut a new train from a flow, and advance the link to the next flow."""
     flow, setting, totals = s.flows[slot], s.setting[0], s.totals[0]
     message = s.messages[flow.message]
     place = totals.free_train
@@ -151,7 +151,7 @@ def _cut(s: State, index: int, slot: int) -> int:
 
 @compiled
 def _transmit(s: State, index: int, place: int) -> None:
-    """Send a train over a link, marked by its queue and with the telemetry of the link."""
+    """Send a train over a link, with ECN marks and the link's telemetry."""
     link, train, setting, now = s.links[index], s.trains[place], s.setting[0], s.totals[0].now
     path = s.paths[s.messages[train.message].path]
     if train.hop > 0:

@@ -1,4 +1,4 @@
-"""The shared buffer of a switch: admission of packets, and pauses of the incoming links."""
+"""Shared buffer of a switch: admission of packets, and pauses of incoming links."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _PAUSE, _RESUME = Kind.PAUSE, Kind.RESUME
 
 @compiled
 def _shared_use(setting: Any, link: Any) -> float:
-    """Return what a port uses of the shared buffer [B]; ``ingress`` is without headroom."""
+    """Return a port's use of the shared buffer [B]; ``ingress`` is without headroom."""
     return max(0.0, link.ingress - setting.reserve)
 
 
@@ -27,7 +27,7 @@ def _threshold(setting: Any, node: Any, link: Any) -> float:
 
 @compiled
 def admit(s: State, index: int, size: float) -> bool:
-    """Store a packet in the buffer of the switch that it came to; return False if it is dropped.
+    """Store a packet in the buffer of the switch it arrived at; return False if it is dropped.
 
     A packet that would take a port above its reserve and its threshold is stored in the headroom of
     the port. The switch then pauses the link.
@@ -63,7 +63,7 @@ def admit(s: State, index: int, size: float) -> bool:
 
 @compiled
 def release(s: State, index: int, size: float) -> None:
-    """Free the space of a packet that leaves a switch, headroom first; resume the link if possible.
+    """Free the space of a departing packet, headroom first; resume the link if possible.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Simulation of messages on a topology, and what was found."""
+"""Simulation of messages on a topology, and its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from .workload import Workload
 __all__ = ["Found", "Simulation", "simulate", "simulate_flows"]
 
 _AT_ONCE = 1 << 22
-"""Events between two returns from the event core, at which an interrupt is noticed."""
+"""Largest number of events per call of the event core; between calls, interrupts are handled."""
 
 _PERCENTILES = (50, 90, 99)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a simulation found.
+    """Result of a simulation.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Found:
 
 
 class Simulation:
-    """A simulation that takes further messages while it runs.
+    """A simulation that accepts further messages while it runs.
 
     Parameters
     ----------
@@ -151,11 +151,11 @@ class Simulation:
         return arrived
 
     def end_ns(self, message: int) -> float:
-        """Return when a message arrived [ns], -1 if it has not."""
+        """Return when a message arrived [ns]; -1 if it has not arrived."""
         return float(self._state.messages[message].end)
 
     def found(self) -> Found:
-        """Return what was found so far."""
+        """Return the results so far."""
         state = self._state
         totals, links, messages = state.totals[0], state.links, state.messages[: self._count]
         samples = state.samples[: int(state.setting[0].samples)] * (1e-9, 1, 1, 1, 1e9)
@@ -177,7 +177,7 @@ class Simulation:
 
 
 def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
-    """Simulate messages on a topology, from time 0 to the arrival of the last one.
+    """Simulate messages on a topology, from time 0 until the last message arrives.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
 
 
 def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFile) -> Found:
-    """Simulate flows on a topology; what is found of each flow is in the order of their begins.
+    """Simulate flows on a topology; results per flow are ordered by start time.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFi
 
 
 def _queues(counts: Any, longest: float) -> dict[str, float]:
-    """Return percentiles of queue lengths, each the lower end of its bin."""
+    """Return percentiles of queue lengths, each as the lower end of its bin."""
     total, upto = int(counts.sum()), np.cumsum(counts)
     found = {
         f"p{share}": BIN_BYTES * int(np.searchsorted(upto, total * share / 100)) if total else 0.0

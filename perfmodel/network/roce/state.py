@@ -1,4 +1,4 @@
-"""State of the simulation: arrays of records, so that the event core can be compiled."""
+"""State of the simulation as arrays of records, so that the event core can be compiled."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ _I, _F = np.int64, np.float64
 
 
 class Kind:
-    """Kinds of events: the low three bits of ``State.heap_what``; the rest is an index."""
+    """Kinds of events, in the low three bits of ``State.heap_what``; the rest is an index."""
 
     START, ARRIVE, KICK, ACK, PAUSE, RESUME, TIMEOUT = range(7)
     """A message begins; a train is at the end of a link; a link may send; an ack is at the sender;

@@ -6,7 +6,7 @@ __all__ = ["headroom_bytes", "mark_probability", "pause_threshold", "port_shift"
 
 
 def headroom_bytes(rate: float, delay_ns: float, factor: float, unit_bytes: float) -> float:
-    """Return the buffer space of a link for what arrives after a pause was sent [B].
+    """Return the headroom of a link, for data that arrives after a pause was sent [B].
 
     It is ``factor`` times rate x delay, and at least what can arrive until the pause takes effect:
     a round trip of the link, and three units of transmission.
@@ -24,7 +24,7 @@ def headroom_bytes(rate: float, delay_ns: float, factor: float, unit_bytes: floa
 
 
 def port_shift(rate: float, line_rate: float, shift: int) -> int:
-    """Return the shift of a port: one less for every doubling of its rate over that of NICs.
+    """Return the shift of a port: reduced by one per doubling of its rate over the NIC rate.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def port_shift(rate: float, line_rate: float, shift: int) -> int:
 
 @compiled
 def pause_threshold(free_bytes: float, shift: float) -> float:
-    """Return how much shared buffer a port may use: the free shared buffer >> shift [B]."""
+    """Return the shared buffer that a port may use: the free shared buffer >> shift [B]."""
     return max(0.0, free_bytes) / 2.0**shift
 
 
 @compiled
 def mark_probability(queue: float, low: float, high: float, most: float) -> float:
-    """Return with which probability a packet is marked that leaves a queue behind.
+    """Return the probability of marking a packet, given the queue that remains behind it.
 
     Parameters
     ----------

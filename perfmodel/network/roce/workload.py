@@ -1,4 +1,4 @@
-"""Messages of a simulation: which path, how many bytes, and which messages they wait for."""
+"""Messages of a simulation: their paths, sizes and dependencies."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _ROUNDING = 1e-6
 
 
 class Workload:
-    """Messages, each after those that it waits for."""
+    """Messages with their dependencies."""
 
     def __init__(self) -> None:
         self.paths: list[tuple[int, ...]] = []
@@ -25,7 +25,7 @@ class Workload:
         self._before, self._after = array("q"), array("q")
 
     def path_number(self, links: Iterable[int]) -> int:
-        """Return the number of a path."""
+        """Return the number of a path, which is added if it is new."""
         key = tuple(links)
         if key not in self._numbers:
             self._numbers[key] = len(self.paths)
@@ -53,11 +53,11 @@ class Workload:
         return number
 
     def add_join(self, after: Iterable[int]) -> int:
-        """Add a message of 0 bytes that arrives with the last of some messages."""
+        """Add a message of 0 bytes that arrives when the last of the given messages does."""
         return self.add(self.path_number(()), 0, after)
 
     def add_steps(self, paths: Sequence[int], size: int, first: Sequence[int], steps: int) -> int:
-        """Add the messages of a pass around a ring; return the number of the first.
+        """Add the messages of a ring pass; return the number of the first one.
 
         Parameters
         ----------
@@ -83,25 +83,25 @@ class Workload:
         return start
 
     def dependencies(self) -> tuple[Any, Any]:
-        """Return the messages waited for, and those that wait, as arrays."""
+        """Return all dependencies as two arrays: predecessors and successors."""
         return np.array(self._before, dtype=np.int64), np.array(self._after, dtype=np.int64)
 
 
 class _Builder:
-    """Turns items of a schedule into messages."""
+    """Converter of schedule items to messages."""
 
     def __init__(self, size_bytes: float) -> None:
         self.work = Workload()
         self._scale = size_bytes
         self._brought: list[dict[int, list[int]]] = []
-        """Of each item, the messages that end at a node."""
+        """Messages of each item, keyed by the node where they end."""
         self._joined: dict[tuple[int, int], int] = {}
 
     def bytes_of(self, share: float) -> int:
         return max(1, round(share * self._scale - _ROUNDING)) if share > 0 else 0
 
     def _join(self, item: int, node: int) -> int:
-        """Return a message that is there when an item has come to a node; -1 stands for all."""
+        """Return a message that arrives when an item has reached a node; node -1 stands for all."""
         brought = self._brought[item]
         if node not in brought:
             node = -1
@@ -114,7 +114,7 @@ class _Builder:
         return self._joined[item, node]
 
     def _after(self, items: Iterable[int], node: int) -> int:
-        """Return a message after which a node may send; -1 if it waits for none."""
+        """Return the message after which a node may send; -1 if it waits for none."""
         found = sorted({self._join(item, node) for item in items if self._brought[item]})
         if not found:
             return -1

@@ -1,1 +1,1 @@
-"""Readers of trained networks, one module for each format."""
+"""Readers of trained networks, one module per format."""

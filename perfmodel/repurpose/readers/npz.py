@@ -11,7 +11,7 @@ __all__ = ["read_npz"]
 
 
 def read_npz(path: Path) -> Mapping[str, Array]:
-    """Return the tensors of a file by name."""
+    """Return the tensors in a file, keyed by name."""
     return {name: tensor(one, str(path), name) for name, one in read_arrays(path).items()}
 
 

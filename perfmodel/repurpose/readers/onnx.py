@@ -35,12 +35,12 @@ _FUNCTIONS = {"Relu": "relu", "Gelu": "gelu", "Tanh": "tanh", "Sigmoid": "sigmoi
 
 
 def read_onnx(path: Path) -> Network:
-    """Return the network of a file.
+    """Return the network in a file.
 
     Raises
     ------
     InputError
-        The package is not installed, the file is none of its format, or it has an operation or an
+        The package is not installed, the file has another format, or it has an operation or an
         attribute that is not supported.
     """
     onnx: Any = extra_module("onnx", "onnx")
@@ -55,14 +55,14 @@ def read_onnx(path: Path) -> Network:
 
 
 class _Node:
-    """A node of a graph, with its attributes.
+    """A node of a graph with its attributes.
 
     Parameters
     ----------
     onnx, node : object
         The library, and its node.
     source, name : str
-        Of the file and of the operation that is made.
+        Names of the file and of the created operation.
     """
 
     def __init__(self, onnx: Any, node: Any, source: str, name: str) -> None:
@@ -75,14 +75,14 @@ class _Node:
         }
 
     def take(self, name: str, default: Any) -> Any:
-        """Return an attribute, or what it is by default."""
+        """Return an attribute, or its default value."""
         found = self._given.get(name, default)
         if isinstance(found, bytes):
             return found.decode("utf-8", "replace")
         return list(found) if isinstance(default, list) else found
 
     def require(self, **wanted: Any) -> None:
-        """Refuse attributes with other values."""
+        """Fail if an attribute has a value other than the required one."""
         for name, value in wanted.items():
             given = self.take(name, value)
             if given != value:
@@ -90,11 +90,11 @@ class _Node:
                 raise InputError(self.source, self.name, message)
 
     def pair(self, name: str, default: int = 1) -> tuple[int, int]:
-        """Return an attribute of rows and columns."""
+        """Return a two-valued attribute: rows and columns."""
         return self._numbers(name, [default] * 2)
 
     def pads(self) -> tuple[int, int, int, int]:
-        """Return the padding."""
+        """Return the padding of a node."""
         self.require(auto_pad="NOTSET")
         return self._numbers("pads", [0] * 4)
 
@@ -107,7 +107,7 @@ class _Node:
 
 
 class _Graph:
-    """A graph while its operations are made."""
+    """Builder of the operations of a graph."""
 
     def __init__(self, onnx: Any, graph: Any, source: str) -> None:
         self._onnx, self._graph, self._source = onnx, graph, source
@@ -118,7 +118,7 @@ class _Graph:
         self._operations: list[Operation] = []
 
     def network(self) -> Network:
-        """Return all operations."""
+        """Return the network of all operations."""
         for one in self._graph.initializer:
             self._constants[one.name] = self._array(one, one.name)
         inputs = [one.name for one in self._graph.input if one.name not in self._constants]
@@ -172,18 +172,18 @@ class _Graph:
             self._images.add(made.name)
 
     def value(self, node: _Node, place: int = 0) -> str:
-        """Return the value that a node takes."""
+        """Return the name of an input value of a node."""
         name = node.inputs[place] if place < len(node.inputs) else ""
         if name not in self._value:
             raise InputError(self._source, node.name, f"must have a value as input {place}")
         return self._value[name]
 
     def is_constant(self, node: _Node, place: int) -> bool:
-        """Return whether an input of a node is a tensor of the file."""
+        """Return whether an input of a node is a constant tensor."""
         return place < len(node.inputs) and node.inputs[place] in self._constants
 
     def constant(self, node: _Node, place: int, axes: int | None = 1, size: int = 0) -> Array:
-        """Return a tensor that a node takes.
+        """Return a constant tensor that a node takes.
 
         Parameters
         ----------
@@ -203,16 +203,16 @@ class _Graph:
         return finite(found, self._source, node.inputs[place])
 
     def optional(self, node: _Node, place: int, size: int) -> Array | None:
-        """Return a tensor of one axis that a node may take."""
+        """Return an optional one-axis tensor of a node; None if absent."""
         given = place < len(node.inputs) and node.inputs[place]
         return self.constant(node, place, 1, size) if given else None
 
     def hold(self, node: _Node) -> None:
-        """Keep the tensor of a Constant."""
+        """Store the tensor of a ``Constant`` node."""
         self._constants[node.outputs[0]] = self._array(node.take("value", None), node.name)
 
     def skip(self, node: _Node) -> None:
-        """Take the input of a node as its output."""
+        """Use the input of a node as its output."""
         self._value[node.outputs[0]] = self.value(node)
 
     def is_image(self, value: str) -> bool:
@@ -220,7 +220,7 @@ class _Graph:
         return value in self._images
 
     def bias_of(self, node: _Node, value: str, bias: Array) -> bool:
-        """Make a summand the bias of the product before it, if nothing else takes the product."""
+        """Fold an addition into the preceding product's bias, if the product has no other user."""
         last = self._operations[-1] if self._operations else None
         used = max(self._uses.get(name, 0) for name, one in self._value.items() if one == value)
         fits = isinstance(last, Linear) and bias.shape == (len(last.weight),)
@@ -258,7 +258,7 @@ def _function(graph: _Graph, node: _Node) -> Operation:
 def _two(
     graph: _Graph, node: _Node, whole: type[Add | Multiply], neutral: float, *, factor: bool
 ) -> Operation | None:
-    """Return a sum or a product of two values, or of a value and one number for each channel."""
+    """Return a sum or a product of two values, or of a value and one number per channel."""
     first = graph.is_constant(node, 0)
     if not first and not graph.is_constant(node, 1):
         return whole(node.name, (graph.value(node, 0), graph.value(node, 1)))
@@ -360,7 +360,7 @@ _MAKERS: Mapping[str, Callable[[_Graph, _Node], Operation | None]] = {
     "Attention": _attention,
     "Softmax": _softmax,
     **dict.fromkeys(("Identity", "Dropout"), _Graph.skip),
-    "Constant": lambda _graph, _node: None,  # held before all others
+    "Constant": lambda _graph, _node: None,  # constants are stored before the other nodes are read
 }
 
 READERS.add("onnx", Reader(network=read_onnx), rank=2)

@@ -1,4 +1,4 @@
-"""Attention in .onnx graphs that is written as products, transpositions and a softmax.
+"""Attention in .onnx graphs that is expressed as products, transpositions and a softmax.
 
 Exporters write a block of attention as follows; factors may be on the scores, or on queries and
 keys::
@@ -25,7 +25,7 @@ write numbers of this size or minus infinity."""
 
 
 class _Heads(NamedTuple):
-    """A value in heads: what it is made of, heads, their size, axes, and a factor."""
+    """A value split into heads: its source, number and size of heads, axes, and a factor."""
 
     value: str
     heads: int
@@ -35,7 +35,7 @@ class _Heads(NamedTuple):
 
 
 class _Graph:
-    """Nodes by what they make and take."""
+    """Nodes by the values that they produce and take."""
 
     def __init__(self, nodes: Sequence[Any], constants: Mapping[str, Array]) -> None:
         self._constants = constants
@@ -46,23 +46,23 @@ class _Graph:
                 self._users.setdefault(name, []).append(node)
 
     def maker(self, name: str, *kinds: str) -> Any | None:
-        """Return the node that makes a value for one other node alone, if it is of a kind."""
+        """Return the producer of a value if it has a given type and no other user."""
         node = self._maker.get(name)
         if node is None or len(self._users[name]) > 1 or node.op_type not in kinds:
             return None
         return node
 
     def user(self, node: Any, kind: str) -> Any | None:
-        """Return the one node that takes the value of another, if it is of a kind."""
+        """Return the only user of a value if it has a given type."""
         users = self._users.get(node.output[0], [])
         return users[0] if len(users) == 1 and users[0].op_type == kind else None
 
     def constant(self, name: str) -> Array | None:
-        """Return a tensor of the file."""
+        """Return a constant tensor of the file."""
         return self._constants.get(name)
 
     def scaled(self, name: str) -> tuple[str, float]:
-        """Return what a value is made of by constant factors, and their product."""
+        """Return the source of a value without its constant factors, and their product."""
         factor = 1.0
         while (node := self.maker(name, "Mul", "Div")) is not None:
             numbers = [self.constant(one) for one in node.input]
@@ -78,7 +78,7 @@ class _Graph:
         return name, factor
 
     def heads(self, name: str) -> _Heads | None:
-        """Return a value in heads, behind any transpositions and factors."""
+        """Return a value as heads, skipping transpositions and factors."""
         axes, factor = (0, 1, 2, 3), 1.0
         while True:
             name, more = self.scaled(name)
@@ -144,7 +144,7 @@ def with_attention(
         if node.op_type == "Softmax" and (found := _attention(onnx, graph, node, source)):
             made[found.output[0]] = found
     replaced = [made.get(node.output[0], node) if node.output else node for node in nodes]
-    # What replaced nodes took, and nobody else, is not made any more.
+    # Remove nodes whose outputs only replaced nodes used.
     before, taken = {name for one in nodes for name in one.input}, set[str]()
     kept: list[Any] = []
     for node in reversed(replaced):

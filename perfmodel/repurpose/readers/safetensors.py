@@ -29,16 +29,16 @@ _TYPES = {
     "U16": "<u2",
     "U8": "<u1",
 }
-"""Types of numbers that are read, as NumPy calls them; BF16 as the upper half of F32."""
+"""Number types that are supported, with NumPy's names; BF16 as the upper half of F32."""
 
 
 def read_safetensors(path: Path) -> Mapping[str, Array]:
-    """Return the tensors of a file by name.
+    """Return the tensors in a file, keyed by name.
 
     Raises
     ------
     InputError
-        The package is not installed, or the file is none of its format.
+        The package is not installed, or the file has another format.
     """
     library: Any = extra_module("safetensors", "safetensors")
     source = str(path)

@@ -1,1 +1,1 @@
-"""Sections of the table of published figures: each module adds its own to the registry."""
+"""Sections of the table of published figures; each module registers its own."""

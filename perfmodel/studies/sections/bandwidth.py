@@ -22,7 +22,7 @@ from perfmodel.training.placement.policy import fitting
 __all__ = ["bandwidth", "strategy_groups"]
 
 STRATEGY = Strategy(2, 5, 2)
-"""Strategy of the published bandwidths by communication."""
+"""Strategy for which bandwidths by communication were published."""
 
 _WORDS = {"mp": "MP all-reduce", "dp": "DP all-reduce", "pp": "PP multicast"}
 _FIGURES: Mapping[str, Mapping[str, Published | Derived]] = {
@@ -32,7 +32,7 @@ _FIGURES: Mapping[str, Mapping[str, Published | Derived]] = {
 
 
 def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
-    """Effective NPU bandwidths, and the traffic that in-network collectives save."""
+    """Yield effective NPU bandwidths, and the traffic that in-network collectives save."""
     for name in FABRICS:
         fabric = shared_topology(name, setting.protocol)
         result = run_collective(fabric, "all_reduce", GIB, algorithm=setting.algorithm)
@@ -80,14 +80,14 @@ def strategy_groups(placed: Placement, kind: str) -> list[tuple[int, ...]]:
 
 
 def _placed(fabric: Topology) -> Placement:
-    """Return where workers are: of the walks over a mesh, columns alone give all three figures."""
+    """Return the placement of workers; of the mesh walks, only columns reproduce all figures."""
     return place(fabric, STRATEGY, "columns" if fabric.grid else "linear")
 
 
 def _simulated(
     fabric: Topology, kind: str, placed: Placement, algorithm: str
 ) -> tuple[CollectiveResult, float]:
-    """Return the collectives of a kind, and what an endpoint algorithm sends of the vector."""
+    """Return the collectives of a kind, and the vector share that an endpoint algorithm sends."""
     groups: Sequence[Sequence[int]] = strategy_groups(placed, kind)
     pattern = "broadcast" if kind == "pp" else "all_reduce"
     members = len(groups[0])
@@ -134,7 +134,7 @@ def _of_strategy(kind: str, fabric: Topology, setting: Setting) -> Iterator[Repr
 
 
 def _closer(setting: Setting) -> ReproduceRow:
-    """Return which of FRED-A and B takes a time closer to that of the mesh."""
+    """Return which of FRED-A and FRED-B has a time closer to that of the mesh."""
     times: dict[str, float] = {}
     for name in (BASELINE, "fred-a", "fred-b"):
         fabric = shared_topology(name, setting.protocol)

@@ -1,4 +1,4 @@
-"""Whether congestion control matters for training, on GPUs and on wafers of FRED."""
+"""Effect of congestion control on training, on GPUs and on FRED wafers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,10 +23,10 @@ _LITTLE = Statement(
     "the schemes change end-to-end time very little compared with plain PFC",
 )
 _LITTLE_SHARE = 0.10
-"""Slowdown up to which we call the influence little: an assumption, as the text has no number."""
+"""Largest slowdown that is considered small; an assumption, as the publication gives no number."""
 
 _BOUNDS = {"one switch": 6.0, "Clos 2:1": 10.0, "Clos 2:1 with NVSwitches": 10.0}
-"""Largest slowdown of an all-reduce that follows from flows which share no link [%]."""
+"""Largest slowdown of an all-reduce, given that its flows share no link [%]."""
 
 _STEPS = (
     "a ring puts one flow on each link, so that nothing is marked and HPCC alone is slower, "
@@ -34,17 +34,17 @@ _STEPS = (
 )
 _ON_WAFERS = "what we call little for GPUs; nothing is published for wafers"
 _FEWER = Derived(50.0, "schemes exist to relieve incast, so each halves the pauses at least")
-"""Most pauses of an incast under any scheme, as a share of those with PFC alone [%]."""
+"""Largest number of incast pauses under any scheme, relative to PFC alone [%]."""
 
 
 def slowdowns(points: Sequence[CongestionPoint]) -> dict[str, float]:
-    """Return by how much each scheme is slower than pauses alone, which come first [%]."""
+    """Return the slowdown of each scheme relative to pauses alone, which come first [%]."""
     base_s = points[0].time_s
     return {one.scheme: 100 * (one.time_s / base_s - 1) for one in points}
 
 
 def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield slowdowns over pauses alone, compared with the published statement and with bounds."""
+    """Yield slowdowns relative to pauses alone, compared with the publication and with bounds."""
     for workload in WORKLOADS:
         found = {network: slowdowns(compared(network, workload)) for network in NETWORKS}
         yield word(
@@ -76,7 +76,7 @@ def _listed(each: dict[str, float]) -> str:
 
 
 def _bounds() -> Iterator[ReproduceRow]:
-    """Yield the slowest scheme of an all-reduce, the telemetry of HPCC left out on one switch."""
+    """Yield the slowest scheme of an all-reduce; on one switch HPCC's telemetry is left out."""
     for network, limit in _BOUNDS.items():
         points = compared(network, "all-reduce")
         each, how = slowdowns(points), "single packets"
@@ -94,7 +94,7 @@ def _bounds() -> Iterator[ReproduceRow]:
 
 
 def _incast() -> ReproduceRow:
-    """Return the control experiment: whether the model tells schemes apart at all."""
+    """Yield the control experiment: whether the model distinguishes the schemes at all."""
     pauses = {one.scheme: one.found.pauses for one in incast()}
     most = max(count for scheme, count in pauses.items() if scheme != "pfc")
     return bound(

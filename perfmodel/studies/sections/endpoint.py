@@ -1,4 +1,4 @@
-"""What endpoints cost (ACE): reads of memory, training on tori, and the speed-ups of FRED."""
+"""Cost of endpoints (ACE): memory reads, training on tori, and the speed-ups of FRED."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,25 +32,25 @@ _CORES, _ACE = "core-driven", "ace"
 _KINDS = (_CORES, _ACE, IDEAL)
 
 _TORI = ((4, 2, 2), (4, 4, 2), (4, 4, 4))
-"""Sizes of tori of 16 to 64 NPUs, which the rows of training average over."""
+"""Dimensions of the tori of 16 to 64 NPUs over which the training rows average."""
 
 _LOCAL_BYTES_PER_S, _PACKAGE_BYTES_PER_S, _LATENCY_S = 200e9, 25e9, 0.5e-6
-"""Links within a package and between packages, as reconstructed, and an assumed latency."""
+"""Link rates within and between packages, as reconstructed, and an assumed latency."""
 
 _NPU = Npu(peak_flops=120e12, hbm_bytes_per_s=900e9)
-"""An NPU like a V100."""
+"""An NPU similar to a V100."""
 
 _INPUTS = MemoryFile.model_validate(
     {"memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 1000.0}
 )
-"""Where inputs come from: fast enough that they never show."""
+"""Source of inputs, fast enough to never be exposed."""
 
 _FASTER = (3, 10, 30)
-"""How many times as fast compute is in the other readings of the rows of training."""
+"""Speed-ups of compute in the other readings of the training rows."""
 
 
 def endpoint(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield reads of memory, training on tori, and speed-ups of FRED with endpoint costs."""
+    """Yield memory reads, training on tori, and speed-ups of FRED with endpoint costs."""
     yield from _reads()
     yield from _training()
     for name in PUBLISHED:
@@ -98,7 +98,7 @@ def _training() -> Iterator[ReproduceRow]:
 
 
 def _gain(name: str, factor: int) -> float:
-    """Return the mean gain of ACE over the best core-driven setting, if compute is so fast."""
+    """Return the mean gain of ACE over the best core-driven setting, at a compute speed-up."""
     workload = with_batch(load_workload(name), TRAINING_BATCH[name], 1)
     gains: list[float] = []
     for sizes in _TORI:
@@ -119,7 +119,7 @@ def _gain(name: str, factor: int) -> float:
 
 
 def _fred(name: str, setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield the speed-ups of a published workload with endpoints that cost something."""
+    """Yield the speed-ups of a published workload with endpoint costs."""
     how = described(setting.compute, name, setting.protocol)
     requests = {
         fabric: Request.of(
@@ -153,7 +153,7 @@ def _time_s(request: Request, kind: str) -> float:
 
 
 def torus(sizes: tuple[int, ...]) -> BlocksTopology:
-    """Return a torus with some NPUs along each dimension, the first of which is in a package."""
+    """Return a torus with given dimensions, the first of which is within a package."""
     rates = [_LOCAL_BYTES_PER_S, *[_PACKAGE_BYTES_PER_S] * (len(sizes) - 1)]
     blocks = [Block("ring", n, rate, _LATENCY_S) for n, rate in zip(sizes, rates, strict=True)]
     return BlocksTopology(name=f"torus:{'x'.join(map(str, sizes))}", blocks=blocks)

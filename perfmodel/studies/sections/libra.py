@@ -22,7 +22,7 @@ _SPEEDUPS = {
 
 
 def libra(_setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield the speed-up of the fastest split of 500 GB/s over equal bandwidths."""
+    """Yield the speed-up of the fastest split of 500 GB/s over an equal split."""
     for (network, workload), figure in _SPEEDUPS.items():
         point = at_budget(network, workload, _BUDGET)
         split = ", ".join(f"{one / 1e9:.1f}" for one in point.fastest.bytes_per_s)

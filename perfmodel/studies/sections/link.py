@@ -14,7 +14,7 @@ _RECORD = "l1-12"
 
 
 def link(_setting: Setting) -> Iterator[ReproduceRow]:
-    """Buffers and acks of the switch that was co-simulated."""
+    """Yield buffers and acks of the co-simulated switch."""
     record = load_record(_RECORD).record
     spec = record.spec
     flit_bytes = spec.lanes * NUMBER_BYTES

@@ -1,4 +1,4 @@
-"""Measurements of A100s and H100s by others, and errors that other simulators publish."""
+"""Published measurements of A100s and H100s, and published errors of other simulators."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -40,15 +40,16 @@ FITTED_SIZES = {
     ("h100/dgx-cloud", 16 * MIB),
     ("h100/dgx-cloud", 8 * GIB),
 }
-"""All-reduces that the share of a link and the time of a call were fitted on."""
+"""All-reduces to which the link share and the call time were fitted."""
 
 FITTED_ITERATIONS = {"llama-3-8b/8", "llama-3-70b/64"}
-"""Iterations that the efficiency of products was fitted on."""
+"""Iterations to which the efficiency of products was fitted."""
 
 _PATTERNS = {"all_gather": "all-gather", "all_reduce": "all-reduce", "all_to_all": "all-to-all"}
 
 _REPLICAS = 4
-"""Replicas that are simulated of 64 and 128: the others only reduce gradients, which is hidden."""
+"""Number of replicas that are simulated, out of 64 or 128; others only add hidden gradient
+reduction."""
 
 
 def machines(_setting: Setting) -> Iterator[ReproduceRow]:
@@ -69,13 +70,13 @@ def machines(_setting: Setting) -> Iterator[ReproduceRow]:
 
 
 def errors(rows: Sequence[ReproduceRow]) -> tuple[float, float]:
-    """Return the mean and the largest distance of the ratios of rows from 1 [%]."""
+    """Return the mean and the largest deviation of the rows' ratios from 1 [%]."""
     found = [100 * abs(row.ratio - 1) for row in rows if row.ratio is not None]
     return sum(found) / len(found), max(found)
 
 
 def _simulator_errors(eight: Sequence[ReproduceRow]) -> Iterator[ReproduceRow]:
-    """Yield the errors of the eight iterations, compared with those of other simulators."""
+    """Yield the errors over the eight iterations, compared with those of other simulators."""
     mean, worst = errors(eight)
     for name, one in SIMULATOR_ERRORS.items():
         pairs = [("mean", one.figure, mean)]
@@ -148,7 +149,7 @@ def _iteration(name: str, run: Measured) -> ReproduceRow:
 
 
 def _mfu(npus: int, samples: int, figure: Published) -> ReproduceRow:
-    """Return the row of Llama 3's training; the paper gives no number of pieces of a stage.
+    """Return the row of Llama 3's training; the paper does not state the interleaving.
 
     Its 126 layers are two short of 8 for each of 16 stages, so there are at most 8 pieces.
     """

@@ -24,7 +24,7 @@ _WORDS = {
 
 
 def multitree(_setting: Setting) -> Iterator[ReproduceRow]:
-    """All-reduces on a torus and a mesh of 4 x 4."""
+    """Yield all-reduces on a torus and a mesh of 4 x 4."""
     for (name, kib, how), figure in ALL_REDUCE_CYCLES.items():
         topology = parse_topology(name, "ideal")
         cycles = _cycles(topology, kib, how)
@@ -74,7 +74,7 @@ def _ring(topology: Topology) -> list[Flow]:
 
 
 def _rings(topology: Topology) -> list[Flow]:
-    """Return a flow of each node in each of the four directions, around its row or its column."""
+    """Return one flow per node in each of the four directions, around its row or column."""
     found: list[Flow] = []
     for node in range(16):
         x, y = node % 4, node // 4
@@ -85,7 +85,7 @@ def _rings(topology: Topology) -> list[Flow]:
 
 
 def _along(order: Sequence[int]) -> Flow:
-    """Return a chunk that goes from node to node."""
+    """Return a flow that passes from node to node in order."""
     edges = tuple((order[i + 1], order[i], i) for i in range(len(order) - 1))
     return Flow(order[0], edges)
 

@@ -31,7 +31,7 @@ _HIDDEN_S = 1e-9
 
 
 def speedups(setting: Setting) -> Iterator[ReproduceRow]:
-    """Speed-ups of iterations over the mesh, and qualitative claims about iterations."""
+    """Yield speed-ups of iterations over the mesh, and qualitative claims about iterations."""
     model = compute_model(setting.compute)
     for name in PUBLISHED:
         how = described(setting.compute, name, setting.protocol)
@@ -82,7 +82,7 @@ _FORKED, _ROUTED = "FRED-A and C fork PP multicasts", "only FRED-B and D fork mu
 
 @dataclass(frozen=True)
 class _Routed:
-    """Iterations where switches of FRED-A and C only route.
+    """Iterations in which the switches of FRED-A and FRED-C only route.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _order(speedups: Mapping[str, float]) -> str:
 def _fred_d(
     name: str, ratio: float, setting: Setting, how: str, routed: _Routed | None
 ) -> ReproduceRow:
-    """Return the speed-up of FRED-D, and between what it lies if compute is solved from FRED-C."""
+    """Return the speed-up of FRED-D, and its interval if compute is solved from FRED-C."""
     model = compute_model(setting.compute)
     row, what = f"speedup/{name}/fred-d", f"speed-up of {name} on FRED-D"
     figure = SPEEDUP_D[name]
@@ -139,7 +139,7 @@ def _fred_d(
 
 
 def _input_load(name: str, found: dict[str, Estimate], how: str) -> ReproduceRow:
-    """Return whether loading the input of the next iteration shows on any fabric."""
+    """Return whether loading the input of the next iteration is exposed on any fabric."""
     longest = max(one.exposed_s.input_load for one in found.values())
     return word(
         f"input-load/{name}",
@@ -151,7 +151,7 @@ def _input_load(name: str, found: dict[str, Estimate], how: str) -> ReproduceRow
 
 
 def _gains(found: dict[str, Estimate], routed: _Routed | None, how: str) -> Iterator[ReproduceRow]:
-    """Yield how much less MP and PP of GPT-3 are exposed than on the mesh."""
+    """Yield the reduction of exposed MP and PP of GPT-3 relative to the mesh."""
     exposed_s = {fabric: one.exposed_s for fabric, one in found.items()}
     for kind in ("mp", "pp"):
         for fabric in (FABRIC, "fred-d"):
@@ -173,7 +173,7 @@ def _gain(exposed_s: Mapping[str, Exposed], kind: str, fabric: str) -> float:
 
 
 def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceRow]:
-    """Yield what the published speed-ups of ResNet-152 imply."""
+    """Yield the figures that the published speed-ups of ResNet-152 imply."""
     for fabric, figure in RESNET_DP_US.items():
         yield number(
             f"time/resnet-152/dp/{fabric}",

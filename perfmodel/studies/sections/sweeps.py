@@ -43,7 +43,7 @@ _FABRIC = "fred-d"
 _LEAST_NPUS = 18
 _NO_TIME_S = 1e-12
 _AMPLE_BYTES = 1e18
-"""Memory of an NPU in which all activations have room."""
+"""Memory of an NPU that is large enough for all activations."""
 
 _EXPOSED: Mapping[str, Callable[[Estimate], float]] = {
     "iteration - compute": lambda one: one.exposed_s.total_s,
@@ -51,22 +51,22 @@ _EXPOSED: Mapping[str, Callable[[Estimate], float]] = {
     "without the bubble": lambda one: one.exposed_s.communication_s,
     "critical path": lambda one: one.iteration_time_s - one.critical_path_s["compute"],
 }
-"""Readings of what is exposed; the first is chosen."""
+"""Readings of exposed communication; the first is chosen."""
 
 _Pairs = Sequence[tuple[Estimate, Estimate]]
-"""Estimates of strategies on the mesh and on FRED-D."""
+"""Estimates of each strategy on the mesh and on FRED-D."""
 
 _Times = Callable[[Estimate], float]
 
 
 def _ratios(pairs: _Pairs, time_s: _Times) -> float | None:
-    """Return the mean of the ratios, if there is any."""
+    """Return the mean of the ratios; None if there are no ratios."""
     found = [time_s(a) / time_s(b) for a, b in pairs if time_s(b) > _NO_TIME_S]
     return sum(found) / len(found) if found else None
 
 
 def _sums(pairs: _Pairs, time_s: _Times) -> float | None:
-    """Return the ratio of the sums of times per sample, if there is one."""
+    """Return the ratio of the summed times per sample; None if undefined."""
     mesh, fred = (
         sum(time_s(pair[side]) / pair[side].minibatch for pair in pairs) for side in (0, 1)
     )
@@ -74,12 +74,12 @@ def _sums(pairs: _Pairs, time_s: _Times) -> float | None:
 
 
 _MEANS = {"mean of ratios": _ratios, "ratio of sums": _sums}
-"""Readings of an average; the first is chosen."""
+"""Readings of the average; the first is chosen."""
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """Strategies that a reading counts.
+    """Strategies that a reading includes.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class _Counted:
 
 @cache
 def swept(name: str, setting: Setting, *, charged: bool = True) -> tuple[StrategyRow, ...]:
-    """Return the published sweep of a workload on the mesh and FRED-D, 18 NPUs or more in use.
+    """Return the published sweep of a workload on the mesh and FRED-D, with 18 or more NPUs in use.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def swept(name: str, setting: Setting, *, charged: bool = True) -> tuple[Strateg
 
 
 def _counted(name: str, setting: Setting) -> list[_Counted]:
-    """Return the strategies of each reading; the chosen one comes first."""
+    """Return the strategies that each reading includes; the chosen reading comes first."""
     fits = {row.estimate.strategy for row in swept(name, setting) if row.fits}
     found: list[_Counted] = []
     for charged, least, fit in product((True, False), (20, _LEAST_NPUS), (True, False)):
@@ -148,7 +148,7 @@ def _counted(name: str, setting: Setting) -> list[_Counted]:
 
 
 def sweeps(setting: Setting) -> Iterator[ReproduceRow]:
-    """Averages over all strategies, and which is best where."""
+    """Yield averages over all strategies, and the best strategies per fabric."""
     for name, figures in SWEEPS.items():
         counted = _counted(name, setting)
         how = described(setting.compute, name, setting.protocol)
@@ -172,7 +172,7 @@ def sweeps(setting: Setting) -> Iterator[ReproduceRow]:
 def _average(
     row: str, what: str, figure: Published, readings: Mapping[str, float], how: str
 ) -> ReproduceRow:
-    """Return the row of an average, of which the first reading is chosen."""
+    """Return the row of an average; the first reading is chosen."""
     (reading, model), *others = readings.items()
     return number(row, what, figure, model, how, reading=reading, readings=dict(others))
 
@@ -180,7 +180,7 @@ def _average(
 def _best(
     name: str, figures: Sweep, counted: Sequence[_Counted], how: str
 ) -> Iterator[ReproduceRow]:
-    """Yield which strategy is fastest, which has the least compute, and whether they are one."""
+    """Yield the fastest strategy, the one with the least compute, and whether they are the same."""
     words: dict[str, tuple[str, Statement, Callable[[_Pairs], str]]] = {
         "best/fred-d": (
             f"fastest strategy of {name} on FRED-D",
@@ -208,7 +208,7 @@ def _best(
 
 
 def _fastest_on(pairs: _Pairs) -> str:
-    """Return on which fabrics a strategy with the least compute is the fastest."""
+    """Return the fabrics on which a strategy with the least compute is the fastest."""
     names = {(1, 0): "FRED-D alone", (0, 1): "mesh alone", (1, 1): "both", (0, 0): "neither"}
     least = _least_compute(pairs)
     return names[_fastest(pairs, 1) in least, _fastest(pairs, 0) in least]
@@ -219,7 +219,7 @@ def _alone(strategies: Sequence[str]) -> str:
 
 
 def _least_compute(pairs: _Pairs) -> list[str]:
-    """Return the strategies with the least compute per sample, all of them if they are alike.
+    """Return the strategies with the least compute per sample; several if equal.
 
     Compute is that of the busiest NPU on FRED-D.
     """

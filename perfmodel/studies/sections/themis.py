@@ -18,13 +18,14 @@ from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Sett
 __all__ = ["themis"]
 
 _LINK_S = 11e-9
-"""Latency of a link and delay of an endpoint in the runs of the authors' code; a switch is two."""
+"""Link latency and endpoint delay in the runs of the authors' code; a switch counts as two links
+[s]."""
 
 _HOW = "simulated by dimensions, 1 GiB in 64 chunks; networks reconstructed by their means"
 
 
 def themis(_setting: Setting) -> Iterator[ReproduceRow]:
-    """Utilization and time of collectives by dimensions, and what training gains."""
+    """Yield utilization and time of collectives by dimension, and the gain in training."""
     found = {key: [_utilization(one, *key) for one in NETWORKS.values()] for key in _KEYS}
     for (policy, intra), figure in THEMIS_UTILIZATION.items():
         yield number(
@@ -61,7 +62,7 @@ _KEYS = [*THEMIS_UTILIZATION]
 
 
 def _training(fixed: list[float], scf: list[float]) -> Iterator[ReproduceRow]:
-    """Yield speed-ups of training, whose compute is what the gain of ideal networks tells.
+    """Yield speed-ups of training, with compute derived from the gain of ideal networks.
 
     In units of the time that a collective takes on an ideal network, an iteration is c + 1 / u with
     compute c and utilization u. The published gain g of ideal networks is the mean of
@@ -96,7 +97,7 @@ def _utilization(lines: tuple[Line, ...], policy: str, intra: str) -> float:
 
 
 def _dimensions(lines: "tuple[Line, ...] | list[Line]") -> list[QueueDimension]:
-    """Return lines as dimensions; a GB has 2^30 bytes, as in the runs of the authors' code."""
+    """Return lines as dimensions; a GB is 2^30 bytes, as in the runs of the authors' code."""
     return [
         QueueDimension(npus, rate / 8 * GIB, _LINK_S * (1 + (kind == "switch")), kind)
         for kind, npus, rate in lines

@@ -1,4 +1,4 @@
-"""Hot spot of the mesh, line rates, bisections, areas."""
+"""Hot spot of the mesh, line rates, bisections and areas."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,7 +29,7 @@ __all__ = ["wafer"]
 
 
 def wafer(setting: Setting) -> Iterator[ReproduceRow]:
-    """Hot spot of the mesh, bisections, areas."""
+    """Yield the hot spot of the mesh, line rates, bisections and areas."""
     yield from _hot_spots(setting)
     yield from _line_rates(setting)
     for name in FABRICS:
@@ -72,7 +72,7 @@ def _hot_spots(setting: Setting) -> Iterator[ReproduceRow]:
 
 
 def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield the shares of their line rate at which I/O controllers stream weights."""
+    """Yield the fraction of line rate at which I/O controllers stream weights."""
     for name, figure in LINE_RATE.items():
         fabric = shared_topology(name, setting.protocol)
         yield number(
@@ -102,7 +102,7 @@ def _line_rate(fabric: Topology, groups: Sequence[Sequence[int]]) -> float:
 
 
 def _worst_load(fabric: Topology) -> float:
-    """Return the load of the worst link between NPUs in a broadcast, in channels."""
+    """Return the load of the worst link between NPUs in a broadcast, in units of one channel."""
     streamed = profile(fabric, "stream_in", GIB, [range(fabric.npus)])[0]
     channel = GIB / fabric.io_controllers
     inner = [
@@ -160,7 +160,7 @@ def _areas(setting: Setting) -> Iterator[ReproduceRow]:
 
 
 def _switch_area_mm2(fabric: Topology) -> tuple[float, str]:
-    """Return the area of all chiplets and their number by ports, from the links of the fabric."""
+    """Return the area of all chiplets and their number by port count, from the fabric's links."""
     area, counts = 0.0, dict.fromkeys(CHIPLET_AREA_MM2, 0)
     for place, node in enumerate(fabric.nodes):
         if node.kind != "switch":

@@ -1,4 +1,4 @@
-"""Wires of a wafer: LIBRA's optimum compared with simulation.
+"""Wires of a wafer: LIBRA's optimum, compared with simulation.
 
 No paper has these figures: the column "derived" has what LIBRA computes, and ours is simulated.
 """
@@ -23,17 +23,17 @@ from perfmodel.switch_timing.record import ProtocolModel
 __all__ = ["WORKLOADS", "compared", "wires"]
 
 WORKLOADS = ("transformer-17b", "gpt-3", "llama-3-70b", "mixtral-8x7b")
-"""Workloads that wires are split for."""
+"""Workloads for which the wires are split."""
 
 
 def wires(setting: Setting) -> Iterator[ReproduceRow]:
-    """Yield exposed communication with wires as in FRED-D, over that with wires split well."""
+    """Yield exposed communication with wires as in FRED-D, relative to optimally split wires."""
     for name in WORKLOADS:
         yield from _of_workload(name, setting.protocol)
 
 
 def compared(name: str, protocol: ProtocolModel) -> dict[str, Split]:
-    """Return what a workload is compared on, by name: all have the wires of FRED-D."""
+    """Return the splits compared for a workload, by name; all have the wires of FRED-D."""
     return {
         "FRED-D": given_split(FRED[5], name, protocol, FRED_D_RATES),
         "best FRED": best_of(FRED.values(), name, protocol),

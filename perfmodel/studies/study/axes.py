@@ -15,16 +15,16 @@ from fred_hw.files import Check, FileModel, int_range, number_range, refused, va
 __all__ = ["AXES", "MAX_VALUES", "Axis", "Value", "values_of"]
 
 MAX_VALUES = 1_000_000
-"""Values of one axis, at most."""
+"""Largest number of values of one axis."""
 
 Value = str | int | float | bool | None
-"""A value of a field; None leaves the field as its file has it."""
+"""Value of a field; None leaves the field as in its file."""
 
 _MOST = 1e300
 
 
 def _bounded(value: object) -> object:
-    """Check a number that stays an integer if it is one."""
+    """Check the range of a number, which stays an integer if it is one."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (number and -_MOST <= value <= _MOST):  # pyright: ignore[reportOperatorIssue]
         raise refused(f"must be a number from {-_MOST:g} to {_MOST:g}, not {value!r:.60}")
@@ -40,11 +40,11 @@ _Samples = Annotated[int, int_range(1, MAX_VALUES)]
 
 
 class Axis(FileModel):
-    """Values that are given by a rule."""
+    """Values of a field that are given by a rule."""
 
     @abstractmethod
     def values(self, seed: Sequence[int]) -> list[Value]:
-        """Return the values in order; random ones follow from the seed alone."""
+        """Return the values in order; random values depend only on the seed."""
 
 
 class RangeAxis(Axis):
@@ -109,7 +109,7 @@ class LogRangeAxis(Axis):
 
 
 class DistributionAxis(Axis):
-    """Random numbers.
+    """Random numbers from a distribution.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ AXES: dict[str, type[Axis]] = {
     "log_range": LogRangeAxis,
     "distribution": DistributionAxis,
 }
-"""Rules for values by the key that only a mapping of that rule has."""
+"""Rules for values, keyed by the key that identifies each."""
 
 
 def values_of(

@@ -50,7 +50,7 @@ class Constraint:
     _evaluator: Any
 
     def check_names(self, known: Collection[str]) -> None:
-        """Refuse names that no point has.
+        """Fail if the constraint uses a name that no point has.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Constraint:
 
 
 def parse_constraint(text: str, source: str, field: str) -> Constraint:
-    """Return the constraint that a text is.
+    """Return the constraint in a text.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def parse_constraint(text: str, source: str, field: str) -> Constraint:
 
 
 class _Fields(ast.NodeTransformer):
-    """Turns ``topology.l1[0].npus`` into the one name ``topology.l1.0.npus``.
+    """Rewriter of names such as ``topology.l1[0].npus`` to one name, ``topology.l1.0.npus``.
 
     Attributes and items of values are thus never looked up by the evaluator.
     """
@@ -145,7 +145,7 @@ class _Fields(ast.NodeTransformer):
 
 
 def _failures(simpleeval: Any) -> tuple[type[Exception], ...]:
-    """Return what an evaluation may end in."""
+    """Return the exceptions that an evaluation may raise."""
     return (simpleeval.InvalidExpression, ArithmeticError, RecursionError, TypeError, ValueError)
 
 

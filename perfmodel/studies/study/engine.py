@@ -1,4 +1,4 @@
-"""Engines of studies: where batches of points are computed, and what happens if a worker ends."""
+"""Engines of studies: where batches of points are computed, and recovery from lost workers."""
 
 import contextlib
 import logging
@@ -27,15 +27,15 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CONNECT_S = 10
-"""Time in which a scheduler has to answer [s]."""
+"""Time within which a scheduler must answer [s]."""
 
 
 class LostError(Exception):
-    """A worker ended before it returned the results of a batch."""
+    """A worker ended before returning the results of a batch."""
 
 
 class Engine(ABC):
-    """Computes batches somewhere else; both implementations return futures.
+    """Interface of engines, which compute batches elsewhere and return futures.
 
     A future fails with :class:`LostError` if the worker ended, perhaps because of the batch.
     """
@@ -43,15 +43,15 @@ class Engine(ABC):
     @property
     @abstractmethod
     def workers(self) -> int:
-        """Batches that are computed at a time."""
+        """Number of batches that are computed at the same time."""
 
     @abstractmethod
     def submit(self, work: Callable[[T], R], batch: T) -> "Future[R]":
-        """Begin to compute a batch."""
+        """Start computing a batch."""
 
     @abstractmethod
     def result(self, future: "Future[R]") -> R:
-        """Return what came of a batch.
+        """Return the result of a batch.
 
         Raises
         ------
@@ -63,11 +63,11 @@ class Engine(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Drop what has not begun, and release all workers."""
+        """Drop batches that have not started, and release all workers."""
 
 
 class ProcessPool(Engine):
-    """Processes of this machine.
+    """Worker processes on this machine.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class ProcessPool(Engine):
 
 
 def _begin_worker() -> None:
-    """Leave interrupts to the parent, and end when the parent ends, however that ends."""
+    """Set up a worker: ignore interrupts, and exit when the parent exits for any reason."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent
@@ -251,7 +251,7 @@ def _slurm(scheduler: str, text: str, jobs: int) -> Engine:
 def batches_done(
     engine: Engine, work: Callable[[list[T]], R], batches: Iterator[list[T]]
 ) -> Iterator[tuple[list[T], R | LostError]]:
-    """Compute batches, and yield each with its result as soon as it is there.
+    """Compute batches, and yield each with its result as soon as it is available.
 
     A batch whose worker ended is computed again, while no other batch runs, so that the batch that
     ends workers is known. It is then split, so that the point that ends workers is known: that

@@ -1,4 +1,4 @@
-"""Study files: fields that vary, constraints, and objectives."""
+"""Study files: fields to vary, constraints and objectives."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *OPTIONS)
-"""What fields of a study begin with."""
+"""First parts of the names of a study's fields."""
 
 FIGURES = (
     "iteration_time_s",
@@ -34,18 +34,18 @@ FIGURES = (
     "memory.total_bytes",
     "memory.least_bytes",
 )
-"""Figures that a study may minimize."""
+"""Figures that a study can minimize."""
 
 
 SWITCH_ROOTS = ("specification", "level", "liberty", "effort", "simulator")
-"""What fields of a study of switches begin with."""
+"""First parts of the names of fields in a study of switches."""
 
 SWITCH_FIGURES = ("area_um2", "clock_ns", "latency_cycles")
-"""Figures that a study of switches may minimize."""
+"""Figures that a study of switches can minimize."""
 
 
 class _Space:
-    """JSON Schema of the fields of a space; ``space.read_space`` checks the fields."""
+    """JSON Schema of the fields of a space; ``space.read_space`` checks the fields themselves."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -72,7 +72,7 @@ def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
 
 
 class StudyFile(FileModel):
-    """A space of points, each a training iteration that is estimated, or a switch.
+    """A space of points; each point is the estimate of a training iteration, or a switch.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pareto fronts: which figures no other point reaches in all objectives."""
+"""Pareto fronts: figures that no other point matches or improves in all objectives."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 class Front:
-    """The figures of points that no other point reaches; smaller figures are better.
+    """Figures of the non-dominated points; smaller figures are better.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Front:
         self.figures: Array = np.empty((0, objectives))
 
     def add(self, figures: Iterable[Sequence[float]]) -> None:
-        """Add the figures of some points."""
+        """Add the figures of points."""
         rows = np.array([*figures], float).reshape(-1, self.figures.shape[1])
         rows = rows[~self.reaches(rows)]
         rows = rows[np.argsort(rows.sum(axis=1), kind="stable")]
@@ -34,12 +34,12 @@ class Front:
             rows = rows[~(first <= rows).all(axis=1)]
 
     def reaches(self, figures: Array) -> NDArray[np.bool_]:
-        """Return for each row whether a point of the front is as good or better in all figures."""
+        """Return for each row whether a point of the front is at least as good in all figures."""
         found = np.zeros(len(figures), bool)
         for one in self.figures:
             found |= (one <= figures).all(axis=1)
         return found
 
     def has(self, figures: Sequence[float]) -> bool:
-        """Return whether the figures of a point are on the front."""
+        """Return whether the front contains the given figures."""
         return bool((self.figures == figures).all(axis=1).any())

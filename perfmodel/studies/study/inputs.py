@@ -1,4 +1,4 @@
-"""Resolved inputs of a point: contents of its files, with changes made and defaults filled in."""
+"""Resolved inputs of a point: contents of its files, with changes and defaults applied."""
 
 import hashlib
 import json
@@ -49,16 +49,16 @@ PARTS: Mapping[str, Collection[str]] = {
     "strategy": ("strategy", "workload"),
     "options": tuple(OPTIONS),
 }
-"""Fields of ``Inputs``, with the first parts of the names of fields of a study that set them."""
+"""Fields of ``Inputs``, each with the first parts of the names of the study fields that set it."""
 
 _ROOTS = {"memory": "remote_memory"}
 
 NO_MEMORY = "none"
-"""No remote memory: weights and input come from the I/O controllers."""
+"""Value for no remote memory: weights and input come from the I/O controllers."""
 
 
 class CombinationError(InputError):
-    """Values of a point are valid separately but not in combination."""
+    """Values of a point that are valid individually but not in combination."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All that the estimate of a point depends on, but for the version of the model.
+    """All inputs of a point's estimate except the version of the model.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ class Inputs:
     options: Mapping[str, str]
 
     def key(self, version: str) -> str:
-        """Return the hash of these inputs and a version of the model."""
+        """Return the hash of these inputs and of a model version."""
         return key_of(version, (identity_of(getattr(self, part)) for part in PARTS))
 
     def fields(self) -> dict[str, Any]:
-        """Return all inputs by their dotted paths."""
+        """Return all inputs, keyed by dotted path."""
         found: dict[str, Any] = {"topology": self.topology.name, "workload": self.workload.name}
         found |= {"remote_memory": self.memory and self.memory.name, **self.options}
         found |= {"strategy": str(self.strategy), "workers": self.strategy.workers}
@@ -128,7 +128,7 @@ class Inputs:
 
 
 class Resolver:
-    """Finds the inputs of points; parts that points share are resolved once.
+    """Resolver of the inputs of points; shared parts are resolved once.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Resolver:
         return Inputs(**{part: self.part(part, values) for part in PARTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs of a point, by its name in ``PARTS``.
+        """Return a part of the inputs of a point, named as in ``PARTS``.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class Resolver:
             raise self._refused(root, message) from None
 
     def _changed(self, root: str, data: object, path: Sequence[str], value: Value, key: str) -> Any:
-        """Return ``data`` with the value at ``path`` replaced; indices lead into lists."""
+        """Return ``data`` with the value at ``path`` replaced; integers index lists."""
         first, *rest = path
         if isinstance(data, list):
             items = cast("list[object]", data)
@@ -279,19 +279,19 @@ class Resolver:
 
 
 def key_of(version: str, identities: Iterable[str]) -> str:
-    """Return the key of a point: the hash of what distinguishes its parts, and of a version."""
+    """Return the key of a point: the hash of its parts' identities and of a version."""
     return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
 
 
 def identity_of(part: Part | Strategy | Mapping[str, str] | str | None) -> str:
-    """Return what distinguishes a part of the inputs of a point."""
+    """Return the identity of a part of a point's inputs."""
     if part is None or isinstance(part, Strategy | str):
         return str(part)
     return part.digest if isinstance(part, Part) else json.dumps(part, sort_keys=True)
 
 
 def part_of(root: str, name: str, data: object, folder: Path) -> Part:
-    """Return the part of a point that file contents are, with defaults filled in.
+    """Return the part with given file contents, with defaults applied.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def part_of(root: str, name: str, data: object, folder: Path) -> Part:
 
 
 def column_of(name: str) -> str:
-    """Return the column, and the name in constraints, of a field of a study file."""
+    """Return the column name of a study field, which is also its name in constraints."""
     return name.removeprefix("strategy.")
 
 
@@ -337,7 +337,7 @@ def _flat(root: str, part: Part) -> dict[str, Any]:
 
 
 def _validated(root: str, data: object) -> dict[str, Any]:
-    """Return the contents of a file, with defaults filled in."""
+    """Return the contents of a file, with defaults applied."""
     if root == "topology":
         kind = topologies.KINDS[read_kind(data, topologies.KINDS, "", topologies.TOPOLOGY)]
         model = kind.file
@@ -349,7 +349,7 @@ def _validated(root: str, data: object) -> dict[str, Any]:
 
 
 def _records(data: object, key: str = "") -> Iterator[str]:
-    """Yield the paths of timing records in a file."""
+    """Yield the paths of the timing records that a file names."""
     if isinstance(data, Mapping):
         for name, inner in cast("Mapping[str, object]", data).items():
             yield from _records(inner, name)

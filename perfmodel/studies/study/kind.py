@@ -1,4 +1,4 @@
-"""Kinds of studies: what points are, and where their figures come from."""
+"""Kinds of studies: what their points are, and where the figures come from."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from .axes import Value
 __all__ = ["KINDS", "Kind", "Resolving", "Row"]
 
 Row = dict[str, Any]
-"""Inputs, figures and provenance of a point by the name of their column."""
+"""Inputs, figures and provenance of a point, keyed by column name."""
 
 
 class Resolving(Protocol):
-    """Finds the inputs of points; what points share is found once."""
+    """Interface of resolvers, which find the inputs of points and share common parts."""
 
     def inputs(self, values: Mapping[str, Value]) -> Any:
-        """Return the inputs of a point, which have ``key(version)``."""
+        """Return the inputs of a point, an object with a method ``key(version)``."""
         ...
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
@@ -27,7 +27,7 @@ class Resolving(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """What a study is of. Points are sent to workers, so all functions are those of modules.
+    """A kind of study. Its functions belong to modules, since points are sent to workers.
 
     Parameters
     ----------
@@ -70,4 +70,4 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-"""Kinds by the field that every study of the kind has; the command line adds switches."""
+"""Kinds, keyed by the field that every study of the kind has; the command line adds switches."""

@@ -1,4 +1,4 @@
-"""Search of a study by Optuna: some points of a large space, chosen by the figures of others."""
+"""Search of a large space by Optuna, which proposes points based on earlier results."""
 
 import random
 import time
@@ -30,27 +30,27 @@ from .store import Store, check_store
 __all__ = ["DEFAULT_POINTS", "Budget", "optimize_study"]
 
 DEFAULT_POINTS = 1000
-"""Points of a search without a budget."""
+"""Default number of points of a search without a budget."""
 
 _JOURNAL = "optuna.log"
-"""File of Optuna in the folder of the store."""
+"""Journal file of Optuna in the folder of the store."""
 
 _TRIES = 5000
-"""Proposals in succession that give no new point to compute, at which a search ends."""
+"""Successive proposals without a new point to compute after which a search ends."""
 
 _SCREENED = "screened"
 """Attribute of a trial whose figures are the bounds of a point that was not computed."""
 
 _POPULATION = 50
-"""Points of a generation of NSGA-II, at most."""
+"""Largest population of a generation of NSGA-II."""
 
 _WORST = 1e30
-"""Stands for the figures of a point that has none; Optuna's samplers do not take infinity."""
+"""Figure of a point that has none, as Optuna's samplers do not accept infinity."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a search ends.
+    """Limits at which a search ends.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def optimize_study(
     engine: Callable[[], Engine],
     listener: Callable[[Progress], object] = lambda _: None,
 ) -> Summary:
-    """Search the points of a study for the least objectives, and compute those that it takes.
+    """Search a study for the points with the least objectives, and compute the proposed points.
 
     One objective is searched with the tree-structured Parzen estimator (TPE), several with the
     genetic algorithm NSGA-II. A point whose lower bounds exclude it from the front is not computed:
@@ -107,7 +107,7 @@ def optimize_study(
 
 
 class _Search:
-    """Points that Optuna proposes.
+    """The points that Optuna proposes.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class _Search:
         self._stored = store.figures(plan.objectives, self._present)
 
     def _begin(self) -> None:
-        """Have the points with the least bounds proposed first, of a sample of the space."""
+        """Enqueue the points with the least bounds, from a sample of the space."""
         count = len(self._plan.space)
         sample = self._random.sample(range(count), min(count, CHUNK))
         numbers = self._plan.left(np.sort(np.array(sample, np.int64)))
@@ -192,14 +192,14 @@ class _Search:
             yield point
 
     def told(self, rows: Sequence[Row]) -> None:
-        """Take the figures of computed points."""
+        """Report the figures of computed points to Optuna."""
         for row in rows:
             figures = [row.get(name) for name in self._plan.objectives]
             found = None if None in figures else figures
             self._tell(self._open.pop(row["key"]), found)
 
     def check(self) -> None:
-        """Refuse constraints that no point satisfies, of those that were tried.
+        """Fail if no point that was tried satisfies a constraint.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class _Search:
         self._study.tell(trial, figures or [_WORST] * len(self._plan.objectives))
 
     def _enqueue(self) -> None:
-        """Have a random new point proposed next, as the sampler has come back to an old one."""
+        """Enqueue a random new point, since the sampler has repeated an old one."""
         for _ in range(_TRIES):
             number = self._random.randrange(len(self._plan.space))
             if number not in self._seen:
@@ -252,7 +252,7 @@ class _Search:
         return number
 
     def _unmet(self, point: Point) -> str | None:
-        """Return the first constraint that a point does not satisfy."""
+        """Return the first constraint that a point violates."""
         if not point.inputs:
             return None
         unmet = (one for one in self._plan.constraints if not one.holds(point.value_of))
@@ -260,7 +260,7 @@ class _Search:
 
 
 def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:
-    """Return what has Optuna propose a step of a group: in order where the values are numbers."""
+    """Let Optuna propose a step of a group, as an ordered number if all values are numbers."""
     values = [[*step.values()] for step in steps]
     numbers = all(
         isinstance(one, int | float) and not isinstance(one, bool) for row in values for one in row
@@ -271,12 +271,12 @@ def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:
 
 
 def _first(plan: Plan) -> int:
-    """Return the points of a generation: of a small space few, so that others follow the first."""
+    """Return the population of a generation; small for a small space, to leave room for others."""
     return min(_POPULATION, max(4, isqrt(len(plan.space)) // 2))
 
 
 def _optuna_study(plan: Plan, journal: Path) -> Any:
-    """Return Optuna's study, with the trials of earlier runs with this model."""
+    """Return Optuna's study, with the trials of earlier runs of the same model version."""
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)

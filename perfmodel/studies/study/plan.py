@@ -1,4 +1,4 @@
-"""The plan of a study: its points, and those of them that its constraints leave."""
+"""The plan of a study: its points, and the points that satisfy its constraints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ from .training import TRAINING
 __all__ = ["Plan", "Work", "load_study"]
 
 CHUNK = 1 << 16
-"""Points that are resolved at a time."""
+"""Number of points that are resolved at a time."""
 
 _REFUSED = "refused"
-"""Stands for a part of the inputs whose values do not go together."""
+"""Identity of a part of the inputs whose values are inconsistent."""
 
 _CHECKED = 1000
-"""Values of a field that are checked before a study begins, at most."""
+"""Largest number of values per field that are checked before a study starts."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done of a study.
+    """The points of a study that have to be computed.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study that has been read and checked.
+    """A study whose file has been read and checked.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Plan:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """Columns of the fields that have several values."""
+        """Columns of the fields that have more than one value."""
         return tuple(
             column_of(name)
             for steps in self.space.groups
@@ -95,7 +95,7 @@ class Plan:
         )
 
     def varied_values(self, numbers: Numbers) -> dict[str, list[Value]]:
-        """Return the values of the fields that have several, for some points, by column."""
+        """Return the values of the varied fields for the given points, keyed by column."""
         found: dict[str, list[Value]] = {}
         stride = 1
         for steps in reversed(self.space.groups):
@@ -107,7 +107,7 @@ class Plan:
         return {column: found[column] for column in self.varied}
 
     def point(self, number: int) -> Point:
-        """Return a point by its number; ``problem`` is why its values do not go together."""
+        """Return the point with a number; ``problem`` says why its values are inconsistent."""
         values = self.space[number]
         try:
             inputs = self.resolver.inputs(values)
@@ -137,7 +137,7 @@ class Plan:
         return Work(found, {one.text: n for one, n in excluded.items()})
 
     def left(self, numbers: Numbers, excluded: dict[Constraint, int] | None = None) -> Numbers:
-        """Return those of some points that satisfy the constraints, or cannot be resolved.
+        """Return the points that satisfy the constraints or cannot be resolved.
 
         ``excluded`` counts the points that each constraint removes.
         """
@@ -151,7 +151,7 @@ class Plan:
         return np.sort(np.concatenate((left, numbers[~sound])))
 
     def keys(self, numbers: Numbers) -> list[str]:
-        """Return the keys of some points."""
+        """Return the keys of the given points."""
         version = self.kind.version()
         parts = zip(*(one.each(numbers).tolist() for one in self._identities), strict=True)
         return [
@@ -168,7 +168,7 @@ class Plan:
 
     @cached_property
     def _identities(self) -> "list[Shared[str]]":
-        """What distinguishes each part of the inputs of a point."""
+        """Identity of each part of a point's inputs."""
 
         def identity(part: str, number: int) -> str:
             try:
@@ -192,7 +192,7 @@ class Plan:
         }
 
     def _contradiction(self, excluded: dict[Constraint, int]) -> InputError:
-        """Return the error of constraints that leave no point: the one that removes the last."""
+        """Return the error for constraints that leave no point; names the last effective one."""
         last = [one for one, removed in excluded.items() if removed][-1]
         message = (
             f"must leave a point, not remove the last {excluded[last]:,} of {len(self.space):,}: "
@@ -202,7 +202,7 @@ class Plan:
 
 
 def load_study(path: Path) -> Plan:
-    """Return the study of a file.
+    """Return the study in a file.
 
     Every value of every field is checked with the first value of all other fields; what only does
     not go together is a point that fails.
@@ -232,7 +232,7 @@ def load_study(path: Path) -> Plan:
 
 
 def _kind_of(file: StudyFile, source: str) -> Kind:
-    """Return the kind of a study by its fields.
+    """Return the kind of a study, given its fields.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def _kind_of(file: StudyFile, source: str) -> Kind:
 
 
 def _checked(plan: Plan) -> Iterator[tuple[Any, dict[str, Value]]]:
-    """Yield the inputs of points that have every value of every field."""
+    """Yield the inputs of points that together include every value of every field."""
     found = False
     for values in plan.space.each_alone(_CHECKED):
         try:

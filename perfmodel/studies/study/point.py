@@ -1,4 +1,4 @@
-"""One point of a study: its inputs, and the row of figures that it comes to."""
+"""One point of a study: its inputs, and the resulting row of figures."""
 
 import socket
 import time
@@ -27,11 +27,11 @@ FAILURES = (
     *(InputError, ArithmeticError, AssertionError, LookupError, MemoryError, OSError),
     *(RuntimeError, TypeError, ValueError),
 )
-"""What ends a point, and not the study."""
+"""Exceptions that fail a point, but not the study."""
 
 
 class OtherVersionError(Exception):
-    """A worker has another version of the model; ``args`` are its version and host."""
+    """A worker has another version of the model; ``args`` contains that version and the host."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,21 @@ class Point:
     seed: int
 
     def value_of(self, name: str) -> Any:
-        """Return a field for a constraint, or None where the point lacks the field."""
+        """Return the value of a field for a constraint; None if the point lacks the field."""
         if (column := column_of(name)) in self.derived:
             return self.derived[column]
         return self.kind.value_of(self.inputs, name)
 
     @cached_property
     def derived(self) -> dict[str, Any]:
-        """All inputs, and what follows from them without any work."""
+        """All inputs, and values that follow from them without a simulation."""
         if self.inputs is None:
             return {column_of(name): value for name, value in self.values.items()}
         return self.kind.derived(self.inputs)
 
 
 def evaluate_batch(version: str, points: Sequence[Point]) -> list[Row]:
-    """Return the rows of some points.
+    """Return the rows of the given points.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def evaluate_batch(version: str, points: Sequence[Point]) -> list[Row]:
 
 
 def evaluate(point: Point) -> Row:
-    """Return the row of a point; if the point fails, ``error`` has the reason."""
+    """Return the row of a point; if the point fails, ``error`` contains the reason."""
     begun = time.perf_counter()
     row: Row = {"key": point.key, "error": point.problem or None, "records": None}
     try:
@@ -104,7 +104,7 @@ def evaluate(point: Point) -> Row:
 
 
 def lost_row(point: Point, reason: str) -> Row:
-    """Return the row of a point whose worker ended before it returned a row."""
+    """Return the row of a point whose worker ended before returning one."""
     row: Row = {"key": point.key, "error": reason, "records": None, **point.derived}
     return row | _provenance(point, 0.0)
 

@@ -11,7 +11,7 @@ __all__ = ["best_rows", "front_rows"]
 
 
 def best_rows(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row | None]:
-    """Return the row with the least figure of each objective, or None if none has a figure."""
+    """Return the row with the least figure for each objective; None if no row has the figure."""
     found: dict[str, Row | None] = {}
     for name in plan.objectives:
         figures = store.figures((name,), keys)
@@ -21,7 +21,7 @@ def best_rows(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row 
 
 
 def front_rows(plan: Plan, store: Store, keys: Collection[str]) -> list[Row]:
-    """Return varied fields and objectives of the points on the front, and write the front.
+    """Return varied fields and objectives of the points on the front, and store the front.
 
     Only several objectives have a front; it becomes the table ``front`` of the store.
     """

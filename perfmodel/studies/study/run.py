@@ -1,4 +1,4 @@
-"""Runs of studies: points that a store lacks are computed and committed batch by batch."""
+"""Runs of studies: missing points are computed and committed to a store in batches."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -27,10 +27,10 @@ __all__ = ["Meter", "Progress", "Summary", "compute", "locked_store", "run_study
 T = TypeVar("T")
 
 COMMIT_S, COMMIT_ROWS = 2.0, 10_000
-"""Rows are committed after so long, or when there are so many: so much is lost by a crash."""
+"""Largest age [s] and number of uncommitted rows: a crash loses at most these."""
 
 BATCH_S, SCREENED_S, _BATCH_POINTS = 0.5, 0.05, 256
-"""What a batch should take, also where each result may exclude points, and its points at most."""
+"""Target duration of a batch [s], the same with screening [s], and the most points of a batch."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did.
+    """Result of a run.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def run_study(
     *,
     screen: bool = False,
 ) -> Summary:
-    """Compute the points of a study that its store lacks.
+    """Compute the points of a study that its store does not contain yet.
 
     Whatever ends the run, the store has the rows that were committed, and a later run computes
     what is missing.
@@ -148,14 +148,14 @@ def run_study(
 
 @contextmanager
 def locked_store(folder: Path) -> Generator[Store]:
-    """Return a store, which is made if it is not there, that no other process writes."""
+    """Return a store that is locked against other writers; create it if necessary."""
     store = create_store(folder)
     with store.locked():
         yield store
 
 
 class Meter:
-    """Counts rows, and reports the progress of the run."""
+    """Counter of rows that reports the progress of the run."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Meter:
         self._report()
 
     def skip(self, points: int) -> None:
-        """Count points that are not computed as done."""
+        """Count points as done without computing them."""
         self.skipped += points
         self._report()
 
@@ -191,7 +191,7 @@ class Meter:
 
     @property
     def batch_points(self) -> int:
-        """Points of the next batch, by the time that points have taken."""
+        """Number of points of the next batch, from the time per point so far."""
         if not self.computed:
             return 1
         return round(

@@ -1,4 +1,4 @@
-"""Screening of a study: lower bounds of the objectives, and the points that they exclude."""
+"""Screening of a study: lower bounds of the objectives, and the points they exclude."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import nan
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Screen:
-    """Points in the order of their bounds; those that cannot be on the front are left out.
+    """Points in the order of their bounds, without those that cannot be on the front.
 
     A point is left out if a simulated point is as good as its bound in all objectives. So the best
     point and every figure of the front are found.
@@ -47,7 +47,7 @@ class Screen:
         self.front = Front(bounds.shape[1])
 
     def __iter__(self) -> Iterator[int]:
-        """Yield points to simulate, given the front as it is when the next one is asked for."""
+        """Yield points to simulate; each choice uses the front at the time of the request."""
         place, known = 0, None
         while place < len(self._numbers):
             if known is not self.front.figures:
@@ -62,12 +62,12 @@ class Screen:
 
     @property
     def skipped(self) -> tuple[Numbers, Array]:
-        """The points that were left out, and their bounds."""
+        """Points that were excluded, with their bounds."""
         return self._numbers[self._skipped], self._bounds[self._skipped]
 
 
 def figures_of(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[float, ...]]:
-    """Return some figures of the rows that have all of them."""
+    """Return the named figures of the rows that have all of them."""
     return [
         tuple(row[name] for name in names)
         for row in rows
@@ -76,7 +76,7 @@ def figures_of(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[float, .
 
 
 def write_screened(plan: Plan, store: Store, numbers: Numbers, bounds: Array) -> int:
-    """Write points that were left out and their bounds as a table; return how many they are."""
+    """Write the excluded points and their bounds as a table; return their number."""
     columns: dict[str, Any] = {"key": plan.keys(numbers)}
     columns["study"] = [plan.source] * len(numbers)
     columns |= plan.varied_values(numbers)
@@ -87,7 +87,7 @@ def write_screened(plan: Plan, store: Store, numbers: Numbers, bounds: Array) ->
 
 
 class Bounds:
-    """Lower bounds of the objectives of points; what they follow from is found once.
+    """Lower bounds of the objectives of points; shared intermediate results are computed once.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Bounds:
     def _shared(
         self, roots: tuple[str, ...], find: Callable[[Callable[[str], Any]], T], unknown: T
     ) -> Shared[T]:
-        """Return what ``find`` finds with the parts of a point, or ``unknown`` if it fails."""
+        """Return cached results of ``find`` on the parts of a point; ``unknown`` if it fails."""
         plan = self._plan
 
         def found(number: int) -> T:
@@ -122,7 +122,7 @@ class Bounds:
         return Shared(plan.space, roots, found)
 
     def of(self, numbers: Numbers) -> Array:
-        """Return lower bounds of the objectives of points, a row each; 0 where none is known."""
+        """Return lower bounds of the objectives, one row per point; 0 where no bound is known."""
         found = np.zeros((len(numbers), len(self._plan.objectives)))
         if self._plan.kind is not TRAINING:
             return found

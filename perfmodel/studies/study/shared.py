@@ -1,4 +1,4 @@
-"""Values that many points of a space share, found once for all of them."""
+"""Values that many points of a space share, each computed once."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Generic, TypeVar
@@ -13,14 +13,14 @@ __all__ = ["Numbers", "Shared"]
 T = TypeVar("T")
 
 Numbers = NDArray[np.int64]
-"""Points by their numbers."""
+"""Numbers of points."""
 
 _MOST = 200_000
-"""Values that are remembered at most."""
+"""Largest number of cached values."""
 
 
 class Shared(Generic[T]):
-    """What depends on some fields of a point alone.
+    """Cache of a value that depends only on some fields of a point.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Shared(Generic[T]):
             stride *= len(steps)
 
     def of(self, numbers: Numbers) -> tuple[list[T], NDArray[np.intp]]:
-        """Return distinct values of some points, and for each point the index of its value."""
+        """Return the distinct values of the given points, and each point's index into them."""
         codes = np.zeros_like(numbers)
         for stride, count in reversed(self._digits):
             codes = codes * count + numbers // stride % count
@@ -59,6 +59,6 @@ class Shared(Generic[T]):
         return values, index
 
     def each(self, numbers: Numbers) -> NDArray[Any]:
-        """Return the value of each point; values that are sequences are rows."""
+        """Return the value of each point; values that are sequences become rows."""
         values, index = self.of(numbers)
         return np.asarray(values)[index]

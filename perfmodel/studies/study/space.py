@@ -13,15 +13,15 @@ from .file import StudyFile
 __all__ = ["MAX_POINTS", "Space", "read_space"]
 
 MAX_POINTS = 10_000_000
-"""Points of a study before its constraints, at most."""
+"""Largest number of points of a study before constraints are applied."""
 
 Steps = Sequence[Mapping[str, Value]]
-"""Values of the fields of a group, step by step."""
+"""Values of the fields of a group, one mapping per step."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The product of groups of fields.
+    """The Cartesian product of groups of fields.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Space:
         return found
 
     def each_alone(self, most: int) -> Iterator[dict[str, Value]]:
-        """Yield points that have every step of every group, the other groups at their first.
+        """Yield points with every step of every group, the other groups at their first step.
 
         Of a group with more than ``most`` steps, as many evenly spaced ones are taken, with the
         last.
@@ -56,7 +56,7 @@ class Space:
 
 
 def read_space(file: StudyFile, source: str, required: Sequence[str]) -> Space:
-    """Return the space of a study file, which has some required fields.
+    """Return the space of a study file, which must include the required fields.
 
     Raises
     ------
@@ -100,5 +100,5 @@ def _steps(axes: Mapping[str, Sequence[Value]]) -> Steps:
 
 
 def _rank(name: str) -> int:
-    """Return 0 for fields of topologies, 1 for those of workloads, 2 for others."""
+    """Return the sort rank of a field: 0 for topologies, 1 for workloads, 2 for others."""
     return {"topology": 0, "workload": 1}.get(name.partition(".")[0], 2)

@@ -1,4 +1,4 @@
-"""Stores of studies: a folder of Parquet files, one row for each point."""
+"""Stores of studies: folders of Parquet files with one row per point."""
 
 import json
 import os
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 SCHEMA = 1
-"""Version of the columns and of the layout of the folder."""
+"""Version of the columns and of the folder layout."""
 
 TABLES = ("screened", "front")
-"""Tables of studies in a store: points that were left out, and Pareto fronts."""
+"""Tables of a store besides the rows: screened points, and Pareto fronts."""
 
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
-"""For each older version, what turns a ``pyarrow.Table`` of its rows into one of the next."""
+"""Functions that convert a ``pyarrow.Table`` of rows to the next version, keyed by version."""
 
 _HEAD = "store.json"
 _LOCK = "lock"
@@ -48,7 +48,7 @@ PROVENANCE = {
     "host": "string",
     "duration_s": "float64",
 }
-"""Columns that every file has, with their types: what identifies a row and how it was computed.
+"""Columns of every file, with types: identity of a row, and how it was computed.
 
 All other columns follow from the inputs."""
 
@@ -71,7 +71,7 @@ class Store:
         return sorted(_rows_folder(self.path, SCHEMA).glob("*.parquet"))
 
     def keys(self) -> set[str]:
-        """Return the keys of all points that have a row.
+        """Return the keys of all points that have rows.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class Store:
         return {key for file in self.files for key in _read(file, ["key"])["key"].to_pylist()}
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add rows: all of them, or none if this fails or the process ends.
+        """Append rows atomically: all of them, or none if the process fails.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Store:
             raise _not_written(self.path, error) from None
 
     def figures(self, names: Sequence[str], keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
-        """Return some figures of the points with some keys, by key, where all of them are there."""
+        """Return figures of the points with the given keys, where all of the figures exist."""
         found: dict[str, tuple[Any, ...]] = {}
         for file in self.files:
             if not set(names) <= set(_parquet().read_schema(file).names):
@@ -113,7 +113,7 @@ class Store:
         return found
 
     def rows(self, keys: Sequence[str], columns: Sequence[str] | None = None) -> list[Row]:
-        """Return the rows of the points with some keys, in their order; all columns if None."""
+        """Return the rows with the given keys in their order; all columns if None."""
         compute: Any = import_module("pyarrow.compute")
         wanted, found = import_module("pyarrow").array(keys, "string"), dict[str, Row]()
         for file in self.files:
@@ -127,7 +127,7 @@ class Store:
         return [found[key] for key in keys if key in found]
 
     def write_table(self, name: str, study: str, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Write a table of a study in place of the one that is there.
+        """Write a table of a study, replacing an existing one.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Let no other process write; leftovers of a killed process are removed.
+        """Lock the store against other writers, and remove leftovers of killed processes.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Store:
             lock.release()
 
     def query(self, sql: str) -> Any:
-        """Return the result of a query as a ``pyarrow.Table``.
+        """Return the result of an SQL query as a ``pyarrow.Table``.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Store:
 
 
 def check_store(path: Path) -> None:
-    """Refuse a folder that is no store and cannot become one.
+    """Fail if a folder is neither a store nor a place where one can be created.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def check_store(path: Path) -> None:
 
 
 def create_store(path: Path) -> Store:
-    """Return the store in a folder, which is made if it is not there.
+    """Return the store in a folder, created if it does not exist.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def open_store(path: Path) -> Store:
 
 
 def migrate(path: Path) -> tuple[int, int]:
-    """Bring a store to the present schema version; return the version before and after.
+    """Migrate a store to the current schema version; return the old and the new version.
 
     The old rows are removed after all new ones are there, so a store is valid at any moment.
 
@@ -332,7 +332,7 @@ def migrate(path: Path) -> tuple[int, int]:
 
 
 def parquet_bytes(table: Any) -> bytes:
-    """Return the bytes of a Parquet file with the rows of a ``pyarrow.Table``."""
+    """Return the rows of a ``pyarrow.Table`` as the bytes of a Parquet file."""
     found = BytesIO()
     _parquet().write_table(table, found, compression="zstd")
     return found.getvalue()
@@ -377,7 +377,7 @@ def _write_head(path: Path, schema: int) -> None:
 
 
 def _commit(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under another name, and rename it to ``path`` when it is on the disk."""
+    """Write a file atomically: under a temporary name, renamed once it is on disk."""
     part = path.with_name(f"{path.name}.part")
     try:
         write(part)
@@ -412,7 +412,7 @@ def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a table; columns without any value are left out."""
+    """Return rows as a table without empty columns."""
     arrow: Any = import_module("pyarrow")
     columns: dict[str, Any] = {}
     for name in dict.fromkeys(name for row in rows for name in row):

@@ -1,4 +1,4 @@
-"""Points that are training iterations: what their inputs come to, and their figures."""
+"""Points that are training iterations: their inputs and figures."""
 
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -24,7 +24,7 @@ from .version import model_version
 __all__ = ["TRAINING", "rates_of", "topology_of", "workload_of"]
 
 _SAID_OF_INPUTS = ("topology", "workload", "strategy", "options", "npus", "provenance")
-"""Fields of an estimate that repeat its inputs, and the NPU of each worker."""
+"""Fields of an estimate to omit, as they repeat inputs or list the NPU of each worker."""
 
 
 def _value_of(inputs: Inputs, name: str) -> Any:
@@ -39,7 +39,7 @@ def _value_of(inputs: Inputs, name: str) -> Any:
 
 
 def _derived(inputs: Inputs) -> dict[str, Any]:
-    """Return all inputs, and the rates of the NPUs that follow from them."""
+    """Return all inputs, and the NPU rates that result from them."""
     return {**inputs.fields(), **_npu_rates(inputs.topology, inputs.npu)}
 
 
@@ -61,7 +61,7 @@ def _depends(name: str) -> set[str]:
 
 
 def request_of(inputs: Inputs) -> Request:
-    """Return the request that inputs come to.
+    """Return the request that inputs describe.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def workload_of(part: Part) -> Workload:
 
 @lru_cache(maxsize=1024)
 def rates_of(topology: Part, npu: Part) -> Npu:
-    """Return the NPU of a point."""
+    """Return the NPU rates of a point."""
     rates = NpuEntry.model_validate(dict(npu.data)).rates
     return npu_of(topology_of(topology).with_npu(rates).npu_rates)
 

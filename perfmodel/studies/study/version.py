@@ -1,4 +1,4 @@
-"""Version of the model, which distinguishes results of different models."""
+"""Version of the model, which distinguishes results of different versions."""
 
 import hashlib
 from functools import cache
@@ -12,7 +12,7 @@ _SUFFIXES = {".py", ".yaml", ".json"}
 
 
 def model_version() -> str:
-    """Return the version of the package and a digest of all files that an estimate depends on.
+    """Return the package version, and a digest of all files that an estimate depends on.
 
     The files are the code, the shipped workloads and the shipped timing records, so results of a
     changed model are never taken for results of the present one.
@@ -22,7 +22,7 @@ def model_version() -> str:
 
 @cache
 def version_of(*packages: str) -> str:
-    """Return the version of this package and a digest of the files of some of its packages."""
+    """Return the version of this package, and a digest of the files in the given packages."""
     digest = hashlib.sha256()
     for package in packages:
         root = Path(str(resources.files(package)))

@@ -1,1 +1,1 @@
-"""Compute models: each module adds its own to the registry."""
+"""Compute models; each module registers its own."""

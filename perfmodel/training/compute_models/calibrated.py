@@ -28,31 +28,31 @@ from perfmodel.workloads.workload import load_workload
 __all__ = ["FABRIC", "Calibration", "Runs", "calibrate", "solve"]
 
 FABRIC = "fred-c"
-"""Whose published speed-up over the baseline the scales are solved from."""
+"""Fabric from whose published speed-up over the baseline the scales are solved."""
 
 _SCALES = (1e-4, 10.0)
-"""Scales between which the right one is looked for."""
+"""Range of scales that is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The scale of compute of a workload.
+    """The calibrated compute scale of a workload.
 
     Parameters
     ----------
     workload : str
-        Its name.
+        Name of the workload.
     scale : float
-        Compute times of the roofline are multiplied by it.
+        Factor for the compute times of the roofline.
     speedup : float
-        Of FRED-C over the mesh, with that scale.
+        Speed-up of FRED-C over the mesh, with that scale.
     published : float
-        The speed-up that it was solved from.
+        The speed-up from which it was solved.
     source : str
-        Where that stands.
+        Source of the published speed-up.
     identified : bool
-        Whether the published speed-up tells the scale: not if no compute at all gives it, too, to
-        the digits that are printed.
+        Whether the published speed-up determines the scale: not if a model without any compute also
+        gives it, to the printed digits.
     """
 
     workload: str
@@ -64,17 +64,17 @@ class Calibration:
 
     @property
     def reached(self) -> bool:
-        """Whether there is a scale that gives the published speed-up."""
+        """Whether some scale reproduces the published speed-up."""
         return abs(self.speedup / self.published - 1) < 1e-3
 
 
 def calibrate(name: str, protocol: ProtocolModel = "measured") -> Calibration:
-    """Return what :func:`solve` finds, solved once."""
+    """Return the cached result of :func:`solve`."""
     return _solved(name, protocol)
 
 
 def solve(name: str, protocol: ProtocolModel) -> Calibration:
-    """Solve the scale of compute of a published workload.
+    """Solve for the compute scale of a published workload.
 
     The speed-up falls as compute grows, since neither fabric gets faster and the slower one has
     less to lose; the scale is where it crosses the published one. Where even no compute at all
@@ -107,7 +107,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
 
 
 class Runs:
-    """Iterations of a published workload with any scale of compute.
+    """Iterations of a published workload at any compute scale.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Runs:
         self._times_s: dict[tuple[str, float], float] = {}
 
     def plan(self, fabric: str) -> Plan:
-        """Return the tasks of an iteration on a fabric, made once."""
+        """Return the cached plan of an iteration on a fabric."""
         if fabric not in self._plans:
             job = self._workload
             topology = self._others.get(fabric) or shared_topology(fabric, self._protocol)
@@ -147,11 +147,11 @@ class Runs:
         return self.plan(fabric).iteration(scale)
 
     def speedup(self, scale: float, fabric: str = FABRIC) -> float:
-        """Return the speed-up over the baseline."""
+        """Return the speed-up of a fabric over the baseline."""
         return self._time_s(BASELINE, scale) / self._time_s(fabric, scale)
 
     def solved_scale(self) -> float:
-        """Return the scale that gives the published speed-up of FRED-C, or the nearest to it."""
+        """Return the scale that reproduces the published speed-up of FRED-C, or the nearest one."""
         published = SPEEDUP_C[self._workload.name].value
         return _crossing(lambda scale: log(self.speedup(scale) / published))
 
@@ -163,7 +163,7 @@ class Runs:
 
 
 def _crossing(excess: Callable[[float], float]) -> float:
-    """Return the scale at which ``excess`` falls to 0, or the end of ``_SCALES`` nearest to that.
+    """Return the zero of a falling ``excess``, or the end of ``_SCALES`` nearest to it.
 
     False position over the logarithm of the scale, the end that stays at half its value (Illinois;
     Dowell and Jarratt, BIT 11, 1971): times are all but linear, so some ten steps are enough.
@@ -193,7 +193,7 @@ _solved = lru_cache(maxsize=16)(solve)
 
 
 def _check_protocols(topologies: Iterable[Topology]) -> None:
-    """Refuse fabrics of both protocols: calibration would give each another NPU.
+    """Fail if fabrics have different protocols, as calibration would give different NPUs.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _check_protocols(topologies: Iterable[Topology]) -> None:
 
 
 def _check_npu(npu: Npu) -> None:
-    """Refuse an NPU with compute rates other than those that the scales are solved with.
+    """Fail if an NPU's compute rates differ from those that the scales are solved with.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The roofline of the NPU."""
+"""Compute model: the plain roofline of the NPU."""
 
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 

@@ -1,4 +1,4 @@
-"""Products and convolutions at a multiple of the peak; memory takes no time."""
+"""Compute model: products and convolutions at a multiple of the peak; memory is free."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class OperationsOnly(Npu):
     factor: float = 1.0
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
-        """Return the time of the operations of a forward pass [s]; others take none."""
+        """Return the time of a forward pass's operations [s]; other operators take no time."""
         flops = operator.flops if operator.kind in COUNTED else 0.0
         return flops * samples / mp / (self.factor * self.peak_flops)
 

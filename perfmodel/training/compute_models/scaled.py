@@ -1,4 +1,4 @@
-"""The roofline divided by a factor."""
+"""Compute model: roofline times divided by a factor."""
 
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel, parse_factor

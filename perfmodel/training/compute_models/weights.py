@@ -1,10 +1,10 @@
-"""Compute time as the time to read the weights from memory.
+"""Compute model: compute time is the time to read the weights from memory.
 
 Every parameter is read once per microbatch in each of three passes (forward, and the two products
-of the backward pass), and operations take no time. So an NPU works at the line rate of weights, as
-the FRED paper (arXiv 2406.19580) says of streamed ones in section 8.2; at 2.304 TB/s of streaming
-an NPU of 989 TFLOP/s would have the time for 429 tokens per weight only, while 16 samples of 2,048
-tokens have 32,768.
+of the backward pass), and operations take no time. So an NPU works at the rate at which weights
+arrive, as the FRED paper (arXiv 2406.19580) says of streamed weights in section 8.2; at 2.304 TB/s
+of streaming an NPU of 989 TFLOP/s would have time for only 429 tokens per weight, while 16 samples
+of 2,048 tokens have 32,768.
 """
 
 from dataclasses import dataclass

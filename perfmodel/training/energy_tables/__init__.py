@@ -1,1 +1,1 @@
-"""Shipped tables of the energy of each unit of work, a YAML file each."""
+"""Built-in energy tables: the energy of each unit of work, one YAML file per table."""

@@ -1,1 +1,1 @@
-"""Placement of workers on NPUs: policies, and the search among them."""
+"""Placement of workers on NPUs: policies, and the search for the best."""

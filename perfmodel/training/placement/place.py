@@ -23,7 +23,7 @@ __all__ = ["Placement", "place"]
 
 @dataclass(frozen=True)
 class Placement:
-    """Workers of a strategy on NPUs.
+    """Assignment of a strategy's workers to NPUs.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class Placement:
         return self._of_stage(ep_groups, stage)
 
     def expert_dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
-        """Return the NPUs of each group of a stage that has the same experts."""
+        """Return the NPUs of each group of a stage that holds the same experts."""
         return self._of_stage(expert_dp_groups, stage)
 
     def _of_stage(
         self, grouped: Callable[[Strategy], Sequence[Sequence[int]]], stage: int
     ) -> tuple[tuple[int, ...], ...]:
-        """Return those of a stage, of groups that are in order of stages."""
+        """Return the groups of one stage, given a grouping in stage order."""
         if grouped not in self._known:
             self._known[grouped] = self._on_npus(grouped(self.strategy))
         groups = self._known[grouped]
@@ -70,13 +70,13 @@ class Placement:
         return groups[stage * each : (stage + 1) * each]
 
     def multicasts(self, stage: int, to_stage: int) -> tuple[tuple[int, ...], ...]:
-        """Return per replica one NPU of a stage, then all NPUs of another that it sends to."""
+        """Return, per replica, one NPU of a stage followed by all NPUs of the stage it sends to."""
         senders, receivers = self.mp_groups(stage), self.mp_groups(to_stage)
         return tuple((a[0], *b) for a, b in zip(senders, receivers, strict=True))
 
     @cached_property
     def _mp_groups(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        """Those of every stage: an iteration asks for them for every layer and microbatch."""
+        """MP groups of every stage, cached since each layer and microbatch needs them."""
         groups, pp, cp = self._on_npus(mp_groups(self.strategy)), self.strategy.pp, self.strategy.cp
         return tuple(
             tuple(group for n, group in enumerate(groups) if n // cp % pp == stage)
@@ -85,7 +85,7 @@ class Placement:
 
     @cached_property
     def _known(self) -> dict[object, tuple[tuple[int, ...], ...]]:
-        """Groups of all stages, by what groups them."""
+        """Cached groups of all stages, keyed by grouping function."""
         return {}
 
     def _on_npus(self, groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -93,7 +93,7 @@ class Placement:
 
 
 def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Placement:
-    """Place workers one after the other: an MP group together, then PP, then DP.
+    """Place workers in order: MP groups together, then PP, then DP.
 
     This is the placement of the FRED paper (arXiv 2406.19580). The policy is one of
     ``policy.POLICIES`` and says in which order the NPUs are taken.

@@ -11,7 +11,7 @@ __all__ = ["POLICIES", "Policy", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """An order of NPUs for placing workers.
+    """An order of NPUs in which workers are placed.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ POLICIES: Registry[Policy] = Registry("perfmodel.training.placement.policies", "
 
 
 def fitting(topology: Topology, *, auto: bool = False) -> tuple[str, ...]:
-    """Return the policies that fit a topology, all of them or those that ``auto`` tries."""
+    """Return the policies that fit a topology: all of them, or those that ``auto`` tries."""
     return tuple(
         name
         for name, policy in POLICIES.items()

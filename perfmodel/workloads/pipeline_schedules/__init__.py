@@ -1,1 +1,1 @@
-"""Pipeline schedules: each module adds its own to the registry."""
+"""Pipeline schedules; each module registers its own."""

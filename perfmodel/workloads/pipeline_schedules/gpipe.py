@@ -1,4 +1,4 @@
-"""GPipe (Huang et al., arXiv 1811.06965)."""
+"""Pipeline schedule GPipe (Huang et al., arXiv 1811.06965)."""
 
 from perfmodel.workloads.pipeline_schedule import SCHEDULES, Pass, passes
 

@@ -22,7 +22,7 @@ COUNTED = tuple(f"counts__{name}" for name in (*COUNTERS, *PORT_COUNTERS) if nam
 
 
 class Core:
-    """The memory behind the control unit: takes or refuses entries after a while."""
+    """Model of the memory behind the control unit: accepts or refuses entries after a delay."""
 
     def __init__(self, dut: Any, spec: SwitchSpec, rng: random.Random) -> None:
         self.dut, self.rng, self.bits = dut, rng, entry_bits(spec)
@@ -32,7 +32,7 @@ class Core:
         self.writes: list[tuple[int, int]] = []
 
     async def run(self) -> None:
-        """Show the stored entry no earlier than promised, and answer each write once."""
+        """Show the stored entry no earlier than specified, and answer each write once."""
         dut, rng = self.dut, self.rng
         before: int | None = None
         held: tuple[int, int] | None = None
@@ -66,7 +66,7 @@ class Core:
 
 
 class ControlBench(Registers):
-    """A bus master with pauses on all channels, and the core."""
+    """A bus master with random pauses on all channels, and a core model."""
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float) -> None:
         super().__init__(spec)
@@ -76,7 +76,7 @@ class ControlBench(Registers):
         self.errors = dict.fromkeys(CAUSES, 0)
 
     async def start(self) -> None:
-        """Reset, then let pauses, checks and the core run."""
+        """Reset, then start pauses, checks and the core model."""
         dut = self.dut
         table = tuple(f"table__{name}" for name in ("done", "accepted", "stored"))
         bits = ("queued", "links", "unicasts", "active", "active_phase")
@@ -101,7 +101,7 @@ class ControlBench(Registers):
             yield self.rng.random() < self.stall
 
     async def _watch(self, channel: str, payload: tuple[str, ...]) -> None:
-        """Check that an answer that was offered stays as it is until it is taken."""
+        """Check that an offered answer is stable until it is accepted."""
         held: tuple[int, ...] | None = None
         while True:
             await FallingEdge(self.dut.clk)
@@ -119,7 +119,7 @@ class ControlBench(Registers):
     async def write_raw(
         self, address: int, value: int, strobe: int = 15, data_first: bool | None = None
     ) -> AxiResp:
-        """Write to any address as it is, any bytes, and one part some cycles before the other."""
+        """Write any bytes to any address; address and data may be offered some cycles apart."""
         parts = self.write_parts(address, value, strobe)
         for channel, transaction in parts[:: -1 if data_first else 1]:
             await channel.send(transaction)
@@ -128,18 +128,18 @@ class ControlBench(Registers):
         return await self.answer()
 
     async def cycles(self, count: int) -> None:
-        """Let cycles pass."""
+        """Wait for a number of cycles."""
         for _ in range(count):
             await RisingEdge(self.dut.clk)
 
     async def check_errors(self) -> None:
-        """Compare all about errors but the first one with what was expected."""
+        """Check all error reports after the first against the expected ones."""
         found = await self.access.errors()
         assert found.counts == self.errors
         assert found.raised == tuple(cause for cause, count in self.errors.items() if count)
 
     async def nothing_left(self) -> None:
-        """Check that no answer comes to what nobody asked."""
+        """Check that there are no answers without requests."""
         for channel in self.channels.values():
             channel.set_pause_generator(None)
             channel.pause = False
@@ -149,13 +149,13 @@ class ControlBench(Registers):
             assert int(self.dut[f"s_axil_{name}"].value) == 0
 
     async def finish(self) -> None:
-        """Check at the end of a test all but the first of its errors, and that nothing is left."""
+        """Check, at the end of a test, all errors after the first and that no answers are left."""
         await self.check_errors()
         await self.nothing_left()
 
 
 class Events:
-    """Gives random events of all ports, and keeps how many there were."""
+    """Driver of random events on all ports, which counts them."""
 
     def __init__(self, bench: ControlBench) -> None:
         self.bench = bench
@@ -163,7 +163,7 @@ class Events:
         self.first: tuple[str, int] | None = None
 
     async def give(self, cycles: int, names: tuple[str, ...], share: float) -> None:
-        """Give events of these inputs for some cycles, then none."""
+        """Assert the given event inputs for some cycles, then none."""
         dut, rng = self.bench.dut, self.bench.rng
         for _ in range(cycles):
             for name in names:

@@ -1,8 +1,8 @@
 """Agents of the interconnect bench: source, monitor, scoreboard.
 
-Inputs are written right after a rising edge and outputs are read at the falling edge, which is
-what the next rising edge acts on, in every simulator. Cycles are counted from the release of the
-reset; a flit's cycle is that in which it stands on the port.
+Inputs are written right after a rising edge and outputs are read at the falling edge, when they
+have the values that the next rising edge samples, in every simulator. Cycles are counted from the
+release of the reset; the cycle of a flit is the one in which it is on the port.
 """
 
 from collections import deque
@@ -38,25 +38,25 @@ class Stimulus:
 
 
 class Source:
-    """Writes one stimulus per cycle to all input ports; writes only what changes."""
+    """Driver that writes one stimulus per cycle to the input ports, updating only changes."""
 
     def __init__(self, dut: Any, spec: SwitchSpec) -> None:
         self.word = dut.configuration
         self.valid = [dut[f"i__{port}__valid"] for port in range(spec.ports)]
         self.data = [dut[f"i__{port}__data"] for port in range(spec.ports)]
-        # As long as nothing was written, it is not known what is offered.
+        # Before the first write the offered values are unknown.
         self.shown: list[int] = [1] * spec.ports
         self.configuration: Configuration | None = None
 
     def clear(self) -> None:
-        """Offer nothing."""
+        """Drive no flits."""
         for port, valid in enumerate(self.valid):
             if self.shown[port]:
                 valid.value = 0
                 self.shown[port] = 0
 
     def write(self, stimulus: Stimulus) -> None:
-        """Write the flits and the configuration of one cycle."""
+        """Drive the flits and the configuration of one cycle."""
         if stimulus.configuration is not self.configuration:
             self.configuration = stimulus.configuration
             self.word.value = stimulus.configuration.pack()
@@ -70,7 +70,7 @@ class Source:
 
 
 class Monitor:
-    """Passes each flit on an output port on as (port, flit)."""
+    """Monitor that passes on each flit of an output port as (port, flit)."""
 
     def __init__(self, dut: Any, spec: SwitchSpec) -> None:
         self.valid = [dut[f"o__{port}__valid"] for port in range(spec.ports)]
@@ -85,7 +85,7 @@ class Monitor:
 
 @dataclass
 class Scoreboard:
-    """Compares, port by port and in order, with what the golden model delivers.
+    """Scoreboard that compares each port's flits in order with those of the golden model.
 
     The latency of each flit is counted, not assumed: ``latencies`` holds every value seen.
     """
@@ -101,7 +101,7 @@ class Scoreboard:
         self.arrivals = [[] for _ in range(self.spec.ports)]
 
     def expect(self, cycle: int, stimulus: Stimulus) -> None:
-        """Note what the stimulus of ``cycle`` must deliver."""
+        """Add the flits that the stimulus of ``cycle`` must deliver."""
         inputs: list[Words | None] = [
             None if flit is None else lanes_of(flit, self.spec) for flit in stimulus.flits
         ]
@@ -110,7 +110,7 @@ class Scoreboard:
                 self.expected[port].append((cycle, word_of(words, self.spec)))
 
     def check(self, cycle: int, port: int, flit: int) -> None:
-        """Check a flit that an output port shows in ``cycle``."""
+        """Check a flit that appeared on an output port in ``cycle``."""
         assert self.expected[port], f"cycle {cycle}: port {port} sent {flit:#x}, which none sent it"
         sent, want = self.expected[port].popleft()
         assert flit == want, (
@@ -122,11 +122,11 @@ class Scoreboard:
 
     @property
     def missing(self) -> int:
-        """How many flits have not come."""
+        """Number of expected flits that have not arrived."""
         return sum(len(queue) for queue in self.expected)
 
     def finish(self, minimum: int = 1) -> int:
-        """Check that nothing is missing and one latency held; return it in cycles."""
+        """Check that no flit is missing and that all had the same latency; return it [cycles]."""
         assert self.missing == 0, f"{self.missing} flits were not delivered"
         assert self.matched >= minimum, f"only {self.matched} flits came, not {minimum}"
         assert len(self.latencies) == 1, f"latencies differ: {sorted(self.latencies)} cycles"
@@ -134,7 +134,7 @@ class Scoreboard:
 
 
 class InterconnectBench:
-    """The device with its agents; every test starts with a reset of its own."""
+    """The device with its agents; every test starts with a reset."""
 
     def __init__(self, dut: Any, spec: SwitchSpec) -> None:
         self.dut, self.spec = dut, spec
@@ -153,7 +153,7 @@ class InterconnectBench:
         await self.reset()
 
     async def reset(self, cycles: int = 3) -> None:
-        """Reset the device; what is inside is lost and no longer expected."""
+        """Reset the device; flits inside are lost and no longer expected."""
         self.dut.rst.value = 1
         self.source.clear()
         for _ in range(cycles):
@@ -162,7 +162,7 @@ class InterconnectBench:
         self.board = Scoreboard(self.spec)
 
     async def step(self, stimulus: Stimulus | None) -> None:
-        """Put one cycle's stimulus on the ports and read the outputs of the same cycle."""
+        """Drive one cycle's stimulus, and read the outputs of the same cycle."""
         if stimulus is None:
             self.source.clear()
         else:
@@ -174,31 +174,31 @@ class InterconnectBench:
         self.cycle += 1
 
     async def follow(self, stimuli: Iterator[Stimulus | None]) -> None:
-        """Play the stimuli, one per cycle, the first close behind what was played before."""
+        """Play stimuli, one per cycle, immediately after those played before."""
         for stimulus in stimuli:
             await self.step(stimulus)
 
     async def play(self, stimuli: Iterator[Stimulus | None]) -> None:
-        """Play the stimuli, one per cycle, then wait until all flits have come, or should have."""
+        """Play stimuli, one per cycle, then wait until all flits should have arrived."""
         await self.follow(stimuli)
         await self.arrive()
 
     async def arrive(self) -> None:
-        """Wait until all flits have come, or should have."""
+        """Wait until all flits have arrived or should have arrived."""
         left = self._long()
         while self.board.missing and left:
             await self.step(None)
             left -= 1
 
     async def drain(self) -> None:
-        """Wait without new flits; longer than any path, and long enough to see a stray flit."""
+        """Wait without driving flits, longer than any path, to detect stray flits."""
         for _ in range(self._long()):
             await self.step(None)
 
     async def finish(self, minimum: int = 1) -> int:
-        """End a test: see that nothing is missing or left, as :meth:`Scoreboard.finish` does.
+        """Finish a test: no flit may be missing or left; returns as :meth:`Scoreboard.finish`.
 
-        A stray flit of before the last stimuli has met one of them that did not expect it.
+        Any stray flit from before the last stimuli has been compared with one of them and failed.
         """
         await self.drain()
         return self.board.finish(minimum)
@@ -207,7 +207,7 @@ class InterconnectBench:
         return 8 + 2 * self._depth()
 
     def _depth(self) -> int:
-        """Cycles that a flit can take at most, generously: eight stages of each split."""
+        """Upper bound of a flit's latency: eight stages for each split [cycles]."""
         spec = self.spec
         stages = 2 * spec.ports.bit_length() + 1
         return stages * (spec.adder_registers + spec.stage_registers)

@@ -14,7 +14,7 @@ Act = Callable[[random.Random, Flit], Sequence[Flit]]
 
 
 def link_faults(data_width: int) -> dict[str, Act]:
-    """Return all faults of links by name: what comes out for a flit, none, one or more.
+    """Return all link faults by name: functions that replace a flit by none, one or more.
 
     Parameters
     ----------
@@ -38,17 +38,17 @@ def link_faults(data_width: int) -> dict[str, Act]:
 
 
 class Line:
-    """A direction of a link.
+    """One direction of a link.
 
     Parameters
     ----------
     delay : int
-        Cycles beside those that the agents take.
+        Cycles in addition to those of the agents.
 
     Attributes
     ----------
     change : callable, optional
-        What becomes of a flit: none, one or more.
+        Returns the flits that replace a flit: none, one or more.
     """
 
     def __init__(self, delay: int) -> None:
@@ -57,11 +57,11 @@ class Line:
         self.change: Callable[[Flit], Sequence[Flit]] | None = None
 
     def put(self, flit: Flit) -> None:
-        """Add a flit behind all others, past ``change``."""
+        """Append a flit, changed by ``change``, to the line."""
         self._flits.append((self._cycle + self.delay, flit))
 
     def step(self, flit: Flit | None, leaves: bool = True) -> Flit | None:
-        """Let a cycle pass with the flit that enters; return the one that leaves, if one may."""
+        """Advance one cycle with the flit that enters; return the flit that leaves, if any."""
         self._cycle += 1
         if flit is not None:
             for one in (flit,) if self.change is None else self.change(flit):
@@ -73,18 +73,18 @@ class Line:
 
 @dataclass
 class Fault:
-    """Change the flit with a number among those selected, once.
+    """Fault that changes one selected flit, identified by its number, once.
 
     Parameters
     ----------
     codec : FlitCodec
-        Of the link.
+        Codec of the link.
     select : callable
         Whether a flit with these fields counts.
     act : callable
-        What becomes of it.
+        Returns the replacement of the flit.
     number : int
-        Which one, from 0.
+        Number of the flit, from 0.
     """
 
     codec: FlitCodec
@@ -102,7 +102,7 @@ class Fault:
 
 
 class FaultyLink:
-    """Have a share of the flits suffer any of the faults of links.
+    """Link on which a random share of the flits has one of the link faults.
 
     Parameters
     ----------

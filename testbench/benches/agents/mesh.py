@@ -1,4 +1,4 @@
-"""Agents of a mesh's bench: NPUs and I/O controllers by address."""
+"""Agents of the mesh bench: NPUs and I/O controllers by address."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ __all__ = ["MeshBench"]
 
 
 class MeshBench(SwitchBench):
-    """Ends on all links of a mesh, or of some, and what must come out.
+    """Endpoints on the links of a mesh, with the expected packets.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class MeshBench(SwitchBench):
         self.mesh = mesh
 
     def routers_between(self, source: int, end: int) -> int:
-        """Return how many routers a packet crosses from one address to another."""
+        """Return the number of routers between two addresses."""
         return len(way(self.mesh, source, end)) - 1
 
     async def begin(self, dead: Iterable[int] = ()) -> None:
-        """Reset, and let all ends run but some, which do nothing at all."""
+        """Reset, then start all endpoints except those given, which stay silent."""
         await self._reset()
         streams = self._attach(lambda number: number)
         for port in dead:

@@ -1,4 +1,4 @@
-"""AXI4-Lite bus master of benches with registers."""
+"""AXI4-Lite bus master for benches with registers."""
 
 import warnings
 from typing import Any
@@ -16,12 +16,12 @@ from fred_hw.spec import SwitchSpec
 
 __all__ = ["Registers"]
 
-# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
+# cocotbext-axi 0.1.28 uses what cocotb 2 deprecates; warnings of the bench itself stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 
 class Registers:
-    """Registers of a switch, from the cycle on in which the master is attached to them.
+    """Registers of a switch, accessible once the master is attached.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Registers:
         self.channels: dict[str, Any] = {}
 
     def attach(self, dut: Any, reset: Any = None) -> None:
-        """Make the master, which samples the bus at once: it has no values before reset."""
+        """Create the master, which samples the bus at once; the bus has no values before reset."""
         self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, reset)
         writes, reads = self.master.write_if, self.master.read_if
         self.channels = {
@@ -47,22 +47,22 @@ class Registers:
         }
 
     async def read(self, address: int) -> int:
-        """Read the word at a valid address."""
+        """Read the register word at a valid address."""
         answer = await self.master.read(address, 4)
         assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
         return int.from_bytes(answer.data, "little")
 
     async def write(self, address: int, value: int) -> None:
-        """Write a word that can be written."""
+        """Write a writable register word."""
         answer = await self.master.write(address, value.to_bytes(4, "little"))
         assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
 
     def protection(self) -> int:
-        """Return what the next raw access has for AxPROT, which registers do not look at."""
+        """Return the AxPROT value of the next raw access, which registers ignore."""
         return 0
 
     async def read_raw(self, address: int) -> tuple[int, AxiResp]:
-        """Read any address as it is, which the master itself would align."""
+        """Read any address without the alignment that the master would apply."""
         ar = self.channels["ar"]
         await ar.send(AxiLiteARTransaction(araddr=address, arprot=self.protection()))
         answer = await self.channels["r"].recv()
@@ -77,11 +77,11 @@ class Registers:
         ]
 
     async def write_raw(self, address: int, value: int, strobe: int = 15) -> AxiResp:
-        """Write to any address as it is, and any bytes."""
+        """Write any bytes to any address."""
         for channel, transaction in self.write_parts(address, value, strobe):
             await channel.send(transaction)
         return await self.answer()
 
     async def answer(self) -> AxiResp:
-        """Return the answer to a raw write."""
+        """Return the response to a raw write."""
         return AxiResp(int((await self.channels["b"].recv()).bresp))

@@ -1,4 +1,4 @@
-"""Agents of the whole switch's bench: AXI4-Stream neighbours, AXI4-Lite software.
+"""Agents of the switch bench: AXI4-Stream neighbours and AXI4-Lite software.
 
 They act at the falling edge: what stands on a port then is what the next rising edge acts on. A
 neighbour takes a flit in one cycle and answers in the next but one.
@@ -32,17 +32,17 @@ from testbench.stimulus.traffic import random_flit
 
 __all__ = ["Beat", "SwitchBench", "Watch"]
 
-# What benches hold lives for long: a twentieth of the time went to looking for garbage in it.
+# Objects of benches live long: garbage collection took a twentieth of the time.
 gc.set_threshold(100_000, 20, 20)
 
 Packets = list[tuple[int, ...]]
 FlowKey = tuple[int, int]
-"""Phase, and the address of the other end at the default index, else 0."""
+"""Phase, and the peer's address at the default index, else 0."""
 
 
 @dataclass(frozen=True)
 class Beat:
-    """A transfer on a stream, and its cycle."""
+    """A transfer on a stream, with its cycle."""
 
     cycle: int
     data: int
@@ -51,18 +51,18 @@ class Beat:
 
     @property
     def flit(self) -> Flit:
-        """The flit that it carries."""
+        """The flit of the transfer."""
         header = self.user & ((1 << HEADER_BITS) - 1)
         return Flit(header, self.data, self.user >> HEADER_BITS, self.last)
 
 
 def bits(handle: Any) -> Callable[[], str]:
-    """Return a function that reads a port as text; ``int`` refuses undefined bits."""
+    """Return a function that reads a port as text, which ``int`` refuses if bits are undefined."""
     return lambda: str(handle.value)
 
 
 class Watch:
-    """See all transfers on a stream; what is offered must stay as it is until it is taken."""
+    """Monitor of the transfers on a stream; an offered word must be stable until accepted."""
 
     def __init__(self, dut: Any, prefix: str) -> None:
         self.prefix = prefix
@@ -72,11 +72,11 @@ class Watch:
         self.beats: list[Beat] = []
 
     def forget(self) -> None:
-        """Let what is offered be withdrawn, as in a reset."""
+        """Allow an offered word to be withdrawn, as in a reset."""
         self._held = None
 
     def step(self, cycle: int) -> None:
-        """Look at a cycle."""
+        """Sample one cycle."""
         if not int(self._valid(), 2):
             assert self._held is None, f"{self.prefix}: {self._held} was withdrawn"
             return
@@ -88,30 +88,30 @@ class Watch:
 
 
 class UnframedBus(AxiStreamBus):
-    """A stream whose beats are frames of their own: packets and control flits mix on a link."""
+    """Stream whose beats are frames of their own, since packets and control flits share a link."""
 
     _optional_signals = ("tvalid", "tready", "tuser")
 
 
 class Source(AxiStreamSource):
-    """A source that leaves what it does not offer at 0, as a neighbour in reset does."""
+    """Source that drives 0 when it offers nothing, as a neighbour in reset does."""
 
     _init_x = False
 
 
 class LinkPort:
-    """A neighbour.
+    """A neighbour at one port of the switch.
 
     Attributes
     ----------
     address : int
-        Its own.
+        Its own address.
     endpoint : Endpoint
-        What it keeps.
+        State of the endpoint.
     to_switch, from_switch : Line
         Its link.
     dead : bool
-        Whether it does nothing at all, not even take a flit.
+        Whether it does nothing at all, and takes no flits.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, port: int, address: int, delay: int) -> None:
@@ -125,31 +125,31 @@ class LinkPort:
         self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
 
     def reboot(self, spec: SwitchSpec | None = None) -> Endpoint:
-        """Forget all, as after a reset, and begin the next session ID, or that of another end."""
+        """Lose all state, as in a reset, and start the next session, or act as another endpoint."""
         self._session_id += 1
         self.endpoint = Endpoint(spec or self.spec, self.address, session_id=self._session_id)
         return self.endpoint
 
     @property
     def received(self) -> dict[FlowKey, Packets]:
-        """By flow, the packets that have come."""
+        """Packets received so far, by flow."""
         return self.endpoint.received
 
     @property
     def done(self) -> bool:
-        """Whether all that it sent is acknowledged."""
+        """Whether all packets sent are acknowledged."""
         return self.endpoint.done
 
     def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
-        """Send packets of a flow."""
+        """Send packets in a flow."""
         self.endpoint.send(phase, circuit, packets, peer)
 
     def forget(self, phase: int, generation: int) -> None:
-        """Start the numbers of a phase at 0, in a generation."""
+        """Restart the packet numbers of a phase at 0, in a given generation."""
         self.endpoint.forget(phase, generation)
 
     def step(self) -> None:
-        """Take the flit that has come, and offer the next one."""
+        """Receive the flit that has arrived, and offer the next one."""
         if self.dead:
             return
         came = None
@@ -166,35 +166,35 @@ class LinkPort:
         def show_last(_: AxiStreamFrame) -> None:
             self._last.value = int(flit.last)
 
-        # A beat is a whole flit, as the agents have one lane.
+        # A beat is a whole flit, as the agents have one byte lane.
         beat: Any = [flit.data]
         self.source.send_nowait(AxiStreamFrame(beat, tuser=[flit.user], tx_complete=show_last))
 
 
 class SwitchBench:
-    """Neighbours on all ports, software, and what must come out.
+    """Neighbours on all ports, software, and the expected packets.
 
     Parameters
     ----------
     dut : handle
         The switch.
     spec : SwitchSpec
-        It.
+        Its specification.
     stall : float
         Share of cycles in which streams and registers pause.
     delay : int
-        Cycles of each link in each direction, beside those of the agents.
+        Cycles of each link in each direction, in addition to those of the agents.
 
     Attributes
     ----------
     inputs, outputs : list of Watch
-        What crosses ``s<k>_axis`` and ``m<k>_axis``.
+        Flits on ``s<k>_axis`` and ``m<k>_axis``.
     probes : dict
-        Signals inside by name; ``seen`` has for each the cycles in which it was not 0.
+        Internal signals by name; ``seen`` has for each the cycles in which it was not 0.
     generations : dict
-        By number, those of the phases that were written.
+        Generations of the written phases, by number.
     session_id : int
-        Of the switch.
+        Session ID of the switch.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float = 0.0, delay: int = 0) -> None:
@@ -213,11 +213,11 @@ class SwitchBench:
         self.generations: dict[int, int] = {}
 
     async def start(self, phases: Iterable[Phase] = ()) -> None:
-        """Reset, let the agents run, and write the routes of the NPUs, and phases."""
+        """Reset, start the agents, and write the NPUs' routes and the phases."""
         await self._reset()
         self.registers.attach(self.dut)
         streams = self._attach(address_of)
-        # Registers draw even if nothing pauses, so that a seed means the same stimulus as ever.
+        # Draw random numbers for registers even without pauses, so that a seed keeps its stimulus.
         self.pause([*self.registers.channels.values(), *(streams if self.stall else ())])
         await self._run()
         while not all(self.told(watch) for watch in (*self.inputs, *self.outputs)):
@@ -228,7 +228,7 @@ class SwitchBench:
             await self.write(phase)
 
     async def _reset(self) -> None:
-        """Begin the clock in reset; agents sample streams at once, which have values from then."""
+        """Start the clock in reset; agents sample streams at once and need defined values."""
         dut = self.dut
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         dut.rst.value = 1
@@ -241,7 +241,7 @@ class SwitchBench:
         await self._edges(2)
 
     def _attach(self, address: Callable[[int], int]) -> list[Any]:
-        """Put a neighbour to each port, of the ``address`` of it, and return their streams."""
+        """Attach a neighbour with a given address to each port, and return their streams."""
         dut = self.dut
         for port in range(self.spec.ports):
             self.ports.append(LinkPort(dut, self.spec, port, address(port), self.delay))
@@ -251,19 +251,19 @@ class SwitchBench:
         return [one for port in self.ports for one in (port.source, port.sink)]
 
     async def _run(self) -> None:
-        """End the reset, and let neighbours and checks run."""
+        """End the reset, and start neighbours and checks."""
         await self._edges(2)
         self.dut.rst.value = 0
         cocotb.start_soon(self._step())
 
     async def restart(self) -> None:
-        """Reset the switch alone, and let its next session ID begin."""
+        """Reset only the switch, which starts its next session."""
         watches = (*self.inputs, *self.outputs)
         self.session_id += 1
         self.dut.session_id.value = self.session_id
         for level in (1, 0):
             self.dut.rst.value = level
-            # Until the next edge what is offered stays; then it is withdrawn.
+            # Offered flits stay until the next edge, and are withdrawn then.
             await self.cycles(1)
             for watch in watches:
                 watch.forget()
@@ -271,11 +271,11 @@ class SwitchBench:
 
     @property
     def access(self) -> AsyncAccess:
-        """The registers by name."""
+        """The registers, accessed by name."""
         return self.registers.access
 
     def pause(self, agents: Sequence[Any]) -> None:
-        """Have agents pause in a share ``stall`` of the cycles from now on.
+        """Make agents pause in a share ``stall`` of the cycles from now on.
 
         One task does it for all: a generator for each would be a task for each, half of all that
         is resumed in a cycle.
@@ -291,7 +291,7 @@ class SwitchBench:
         cocotb.start_soon(run())
 
     async def _step(self) -> None:
-        """Watch and serve all ports, cycle by cycle."""
+        """Monitor and serve all ports, cycle by cycle."""
         while True:
             await FallingEdge(self.dut.clk)
             for watch in (*self.inputs, *self.outputs):
@@ -308,31 +308,31 @@ class SwitchBench:
             await RisingEdge(self.dut.clk)
 
     async def cycles(self, count: int) -> None:
-        """Let cycles pass."""
+        """Wait for a number of cycles."""
         end = self.cycle + count
         while self.cycle < end:
             await RisingEdge(self.dut.clk)
 
     def probe(self, **signals: Any) -> None:
-        """Look at these signals inside the switch, and forget what was seen of others."""
+        """Record the given signals inside the switch, and drop the record of others."""
         self.probes = signals
         self.seen = {name: [] for name in signals}
 
     def word(self, phase: Phase) -> int:
-        """Return the entry of a phase, with its generation."""
+        """Return the entry of a phase with its generation."""
         generation = self.generations.get(phase.number, 0)
         return entry_word(
             self.spec, phase.configuration, phase.flows, phase.circuit, generation=generation
         )
 
     async def write(self, phase: Phase, *, checked: bool = True) -> None:
-        """Write a phase in its next generation, numbered from 0 then; all packets have come.
+        """Write a phase in its next generation; numbers restart at 0, all packets have arrived.
 
-        Unless it is ``checked`` what has come may also be what nobody expects any more.
+        Unless it is ``checked``, received packets may include ones that nobody expects any more.
         """
         generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
         self.generations[phase.number] = generation
-        if not generation:  # which comes round, perhaps
+        if not generation:  # the generation may have wrapped
             await self.emptied(phase.number, self.timeout if checked else 0)
         await self.access.write_phase(phase.number, self.word(phase))
         if checked:
@@ -343,21 +343,21 @@ class SwitchBench:
                 del wanted[flow]
 
     async def emptied(self, number: int, timeout: int = 0) -> None:
-        """Wait until no packet of a phase is queued; erase it if that takes too long."""
+        """Wait until no packet of a phase is queued; erase the phase if that takes too long."""
         end = self.cycle + timeout
         while await self.access.queued(number):
             if self.cycle >= end:
                 await self.access.erase_phase(number)
 
     def offer(self, turns: Sequence[Turn], ports: Iterable[int] | None = None) -> None:
-        """Send the packets of turns from their inputs, or from some of them."""
+        """Send the packets of the given turns from all of their inputs, or from a subset."""
         for port in range(self.spec.ports) if ports is None else ports:
             packets = [turn.sent[port] for turn in turns if port in turn.sent]
             for (phase, circuit), own in groupby(packets, lambda one: (one.phase, one.circuit)):
                 self.ports[port].send(phase, circuit, [packet.flits for packet in own])
 
     def expect(self, turns: Sequence[Turn]) -> None:
-        """Expect what turns must give, behind all that was expected before of their phases."""
+        """Expect the results of the given turns, after those expected before in their phases."""
         for turn in turns:
             for port, packet in turn.wanted.items():
                 self.want(port, packet.phase, 0, [packet.flits])
@@ -374,16 +374,16 @@ class SwitchBench:
     def unicast(
         self, source: int, destination: int, packets: int = 1, flits: int = 0, circuit: int = -1
     ) -> None:
-        """Send and expect packets of random payload at the default index.
+        """Send and expect unicasts of random payload at the default index.
 
         Parameters
         ----------
         source, destination : int
             Ports.
         packets, flits : int
-            How many, and how long each is; 0 for any length.
+            Number of packets, and their length; 0 for any length.
         circuit : int
-            Which, -1 for the one that follows from the ports.
+            Virtual channel, -1 for the one that follows from the ports.
         """
         most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
         new = [
@@ -397,18 +397,18 @@ class SwitchBench:
         self.want(destination, online, self.ports[source].address, new)
 
     async def write_routes(self) -> None:
-        """Write by which ports unicasts to the neighbours leave."""
+        """Write the output ports of unicasts to the neighbours."""
         for number, port in enumerate(self.ports):
             await self.access.write_route(port.address, number)
 
     def forget_unicasts(self) -> None:
-        """Start the numbers of unicasts at 0 at all neighbours, and expect nothing any more."""
+        """Restart unicast numbers at 0 at all neighbours, and expect no further unicasts."""
         for port, wanted in zip(self.ports, self.wanted, strict=True):
             port.forget(self.spec.protocol.online, 0)
             wanted.clear()
 
     def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, FlowKey, Packets]]:
-        """Yield port, flow and packets of what was to come, of some phases or of all."""
+        """Yield port, flow and packets expected, for some phases or for all."""
         numbers = None if phases is None else {phase.number for phase in phases}
         for port, wanted in enumerate(self.wanted):
             for flow, packets in wanted.items():
@@ -416,21 +416,21 @@ class SwitchBench:
                     yield port, flow, packets
 
     def missing(self, phases: Iterable[Phase] | None = None) -> int:
-        """Return how many packets have not come, of some phases or of all."""
+        """Return the number of packets that have not arrived, for some phases or for all."""
         return sum(
             len(packets) - len(self.ports[port].received.get(flow, []))
             for port, flow, packets in self._wanted(phases)
         )
 
     def check(self) -> None:
-        """Compare all that came with the first of what was to come."""
+        """Compare all received packets with the beginning of the expected ones."""
         for number, (port, wanted) in enumerate(zip(self.ports, self.wanted, strict=True)):
             for flow, got in port.received.items():
                 want = wanted.get(flow, [])[: len(got)]
                 assert got == want, f"port {number}, flow {flow}: got {got}, want {want}"
 
     async def arrive(self, phases: Sequence[Phase] | None = None, limit: int | None = None) -> None:
-        """Run until all has come, of some phases or of all; see that it is right.
+        """Run until all expected packets have arrived, for some phases or all; check them.
 
         Parameters
         ----------
@@ -450,7 +450,7 @@ class SwitchBench:
             assert self.ports[port].received.get(flow, []) == packets, f"port {port}, flow {flow}"
 
     async def acknowledged(self, limit: int | None = None) -> None:
-        """Run until all has come, and sources know it: phases may be written then."""
+        """Run until all packets are acknowledged at their sources; phases may then be written."""
         await self.arrive(limit=limit)
         end = self.cycle + (limit or self.timeout)
         while not all(port.done for port in self.ports):
@@ -458,14 +458,14 @@ class SwitchBench:
             await RisingEdge(self.dut.clk)
 
     async def drain(self, limit: int | None = None) -> None:
-        """Run until all is acknowledged, and somewhat on; see that nothing else has come."""
+        """Run until all is acknowledged and some cycles more; check that nothing else arrives."""
         await self.acknowledged(limit)
         await self.cycles(30)
         assert not self.missing()
         self.check()
 
     def finish(self) -> None:
-        """Check at the end of a test that something came, and keep how much."""
+        """Check, at the end of a test, that packets arrived, and record their number."""
         self.check()
         packets = [one for wanted in self.wanted for own in wanted.values() for one in own]
         flits = sum(len(packet) for packet in packets)
@@ -473,19 +473,19 @@ class SwitchBench:
         record(flits=flits)
 
     async def finish_clean(self) -> None:
-        """Likewise when all is over, and no error is told."""
+        """Finish as ``finish`` does, and check that no error is reported."""
         await self.drain()
         assert (await self.access.errors()).raised == ()
         self.finish()
 
     @property
     def timeout(self) -> int:
-        """Cycles without a packet in which any loss is made up for."""
+        """Cycles without packets within which any loss is recovered."""
         protocol = self.spec.protocol
         return 2000 + 8 * (protocol.timeout_cycles + protocol.nack_timeout_cycles)
 
     def told(self, watch: Watch) -> bool:
-        """Return whether limits of all circuits have crossed a stream, as an end tells when up."""
+        """Return whether credit limits of all virtual channels have crossed a stream."""
         circuits = {self.codec.unpack(beat.flit)["credit_circuit"] for beat in watch.beats}
         return circuits >= set(range(CONTROL))
 

@@ -1,1 +1,1 @@
-"""Verilog simulators, one file each."""
+"""Verilog simulators, one module each."""

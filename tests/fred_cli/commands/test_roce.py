@@ -77,7 +77,7 @@ def test_topologies_that_cannot_be_used_are_not_converted(tmp_path: Path, fred: 
         (("--output", "x.json"), "--output: must end in .txt or .yaml, not 'x.json'"),
         (
             ("--nvswitches", "1", "--gpus-per-server", "3"),
-            "--gpus-per-server: must divide the GPUs, 128, not 3",
+            "--gpus-per-server: must be a divisor of the number of GPUs, 128, not 3",
         ),
     ],
 )

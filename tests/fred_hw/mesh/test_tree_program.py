@@ -134,8 +134,8 @@ def test_edges_that_are_no_trees_are_refused(
 @pytest.mark.parametrize(
     ("edge", "without", "message"),
     [
-        (TreeEdge(1, 0, 1, 3), 2, "NPU 1 must have one message at most in step 3, as it sends"),
-        (TreeEdge(2, 1, 2, 0), 4, "NPU 1 must have one message at most in step 0, as it receives"),
+        (TreeEdge(1, 0, 1, 3), 2, "NPU 1 must have at most one message in step 3, as it sends"),
+        (TreeEdge(2, 1, 2, 0), 4, "NPU 1 must have at most one message in step 0, as it receives"),
     ],
 )
 def test_endpoint_has_one_link(edge: TreeEdge, without: int, message: str) -> None:

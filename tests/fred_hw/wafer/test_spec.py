@@ -125,7 +125,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "switches.2.npus: must be one or more, or controllers, where no switch is below, not none",
     ),
-    "NPU nowhere": ({"npus": 5}, "npus: must each hang on a switch, but 4 does not"),
+    "NPU nowhere": ({"npus": 5}, "npus: must each be connected to a switch, but 4 does not"),
     "NPU beyond": ({"npus": 3}, "switches.2.npus: must be numbers from 0 to 2, not 3"),
     "ports": (
         {"switches.1.ports": 6},
@@ -167,7 +167,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "switches.1.npus": [0, 2],
             "npus": 4,
         },
-        "npus: must each hang on a switch, but 1 does not",
+        "npus: must each be connected to a switch, but 1 does not",
     ),
     "flits": ({"lanes": 3}, "lanes: must make flits of 1, 2, 4, ... bytes, not of 6"),
     "controllers of another kind": (

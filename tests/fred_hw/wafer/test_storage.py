@@ -109,7 +109,7 @@ def test_what_fits_without_loads_and_stores_fits_with_them() -> None:
 
 def test_rings_are_refused_with_endpoints_at_controllers() -> None:
     message = (
-        r"^collectives must be in-network with endpoints at controllers, as switches add up what "
+        r"^collectives must be in-network with endpoints at controllers, as switches reduce what "
         r"is stored, not ring$"
     )
     with pytest.raises(ValueError, match=message):

@@ -291,7 +291,10 @@ BAD = {
         b"\x80" * 40,
         "byte 0: must be the length of a message, not a number of more than 64 bits",
     ),
-    "half a length": (ALL_REDUCE + b"\x80", "byte 81: must be the length of a message, not half"),
+    "half a length": (
+        ALL_REDUCE + b"\x80",
+        "byte 81: must be the length of a message, not cut off",
+    ),
     "half a message": (
         ALL_REDUCE[:-3],
         "byte 8: must be a message of 72 bytes, as its length says, not of 69",
@@ -299,15 +302,15 @@ BAD = {
     "zeros": (bytes(4000), "byte 1: must be a node, not a message with 0 bytes"),
     "no protobuf": (
         framed(b"", b"\xff\xff"),
-        "byte 1: must be a node, not a message with broken or no protobuf",
+        "byte 1: must be a node, not a message with not valid protobuf",
     ),
     "no metadata": (
         framed(b"\x0a\x05abc"),
-        "byte 0: must be the metadata of a trace, not a message with broken or no protobuf",
+        "byte 0: must be the metadata of a trace, not a message with not valid protobuf",
     ),
     "not UTF-8": (
         framed(b"", message((1, 0, b"\x01"), (2, 2, b"\x01\xff"))),
-        "byte 1: must be a node, not a message with broken or no protobuf",
+        "byte 1: must be a node, not a message with not valid protobuf",
     ),
     "many attributes": (
         framed(b"", message((1, 0, b"\x01")) + b"\x52\0" * (MAX_ATTRS + 1)),
@@ -331,7 +334,7 @@ BAD = {
 
 BAD_JSON = {
     "a list": (b"[]", "byte 0: must be a JSON object, not other text"),
-    "half": (b'{} {"id": 1', "byte 3: must be a whole JSON object, not half of one"),
+    "half": (b'{} {"id": 1', "byte 3: must be a whole JSON object, not cut off"),
     "between": (b'{},{"id": 1}', "byte 2: must be a JSON object, not other text"),
     "closed twice": (b"{}}", "byte 2: must be a JSON object, not other text"),
     "no JSON": (b'{}{"id": }', "byte 2: must be a node, not a message with an error at line 1: "),
@@ -352,11 +355,11 @@ BAD_JSON = {
     ),
     "no base64": (
         b'{}{"unknownFields": "!"}',
-        "byte 2: must be a node, not a message with unknownFields that are no base64",
+        "byte 2: must be a node, not a message with unknownFields that are not base64",
     ),
     "no fields": (
         b'{}{"unknownFields": "/w=="}',
-        "byte 2: must be a node, not a message with unknown fields that are no protobuf",
+        "byte 2: must be a node, not a message with unknown fields that are not valid protobuf",
     ),
     "deep": (b'{}{"a":' * 3000, "byte 2: "),
     "a key twice": (

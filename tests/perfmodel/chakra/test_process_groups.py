@@ -79,7 +79,7 @@ def test_bad_groups_are_refused(text: str, message: str) -> None:
 
 
 def test_all_of_one_trace_need_a_number() -> None:
-    with pytest.raises(InputError, match="ranks: must be given with one trace of a set"):
+    with pytest.raises(InputError, match="ranks: must be listed in one trace of a set"):
         found(values({"pg_name": "7", "ranks": []}), None)
 
 

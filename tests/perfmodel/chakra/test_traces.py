@@ -28,7 +28,7 @@ def test_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:
 def test_missing_rank_is_named(tmp_path: Path) -> None:
     for rank in (0, 1, 3):
         trace_path(tmp_path / "w", rank).touch()
-    line = f"{tmp_path}/w.2.et: must be there, as the trace of rank 3 is, and not missing"
+    line = f"{tmp_path}/w.2.et: must exist, as the trace of rank 3 exists"
     with pytest.raises(InputError, match=f"^{re.escape(line)}$"):
         find_traces(tmp_path / "w")
 

@@ -90,5 +90,5 @@ def test_a_cluster_that_holds_nothing_has_no_feasible_strategy() -> None:
 
 
 def test_no_strategy_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^must leave a strategy on all 1024 NPUs, .*, not be 1$"):
+    with pytest.raises(ValueError, match=r"^must allow a strategy on all 1024 NPUs, .*, not 1$"):
         sweep(ONE_T, FILE.cluster, Training(batch=1), [3])

@@ -61,7 +61,9 @@ def test_pairs_are_spread_over_the_spines() -> None:
 
 
 def test_servers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^gpus_per_server: must divide the GPUs, 12, not 8$"):
+    with pytest.raises(
+        InputError, match=r"^gpus_per_server: must be a divisor of the number of GPUs, 12, not 8$"
+    ):
         clos_file(Clos(gpus_per_leaf=12, nvswitches=1))
 
 

@@ -102,7 +102,7 @@ def test_model_that_fits_no_memory_is_refused() -> None:
     with pytest.raises(InputError, match=message):
         estimate(Request.of(shared_topology("fred-d"), job))
     message = (
-        r"^transformer-1t: mode: must leave room for the layers at work, "
+        r"^transformer-1t: mode: must leave memory for the layers being computed, "
         r"not need [\d.]+ GB of 50 GB as MP1-DP20-PP1$"
     )
     with pytest.raises(InputError, match=message):
@@ -132,7 +132,7 @@ def test_other_compute_models_are_refused() -> None:
 
 
 def test_batch_that_does_not_divide_is_refused() -> None:
-    message = r"^gpt-3: microbatches: must divide 16 samples per replica, not be 3$"
+    message = r"^gpt-3: microbatches: must be a divisor of 16 samples per replica, not 3$"
     with pytest.raises(InputError, match=message):
         with_batch(load_workload("gpt-3"), 16, 3)
 

@@ -125,7 +125,7 @@ def test_parameters_are_those_published_of_a_grouped_and_gated_model() -> None:
 def test_heads_for_keys_and_values_divide_the_heads(tmp_path: Path) -> None:
     text = Path("examples/transformer-22b.yaml").read_text()
     (tmp_path / "odd.yaml").write_text(f"{text}key_value_heads: 3\n")
-    message = r"key_value_heads: must divide heads, which are 64, not be 3$"
+    message = r"key_value_heads: must be a divisor of heads, 64, not 3$"
     with pytest.raises(InputError, match=message):
         load_workload(str(tmp_path / "odd.yaml"))
 

@@ -85,10 +85,10 @@ def test_file_is_read(tmp_path: Path) -> None:
         ),
         (GOOD.replace("layers: 2", "layers: 0"), "layers: must be an integer from 1 to .*, not 0"),
         (GOOD.replace("layers: 2", "layers: 99999"), "layers: must .* 1 to 10000, not 99999"),
-        (GOOD.replace("heads: 2", "heads: 3"), "heads: must divide hidden, which is 8, not be 3"),
+        (GOOD.replace("heads: 2", "heads: 3"), "heads: must be a divisor of hidden, 8, not 3"),
         (
             GOOD.replace("batches: 2", "batches: 3"),
-            "microbatches: must divide samples_per_replica, which are 4, not be 3",
+            "microbatches: must be a divisor of samples_per_replica, 4, not 3",
         ),
         (GOOD.replace("MP2-DP1-PP1", "MP2"), "strategy: must be like MP2-DP5-PP2, not 'MP2'"),
         (GOOD.replace("stationary", "x"), "mode: must be one of stationary, streaming, not 'x'"),

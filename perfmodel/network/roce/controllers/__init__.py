@@ -1,1 +1,1 @@
-"""Congestion controllers of a sender, each a module of pure functions of events."""
+"""Congestion controllers of a sender; each module has pure functions of events."""

@@ -1,4 +1,4 @@
-"""What controllers have in common: their parameters, and the event of an ack."""
+"""Common parts of the controllers: their parameters, and the event of an ack."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ __all__ = ["Ack", "Control"]
 
 
 class Control(NamedTuple):
-    """Parameters of all controllers; ``parameters.RoceFile.control`` makes them of a file.
+    """Parameters of all controllers, which ``parameters.RoceFile.control`` reads from a file.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Control(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """An ack of one packet or several.
+    """An ack of one or more packets.
 
     Parameters
     ----------

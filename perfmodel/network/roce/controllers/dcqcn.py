@@ -1,4 +1,4 @@
-"""DCQCN as in NICs of Mellanox: marked packets lower the rate, timers raise it.
+"""DCQCN as in Mellanox NICs: marked packets lower the rate, timers raise it.
 
 The algorithm is that of Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
 2015; the timers are those of the ns-3 simulator of HPCC.
@@ -15,7 +15,7 @@ __all__ = ["State", "on_notification", "on_timer", "start"]
 
 
 class State(NamedTuple):
-    """State of a sender.
+    """State of a sender under DCQCN.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate [B/ns]."""
+    """Return the state of a new flow, which starts at line rate [B/ns]."""
     return State(rate, rate, 1.0, 0.0, 0.0, 0.0, 0.0, inf, inf, inf)
 
 
@@ -73,7 +73,7 @@ def on_notification(state: State, now: float, p: Control) -> State:
 
 @compiled
 def on_timer(state: State, now: float, line_rate: float, p: Control) -> State:
-    """Return the state after all timers that run out until now, alpha first of equal times.
+    """Return the state after all timers up to now have expired; alpha goes first in ties.
 
     Parameters
     ----------

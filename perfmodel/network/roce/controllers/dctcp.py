@@ -1,4 +1,4 @@
-"""DCTCP in its form for rates: the marked share of a round trip lowers the rate.
+"""Rate-based form of DCTCP: the share of marked packets in a round trip lowers the rate.
 
 The algorithm is that of Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; it controls a
 rate and not a window, as in the ns-3 simulator of HPCC.
@@ -14,7 +14,7 @@ __all__ = ["State", "on_ack", "start"]
 
 
 class State(NamedTuple):
-    """State of a sender.
+    """State of a sender under DCTCP.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate [B/ns]."""
+    """Return the state of a new flow, which starts at line rate [B/ns]."""
     return State(rate, 1.0, 0.0, 1.0, 0.0, -1.0)
 
 

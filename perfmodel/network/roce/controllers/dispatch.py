@@ -1,4 +1,4 @@
-"""The controller of a flow by its number, its state in a row of an array."""
+"""Dispatch to the controller of a flow; the controller's state is a row of an array."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 PFC, DCQCN, DCTCP, TIMELY, HPCC, PINT = range(6)
-"""Numbers of the controllers; ``PFC`` is none: every flow has line rate."""
+"""Numbers of the controllers; ``PFC`` is none, so every flow keeps line rate."""
 
 FIELDS = 10
-"""Floats in the state of any controller."""
+"""Number of floats that hold the state of any controller."""
 
 _dcqcn_start, _dcqcn_notified, _dcqcn_timer = dcqcn.start, dcqcn.on_notification, dcqcn.on_timer
 _dctcp_start, _dctcp_ack = dctcp.start, dctcp.on_ack
@@ -42,7 +42,7 @@ def _store(row: Any, state: Any) -> None:
 
 @compiled
 def begin(row: Any, scheme: int, rate: float) -> None:
-    """Write the state of a new flow, which begins at line rate [B/ns], to its row."""
+    """Write the state of a new flow, which starts at line rate [B/ns], to its row."""
     row[0] = rate
     if scheme == DCQCN:
         _store(row, _dcqcn_start(rate))
@@ -61,7 +61,7 @@ def _dcqcn(r: Any) -> Any:
 
 @compiled
 def rate_at(row: Any, scheme: int, now: float, line_rate: float, p: Control) -> float:
-    """Return the rate of a flow now, after the timers that ran out [B/ns]."""
+    """Return the current rate of a flow, after expired timers have been applied [B/ns]."""
     if scheme == DCQCN and min(row[7], row[8], row[9]) <= now:
         _store(row, _dcqcn_timer(_dcqcn(row), now, line_rate, p))
     return row[0]

@@ -1,4 +1,4 @@
-"""HPCC: telemetry of every hop gives the factor by which the rate is too high.
+"""HPCC: telemetry of every hop determines the factor by which the rate is too high.
 
 The algorithm is that of Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019.
 """
@@ -13,7 +13,7 @@ __all__ = ["State", "hop_utilization", "on_ack", "smoothed", "start"]
 
 
 class State(NamedTuple):
-    """State of a sender.
+    """State of a sender under HPCC.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate [B/ns]."""
+    """Return the state of a new flow, which starts at line rate [B/ns]."""
     return State(rate, rate, 1.0, 0.0, 0.0)
 
 
@@ -45,7 +45,7 @@ def start(rate: float) -> State:
 def hop_utilization(
     sent_rate: float, queue: float, link_rate: float, line_rate: float, window: float
 ) -> float:
-    """Return the utilization of a hop, its queue included.
+    """Return the utilization of a hop, including its queue.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def hop_utilization(
 
 @compiled
 def smoothed(before: float, now: float, span: float, base_rtt: float) -> float:
-    """Return a utilization smoothed over a round trip.
+    """Return the utilization, smoothed over a round trip.
 
     Parameters
     ----------

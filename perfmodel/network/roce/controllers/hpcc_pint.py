@@ -1,4 +1,4 @@
-"""HPCC with PINT: packets carry the largest utilization that a switch estimates, in one byte.
+"""HPCC with PINT: each packet carries the largest estimated utilization in one byte.
 
 The algorithm is that of Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM
 2020.
@@ -11,7 +11,7 @@ from perfmodel.network.roce.compiled import compiled
 __all__ = ["LEAST", "estimate", "quantized"]
 
 LEAST = 1e-3
-"""Least utilization that a packet can carry."""
+"""Least utilization that a packet can encode."""
 
 
 @compiled
@@ -39,6 +39,6 @@ def estimate(
 
 @compiled
 def quantized(utilization: float, base: float) -> float:
-    """Return the nearest utilization on a logarithmic scale, as a packet carries it."""
+    """Return the nearest utilization on the logarithmic scale that a packet can encode."""
     steps = round(log(max(utilization, LEAST) / LEAST) / log(base))
     return LEAST * exp(steps * log(base))

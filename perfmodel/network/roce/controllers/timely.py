@@ -1,4 +1,4 @@
-"""TIMELY: the gradient of the round-trip time moves the rate.
+"""TIMELY: the gradient of the round-trip time adjusts the rate.
 
 The algorithm is that of Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter",
 SIGCOMM 2015, once in a round trip, as in the ns-3 simulator of HPCC.
@@ -14,7 +14,7 @@ __all__ = ["State", "factor", "on_ack", "start"]
 
 
 class State(NamedTuple):
-    """State of a sender.
+    """State of a sender under TIMELY.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class State(NamedTuple):
 
 @compiled
 def start(rate: float) -> State:
-    """Return the state of a new flow, which begins at line rate [B/ns]."""
+    """Return the state of a new flow, which starts at line rate [B/ns]."""
     return State(rate, 0.0, 0.0, 0.0, 0.0)
 
 
 @compiled
 def factor(rtt: float, difference: float, p: Control) -> float:
-    """Return what the rate is multiplied by: 1 stands for an increase.
+    """Return the factor for the rate; 1 means an additive increase.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def factor(rtt: float, difference: float, p: Control) -> float:
 
 @compiled
 def on_ack(state: State, ack: Ack, line_rate: float, p: Control) -> State:
-    """Return the state after an ack: it changes once in a round trip.
+    """Return the state after an ack; the rate changes once per round trip.
 
     Parameters
     ----------

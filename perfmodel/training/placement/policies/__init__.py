@@ -1,1 +1,1 @@
-"""Placement policies: each module adds its own to the registry."""
+"""Placement policies; each module registers its own."""

@@ -1,4 +1,4 @@
-"""Placement over squares of 2 x 2 NPUs."""
+"""Placement policy: squares of 2 x 2 NPUs."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy

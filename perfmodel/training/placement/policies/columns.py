@@ -1,4 +1,4 @@
-"""Placement column by column, with or without alternating direction."""
+"""Placement policies: column by column, with or without alternating direction."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy
@@ -12,7 +12,7 @@ def columns(topology: Topology) -> list[int] | None:
 
 
 def column_snake(topology: Topology) -> list[int] | None:
-    """Return the NPUs of a grid column by column, every second column backwards."""
+    """Return the NPUs of a grid column by column, every second column reversed."""
     return _walk(topology, turn=True)
 
 

@@ -1,4 +1,4 @@
-"""Placement in the order of NPU numbers."""
+"""Placement policy: in the order of NPU numbers."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy
@@ -7,7 +7,7 @@ __all__ = ["linear"]
 
 
 def linear(topology: Topology) -> range:
-    """Return the NPUs in the order of their numbers, on a mesh row by row."""
+    """Return the NPUs in the order of their numbers; on a mesh, row by row."""
     return range(topology.npus)
 
 

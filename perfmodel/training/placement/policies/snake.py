@@ -1,4 +1,4 @@
-"""Placement row by row, with alternating direction."""
+"""Placement policy: row by row, with alternating direction."""
 
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.policy import POLICIES, Policy
@@ -7,7 +7,7 @@ __all__ = ["snake"]
 
 
 def snake(topology: Topology) -> list[int] | None:
-    """Return the NPUs of a grid row by row, every second row backwards."""
+    """Return the NPUs of a grid row by row, every second row reversed."""
     if topology.grid is None:
         return None
     columns, rows = topology.grid

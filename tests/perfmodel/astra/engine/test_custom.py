@@ -188,7 +188,7 @@ BAD = {
     ),
     "waits": (
         [waiting(1), waiting(0)],
-        r"workload: must end, but waits for ever: node 0 of rank 0 \(comm_coll\), node 0 of .*",
+        r"workload: must end, but never does: node 0 of rank 0 \(comm_coll\), node 0 of .*",
     ),
 }
 
@@ -250,7 +250,7 @@ def test_prefixes_are_read_and_must_be_there(tmp_path: Path) -> None:
     assert run(given, trace, trace)[0][0].total_ns == 0
     write(tmp_path / "own.2.et", [])
     (tmp_path / "own.1.et").unlink()
-    with pytest.raises(InputError, match=r"sys\.yaml: reduce-.*\.0: .*own\.1\.et: must be there"):
+    with pytest.raises(InputError, match=r"sys\.yaml: reduce-.*\.0: .*own\.1\.et: must exist"):
         load_system(path)
 
 
@@ -284,7 +284,7 @@ def test_a_node_of_one_rank_alone_is_no_collective(tmp_path: Path) -> None:
     line = "per-node-custom-implementation: must be done by traces .*own, as node 7 of rank 0, not"
     with pytest.raises(InputError, match=f"node 8: {line} by an algorithm$"):
         run(given, [collective(7, 8, pg_name="1")], [collective(8, 8, pg_name="1")])
-    with pytest.raises(InputError, match="must end, but waits for ever: node 8 of rank 1 "):
+    with pytest.raises(InputError, match="must end, but never does: node 8 of rank 1 "):
         run(given, [collective(7, 8)], [collective(8, 8)])
 
 

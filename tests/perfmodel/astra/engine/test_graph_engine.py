@@ -361,7 +361,7 @@ def test_there_is_a_trace_for_each_npu(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^traces must be 2, one for each NPU, not 3$"):
         GraphEngine(traces, given)
     (tmp_path / "w.1.et").unlink()
-    with pytest.raises(InputError, match=r"w\.1\.et: must be there, as the trace of rank 2 is"):
+    with pytest.raises(InputError, match=r"w\.1\.et: must exist, as the trace of rank 2 exists"):
         load_traces(tmp_path / "w", 3, given.system)
 
 

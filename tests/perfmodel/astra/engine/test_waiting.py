@@ -41,7 +41,7 @@ WAITS = {
         [message(1, 1, 0, 8)[1], message(2, 0, 1, 8, [1])[0]],
         [message(1, 0, 1, 8)[1], message(2, 1, 0, 8, [1])[0]],
         (
-            r"^workload: must end, but waits for ever: node 1 of rank 0 \(comm_recv, waits for "
+            r"^workload: must end, but never does: node 1 of rank 0 \(comm_recv, waits for "
             r"rank 1\), node 1 of rank 1 \(comm_recv, waits for rank 0\)$"
         ),
     ),
@@ -69,7 +69,7 @@ WAITS = {
     "outside": ([message(2, 0, 5, 8)[0]], [], "comm_dst: must be another NPU from 0 to 1, not 5"),
     "itself": ([message(2, 0, 0, 8)[0]], [], "comm_dst: must be another NPU from 0 to 1, not 0"),
     "other": ([message(2, 1, 0, 8)[0]], [], "comm_src: must be 0, whose trace it is, not 1"),
-    "memory": ([memory(2, 8)], [], "tensor_loc: must be that of local memory, as there is no rem"),
+    "memory": ([memory(2, 8)], [], "tensor_loc: must be local memory, as the system has no rem"),
     "nobody": (
         [node(1, NodeType.COMM_SEND_NODE, comm_size=1)],
         [],
