@@ -58,7 +58,7 @@ def collect(builder: ScheduleBuilder, members: Sequence[int], shards: Shards) ->
     """Add up what the members have of all shards, at the controllers."""
     if any(way.member is not None for way in shards):
         rings(builder, members, _parts(members, shards), "reduce_scatter")
-    for way, some in track(shards.items(), "I/O controllers"):
+    for way, some in track(list(shards.items()), "I/O controllers"):
         if way.member is not None:
             builder.send((way.member,), (way.io,), some, "copy", feeds_pass=True)
             continue
@@ -68,7 +68,7 @@ def collect(builder: ScheduleBuilder, members: Sequence[int], shards: Shards) ->
 
 def distribute(builder: ScheduleBuilder, members: Sequence[int], shards: Shards) -> None:
     """Send all shards from the controllers to all members."""
-    for way, some in track(shards.items(), "I/O controllers"):
+    for way, some in track(list(shards.items()), "I/O controllers"):
         targets = members if way.member is None else (way.member,)
         builder.send((way.io,), targets, some, "copy", feeds_pass=True)
     if any(way.member is not None for way in shards):

@@ -173,8 +173,15 @@ def _spans(topology: Topology, group: Sequence[int], *, rooted: bool = False) ->
 
 
 def _words(topology: Topology, _pattern: str) -> str:
-    return f"over all I/O controllers of each wafer, joined: {topology.between}"
+    return f"over all I/O controllers of each wafer, {_JOINED[topology.between]}"
 
+
+_JOINED = {
+    "switch": "through switches between wafers",
+    "fred": "through FRED switches between wafers",
+    "ring": "around a ring of wafers",
+    "fully_connected": "each with each other wafer",
+}
 
 _NEEDS = "NPUs on several wafers, at equal places unless the wafers' switches reduce and multicast"
 

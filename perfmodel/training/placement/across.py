@@ -18,11 +18,15 @@ class Across:
         What is divided.
     pp, dp : int
         Wafers along each dimension.
+    groups : int
+        MP groups of each wafer, which takes them in the order of workers: some replicas then have
+        stages on two wafers. 0 where the wafers divide PP and DP.
     """
 
     strategy: Strategy
     pp: int
     dp: int
+    groups: int = 0
 
     @property
     def stages(self) -> int:
@@ -42,6 +46,8 @@ class Across:
     @property
     def words(self) -> str:
         """What spans wafers, in words; empty if one wafer has all workers."""
+        if self.groups:
+            return f"MP groups in order over {self.dp} wafers"
         found = [f"{n} over {v} wafers" for n, v in (("PP", self.pp), ("DP", self.dp)) if v > 1]
         return " and ".join(found)
 
@@ -49,6 +55,9 @@ class Across:
         """Return the wafer of a worker, and its place among the workers of this wafer."""
         inner = self.strategy.mp * self.strategy.cp
         rest, unit = divmod(port, inner)
+        if self.groups:
+            wafer, group = divmod(rest, self.groups)
+            return wafer, unit + inner * group
         replica, stage = divmod(rest, self.strategy.pp)
         across, replica = divmod(replica, self.replicas)
         along, stage = divmod(stage, self.stages)
@@ -59,8 +68,8 @@ def divisions(strategy: Strategy, wafers: int, npus: int) -> list[Across]:
     """Return the divisions that use no more wafers along PP or DP than needed.
 
     They are those that fit, of which none has fewer wafers along one dimension and no more along
-    the other; the fewest along PP first. None fits if a model-parallel group needs more than a
-    wafer, or all of them together do not fit without being split.
+    the other; the fewest along PP first. If none fits, MP groups fill the wafers in their order.
+    The list is empty if MP groups do not fit without being split.
 
     Parameters
     ----------
@@ -75,6 +84,10 @@ def divisions(strategy: Strategy, wafers: int, npus: int) -> list[Across]:
         if pp * dp <= wafers
     ]
     fit = [one for one in every if one.workers <= npus]
+    inner = strategy.mp * strategy.cp
+    if not fit and wafers * (npus // inner) * inner >= strategy.workers:
+        each = npus // inner
+        return [Across(strategy, 1, -(-strategy.workers // inner // each), each)]
     return [
         one
         for one in fit

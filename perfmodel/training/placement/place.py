@@ -19,7 +19,7 @@ from perfmodel.topology.graph import Topology
 from .across import Across, divisions
 from .policy import POLICIES, fitting
 
-__all__ = ["Placement", "place", "wafer_divisions"]
+__all__ = ["Placement", "fits", "place", "wafer_divisions"]
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,16 @@ def place(
     places = map(across.place, range(strategy.workers))
     npus = tuple(number * wafer.npus + order[place] for number, place in places)
     return Placement(strategy, npus, ", ".join(filter(None, (policy, across.words))))
+
+
+def fits(topology: Topology, strategy: Strategy) -> bool:
+    """Return whether a topology has a place for each worker, and for each MP group on one wafer."""
+    if strategy.workers > topology.npus:
+        return False
+    if topology.wafer is None:
+        return True
+    npus = topology.wafer.npus
+    return bool(divisions(strategy, topology.npus // npus, npus))
 
 
 def wafer_divisions(topology: Topology, strategy: Strategy) -> list[Across]:
