@@ -110,13 +110,8 @@ def feasible(
         for sequence in (False, True)[: 1 + sp]
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
     )
-    found = (
-        one
-        for one in given
-        if one.workers >= least
-        and _goes_with(workload, one)
-        and all(fits(fabric, one) for fabric in fabrics)
-    )
+    enough = (one for one in given if one.workers >= least and _goes_with(workload, one))
+    found = (one for one in enough if all(fits(fabric, one) for fabric in fabrics))
     return list(islice(found, most))
 
 
