@@ -308,7 +308,9 @@ class WafersTopology(Topology):
         for part in self.parts(members):
             placed = self.on_wafer(part.npus)
             assert placed is not None
-            order += [placed.nodes[npu] for npu in self._own.ring_order(placed.members)]
+            own = placed.members
+            own = self._own.ring_order(own) if len(own) > 1 else own
+            order += [placed.nodes[npu] for npu in own]
         return order
 
     def layout(self) -> dict[int, tuple[float, float]]:

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfmodel.collectives.bounds import any_s
 from perfmodel.collectives.replay import replay
-from perfmodel.collectives.select import build_schedule
-from perfmodel.network.run import CollectiveResult, run_collective
+from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.collectives.select import build_schedule, candidates
+from perfmodel.collectives.select import least_s as bound_s
+from perfmodel.network.run import CollectiveResult, run_collective, run_collectives
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.wafers import JOINS
 from tests.perfmodel.topology.test_wafers import wafers
@@ -131,3 +134,21 @@ def test_more_bandwidth_or_less_data_is_never_slower(
         longest_s = timed(slow, more * size, pattern)
         assert timed(slow, size, pattern) <= longest_s * (1 + 1e-9)
         assert timed(fast, more * size, pattern) <= longest_s * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_no_collective_takes_less_than_its_bound(data: st.DataObject) -> None:
+    topology = wafers(2, data.draw(st.sampled_from(["mesh:2x2", "mesh:3x1"])))
+    order = data.draw(st.permutations(range(topology.npus)))
+    members = data.draw(st.integers(2, topology.npus // 2))
+    groups = [order[:members], order[members : 2 * members]]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+    least_s = any_s(topology, pattern, groups, size_bytes)
+    for name in candidates(topology, pattern, groups):
+        found = run_collectives(topology, pattern, size_bytes, groups, algorithm=name)
+        assert least_s <= found.time_s * (1 + 1e-9)
+        if name != "published":
+            own_s = bound_s(topology, pattern, groups, size_bytes, name)
+            assert own_s <= found.time_s * (1 + 1e-9)
