@@ -378,7 +378,7 @@ class WafersFile(TopologyFile):
     bytes_per_s: Annotated[Rate | None, Field(examples=[128e9])] = None
     latency_s: Time = LINK_LATENCY_S
     record: str = "l2-10"
-    protocol: Protocol | None = None
+    protocol: Annotated[Protocol | None, Field(examples=["ideal"])] = None
 
     def build(self, name: str, base: Path | None = None) -> Topology:
         wafer = self._wafer(name, base)
