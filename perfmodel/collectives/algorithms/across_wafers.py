@@ -78,7 +78,12 @@ def _around(
 def _shards(
     builder: ScheduleBuilder, parts: Sequence[Part], way_bytes: float, pattern: str
 ) -> list[tuple[int, ...]]:
-    """Return new shards of a way by wafer: one, or one for each member where members own them."""
+    """Return new shards of a way by wafer: one, or one for each member where members own them.
+
+    An all-reduce inside FRED switches between wafers leaves no shard at any wafer: one is enough.
+    """
+    if pattern == "all_reduce" and builder.topology.between == "fred":
+        return [(builder.add_shard(parts[0].npus[0], way_bytes),), *([()] * (len(parts) - 1))]
     if pattern == "all_reduce":
         return [(builder.add_shard(part.npus[0], way_bytes / len(parts)),) for part in parts]
     count = sum(len(part.npus) for part in parts)
