@@ -13,7 +13,6 @@ from perfmodel.training.options import OPTIONS
 __all__ = [
     "Named",
     "change_key",
-    "join_name",
     "loggops_key",
     "names_in",
     "npu_key",
@@ -107,7 +106,6 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
 
 pattern_name = Named(names_in("perfmodel.collectives.schedule", "PATTERNS"))
 reading_key = Named(lambda _: [f"{name}=" for name in OPTIONS])
-join_name = Named(names_in("perfmodel.wafers", "JOINS"))
 section_name = Named(names_in("perfmodel.studies.section", "SECTIONS"))
 test_name = Named(_tests)
 npu_key, change_key, loggops_key = Named(_npu_keys), Named(_spec_keys), Named(_loggops_keys)

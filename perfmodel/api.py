@@ -171,7 +171,8 @@ class Wafer:
         job = _workload(workload)
         if samples is not None:
             job = with_batch(job, samples, 1)
-        choices = feasible(job, self.npus, least_npus, cp=cp, ep=ep, sp=sp)
+        fabrics = [self.topology]
+        choices = feasible(job, self.npus, least_npus, cp=cp, ep=ep, sp=sp, fabrics=fabrics)
         rows = sweep([self.request(job, memory=memory, **options)], choices)
         return Study(tuple(row.estimate for row in rows if row.feasible))
 

@@ -265,7 +265,8 @@ def _schedule(
     if draw:
         from fred_cli.drawings.schedule import draw_schedule
 
-        write_text(draw_schedule(schedule, result.topology), draw)
+        names = [node.name for node in fabric.nodes]
+        write_text(draw_schedule(schedule, result.topology, names), draw)
     if files:
         whole = build_schedule(fabric, result.pattern, result.groups, result.size_bytes, name)
         replay(whole)

@@ -109,7 +109,10 @@ def command(
         )
         requests = on_equal_terms(requests, npu_from, as_is=as_is, choices=EQUAL_TERMS)
         job, least = requests[0].workload, min(one.topology.npus for one in requests)
-        choices = feasible(job, least, least_npus, cp=cp or (1,), ep=ep or (1,), sp=sp)
+        fabrics = [one.topology for one in requests]
+        choices = feasible(
+            job, least, least_npus, cp=cp or (1,), ep=ep or (1,), sp=sp, fabrics=fabrics
+        )
         rows = sweep(requests, choices)
     write_given({csv_file: lambda: COLUMNS.csv(rows), chart: lambda: _chart(job.name, rows)})
     if as_json:

@@ -28,10 +28,11 @@ def refuse_crowd(npus: int) -> None:
         raise InputError("--draw", "", f"must show at most {MAX_DRAWN} NPUs, not {npus}")
 
 
-def draw_schedule(schedule: Schedule, topology: str) -> str:
+def draw_schedule(schedule: Schedule, topology: str, nodes: Sequence[str] = ()) -> str:
     """Return an SVG of one chunk of a schedule.
 
-    A transfer is in the step after the last one that it waits for; in time, steps overlap.
+    A transfer is in the step after the last one that it waits for; in time, steps overlap. I/O
+    controllers that send or receive are below the NPUs.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
         Built without lockstep.
     topology : str
         Name for the title.
+    nodes : sequence of str
+        Names of all nodes of the topology; needed where transfers end at other nodes than NPUs.
 
     Raises
     ------
@@ -47,7 +50,12 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
     """
     members = [npu for part in schedule.parts for npu in part.members]
     refuse_crowd(len(members))
-    row = {npu: _TOP + _ROW * (i + 0.5) for i, npu in enumerate(sorted(members))}
+    ends = {end for one in schedule.transfers for end in (*one.sources, *one.targets)}
+    rows = [*sorted(members), *sorted(ends - {*members})]
+    row = {node: _TOP + _ROW * (i + 0.5) for i, node in enumerate(rows)}
+    label = {
+        node: f"NPU {node}" if i < len(members) else nodes[node] for i, node in enumerate(rows)
+    }
     steps: list[int] = []
     for transfer in schedule.transfers:
         steps.append(1 + max((steps[before] for before in transfer.after), default=-1))
@@ -58,8 +66,8 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
     arrows = _arrows(schedule, steps, row, column)
     lines = [
         f'<line x1="{_LEFT - 6}" y1="{y:.1f}" x2="{width - 12:.1f}" y2="{y:.1f}" stroke="#e1e5ea"/>'
-        f'<text x="{_LEFT - 14}" y="{y + 4:.1f}" text-anchor="end">NPU {npu}</text>'
-        for npu, y in row.items()
+        f'<text x="{_LEFT - 14}" y="{y + 4:.1f}" text-anchor="end">{label[node]}</text>'
+        for node, y in row.items()
     ]
     ticks = [
         f'<text x="{_LEFT + column * (step + 0.4):.1f}" y="{_TOP - 6}" text-anchor="middle" '
@@ -94,8 +102,8 @@ def _arrows(
         joins = len(transfer.sources) > 1 or transfer.action == "reduce"
         colour = _REDUCE if joins else _COPY
         middle = (start + end) / 2
-        across = [row[npu] for npu in transfer.sources if npu in row]
-        onward = [row[npu] for npu in transfer.targets if npu in row]
+        across = [row[node] for node in transfer.sources]
+        onward = [row[node] for node in transfer.targets]
         if len(across) == 1:
             arrows += [_arrow(start, across[0], end, y, colour) for y in onward]
             continue

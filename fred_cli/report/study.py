@@ -238,7 +238,8 @@ def _choices(requests: Sequence[Request], least_npus: int | None) -> tuple[Strat
         return None
     least = npus if least_npus is None and npus > ROOMY else least_npus
     cp, ep = (1, strategy.cp), (1, strategy.ep)
-    choices = feasible(workload, npus, least, cp=cp, ep=ep, sp=strategy.sp)
+    fabrics = [request.topology for request in requests]
+    choices = feasible(workload, npus, least, cp=cp, ep=ep, sp=strategy.sp, fabrics=fabrics)
     if least_npus is None and strategy not in choices:
         choices.append(strategy)
     return tuple(choices)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Literal, get_args
 
-from perfmodel.topology.graph import Hops, Topology
+from perfmodel.topology.graph import Hops, OnWafer, Topology
 
 from .transfer import Exchange, RingPass, Transfer
 
@@ -149,6 +149,15 @@ class ScheduleBuilder:
         receivers, self._receivers = self._receivers, {}
         self._passes.clear()
         return Part(tuple(members), owners, receivers)
+
+    def graft(self, other: "ScheduleBuilder", placed: OnWafer) -> None:
+        """Add all messages of a schedule that was built on one of several wafers alone."""
+        number, shard = len(self.messages), len(self._shard_bytes)
+        self.messages += [one.moved(placed, number, shard) for one in other.messages]
+        self._shard_bytes += other._shard_bytes
+        for mine, its in ((self._owners, other._owners), (self._receivers, other._receivers)):
+            mine.update({shard + one: placed.nodes[npu] for one, npu in its.items()})
+        self.details = other.details or self.details
 
     def shard_bytes(self, shards: Iterable[int]) -> float:
         """Return the total size of the given shards [B]."""

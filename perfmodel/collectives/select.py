@@ -1,6 +1,7 @@
 """Selection of the algorithm and the number of chunks of a collective."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -23,6 +24,7 @@ __all__ = [
     "check_groups",
     "chosen",
     "chunk_bytes",
+    "least_s",
 ]
 
 PUBLISHED = "published"
@@ -112,10 +114,11 @@ def build_schedule(
             chosen = _choose(topology, pattern, group)
         else:
             chosen = _named(topology, pattern, group, algorithm)
-        chosen.add(builder, group, bytes_each, pattern)
+        seen = _seen(topology, group)
+        _add(builder, chosen, group, bytes_each, pattern)
         parts.append(builder.end_part(group))
-        names[chosen.described(topology, pattern)] = None
-        assumptions.update(dict.fromkeys(chosen.assumptions(topology)))
+        names[chosen.described(seen.topology, pattern)] = None
+        assumptions.update(dict.fromkeys(chosen.assumptions(seen.topology)))
     made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
     return Schedule(pattern, " and ".join(names), *made)
 
@@ -162,7 +165,7 @@ def candidates(
         if (one.automatic or (not automatic and not one.falls_back and few))
         and pattern in one.patterns
         and taken != {id(one)}
-        and all(one.fits(topology, group) for group in every)
+        and all(_fits(one, topology, group) for group in every)
     ]
     return [PUBLISHED, *fit]
 
@@ -192,15 +195,76 @@ def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: st
     return next(name for name, one in ALGORITHMS.items() if one is found)
 
 
+class _Seen(NamedTuple):
+    """A topology and NPUs of it."""
+
+    topology: Topology
+    members: Sequence[int]
+
+
+def _seen(topology: Topology, group: Sequence[int]) -> _Seen:
+    """Return the topology of a group: of several wafers, the one that has all its members."""
+    placed = topology.on_wafer(group)
+    return _Seen(topology, group) if placed is None else _Seen(placed.topology, placed.members)
+
+
+def _fits(algorithm: Algorithm, topology: Topology, group: Sequence[int]) -> bool:
+    return algorithm.fits(*_seen(topology, group))
+
+
+def _add(
+    builder: ScheduleBuilder,
+    algorithm: Algorithm,
+    group: Sequence[int],
+    bytes_each: float,
+    pattern: str,
+) -> None:
+    """Add the collective of a group, on its own wafer if one has all members."""
+    placed = builder.topology.on_wafer(group)
+    if placed is None:
+        algorithm.add(builder, group, bytes_each, pattern)
+        return
+    alone = ScheduleBuilder(placed.topology, builder.lockstep)
+    algorithm.add(alone, placed.members, bytes_each, pattern)
+    builder.graft(alone, placed)
+
+
+def least_s(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    size_bytes: float,
+    algorithm: str,
+) -> float:
+    """Return a lower bound on the time of groups with one of ``algorithm.ALGORITHMS`` [s].
+
+    Parameters
+    ----------
+    topology, pattern, groups, size_bytes
+        As for ``bounds.volume_s``.
+    algorithm : str
+        The name.
+    """
+    # Groups on one wafer share its links.
+    seen: dict[int, tuple[Topology, list[Sequence[int]]]] = {}
+    for group in groups:
+        placed = topology.on_wafer(group)
+        own, members = _seen(topology, group)
+        seen.setdefault(placed.first_link if placed else -1, (own, []))[1].append(members)
+    bound = ALGORITHMS[algorithm].least_s
+    return max(bound(own, pattern, some, size_bytes) for own, some in seen.values())
+
+
 def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:
     """Return the algorithm of highest preference that fits."""
+    seen = _seen(topology, group)
     return max(
         (
             one
             for one in ALGORITHMS.values()
             if pattern in one.preference
-            and one.fits(topology, group)
-            and one.published(topology, group)
+            and one.fits(seen.topology, seen.members)
+            and one.published(seen.topology, seen.members)
         ),
         key=lambda one: one.preference[pattern],
     )
@@ -216,7 +280,7 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
     if pattern not in found.patterns:
         allowed = ", ".join(found.patterns)
         raise InputError("pattern", "", f"must be one of {allowed} with {name}, not {pattern!r}")
-    if not found.fits(topology, group):
+    if not _fits(found, topology, group):
         given = f"{name} for {len(group)} NPUs of {topology.name}"
         raise InputError("algorithm", "", f"must have {found.needs}, not {given}")
     return found

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
-from perfmodel.topology.graph import Hops
+from perfmodel.topology.graph import Hops, OnWafer
 
 __all__ = ["Exchange", "Loads", "RingPass", "Sent", "Transfer"]
 
@@ -51,6 +51,18 @@ class Transfer:
     action: Literal["reduce", "copy"] = "copy"
     step: int = -1
 
+    def moved(self, placed: OnWafer, number: int, shard: int) -> "Transfer":
+        """Return the same among all wafers, behind so many messages and shards."""
+        return replace(
+            self,
+            sources=tuple(placed.nodes[node] for node in self.sources),
+            targets=tuple(placed.nodes[node] for node in self.targets),
+            hops=placed.hops(self.hops),
+            after=tuple(number + one for one in self.after),
+            shards=tuple(shard + one for one in self.shards),
+            step=self.step if self.step < 0 else number + self.step,
+        )
+
     @property
     def joins(self) -> bool:
         """Whether the message joins or forks; False for a unicast."""
@@ -95,6 +107,15 @@ class RingPass:
     after: tuple[int, ...] = ()
 
     joins: ClassVar[bool] = False
+
+    def moved(self, placed: OnWafer, number: int, _shard: int) -> Self:
+        """Return the same among all wafers, behind so many messages."""
+        return replace(
+            self,
+            members=tuple(placed.nodes[node] for node in self.members),
+            edges=tuple(placed.hops(hops) for hops in self.edges),
+            after=tuple(number + one for one in self.after),
+        )
 
     @property
     def sources(self) -> tuple[int, ...]:

@@ -6,7 +6,6 @@ from math import inf
 
 from fred_hw.errors import InputError
 from fred_hw.progress import track
-from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.bounds import any_s
 from perfmodel.collectives.guidelines import Stage, composed_name, sequences
 from perfmodel.collectives.select import (
@@ -15,6 +14,7 @@ from perfmodel.collectives.select import (
     candidates,
     check_groups,
     chosen,
+    least_s,
 )
 from perfmodel.topology.graph import Topology
 
@@ -166,9 +166,9 @@ class _Search:
         """Return the bound of an algorithm; for ``published``, that of the slowest group [s]."""
         topology, groups = self._topology, self._asked.groups
         if name != PUBLISHED:
-            return ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)
+            return least_s(topology, pattern, groups, size_bytes, name)
         names = [chosen(topology, pattern, group, PUBLISHED) for group in groups]
         return max(
-            ALGORITHMS[name].least_s(topology, pattern, [group], size_bytes)
+            least_s(topology, pattern, [group], size_bytes, name)
             for name, group in zip(names, groups, strict=True)
         )

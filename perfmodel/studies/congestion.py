@@ -15,11 +15,11 @@ from perfmodel.collectives.select import build_schedule
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, simulate
 from perfmodel.network.roce.workload import Workload, workload_of
+from perfmodel.network.run import profile
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
-from perfmodel.wafers import run_wafers
 
 __all__ = [
     "NETWORKS",
@@ -177,7 +177,9 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
     size = _PER_GPU_BYTES * wafer.npus
     work, inside_s = Workload(), 0.0
     if workload == "all-reduce":
-        inside_s = run_wafers(wafer, _WAFERS, size).inside_s
+        streams = ("stream_out", "stream_in")  # chunks go out while others come in
+        everyone = [range(wafer.npus)]
+        inside_s = max(profile(wafer, way, size, everyone)[0].time_s for way in streams)
     for nic in range(nics):
         members = [wafer_ * nics + nic for wafer_ in range(_WAFERS)]
         pairs = (

@@ -10,8 +10,10 @@ from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.published import SWEEPS
+from perfmodel.topology.graph import Topology
 from perfmodel.training.estimate import Estimate, simulate, summarize
 from perfmodel.training.iteration import check_strategy
+from perfmodel.training.placement.place import fits
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import Workload, with_batch
 
@@ -65,6 +67,7 @@ def feasible(
     ep: Sequence[int] = (1,),
     sp: bool = False,
     most: int | None = None,
+    fabrics: Sequence[Topology] = (),
 ) -> list[Strategy]:
     """Return the strategies that use at least a number of NPUs and are valid for the layers.
 
@@ -84,6 +87,8 @@ def feasible(
         Whether to add those with sequence parallelism.
     most : int or None
         Stop after so many.
+    fabrics : sequence of Topology
+        Those on all of which a strategy must fit, so that each MP group is on one wafer.
 
     Raises
     ------
@@ -106,7 +111,8 @@ def feasible(
         for sequence in (False, True)[: 1 + sp]
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
     )
-    found = (one for one in given if one.workers >= least and _goes_with(workload, one))
+    enough = (one for one in given if one.workers >= least and _goes_with(workload, one))
+    found = (one for one in enough if all(fits(fabric, one) for fabric in fabrics))
     return list(islice(found, most))
 
 

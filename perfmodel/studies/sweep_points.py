@@ -287,7 +287,13 @@ def _strategies_of(
         for name, job in workloads.items():
             with _naming(source, "least_npus"):
                 found[name] = feasible(
-                    job, npus, file.least_npus, **shares, sp=file.sp, most=MAX_POINTS + 1
+                    job,
+                    npus,
+                    file.least_npus,
+                    **shares,
+                    sp=file.sp,
+                    most=MAX_POINTS + 1,
+                    fabrics=tuple(fabrics.values()),
                 )
             if not found[name]:
                 given = ", ".join(f"{key} {value}" for key, value in shares.items())

@@ -242,11 +242,7 @@ class FredTopology(Topology):
         return place
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
-        """Return the links of a flow that reduces over ``sources`` and distributes to ``targets``.
-
-        Each switch reduces the data from below it, as far up as necessary: data that only one
-        switch has above it is reduced there, and data does not return to a switch from above. A
-        route from one node to another is the flow of one source and one target.
+        """Return the links of a flow, see ``switch_tree.SwitchTree.hops``.
 
         Raises
         ------
@@ -256,42 +252,16 @@ class FredTopology(Topology):
         joins, forks = len(sources) > 1, len(targets) > 1
         if (joins and not self.in_network) or (forks and not self.multicast):
             raise ValueError(f"{self.name} has no in-network collectives")
-        hops: list[tuple[int, tuple[int, ...]]] = []
-
-        def add(here: int, there: int, before: Sequence[int]) -> int:
-            index = self.link_index[here, there]
-            if self.nodes[here].kind == self.nodes[there].kind == "switch":
-                index += 2 * next(parallel, 0)  # alternate between the parallel links
-            hops.append((index, tuple(before)))
-            return len(hops) - 1
-
         chooses = self._links_of if len(sources) == len(targets) == 1 else None
         parallel = iter(chooses(sources[0], targets[0]) if chooses else ())
 
-        arrived: dict[int, list[int]] = {}
-        for source in sources:
-            switch = self.switch_of[source]
-            arrived.setdefault(switch, []).append(add(source, switch, ()))
-        ends = dict.fromkeys(self.switch_of[target] for target in targets)
-        meeting = self._tree.meeting(arrived, ends)
-        ways = [self._tree.path(switch, meeting) for switch in arrived]
-        steps = {
-            here: (len(way) - place, there)
-            for way in ways
-            for place, (here, there) in enumerate(pairwise(way))
-        }
-        # Nodes farthest from the meeting point first, so that all inputs of a node are known.
-        for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
-            arrived.setdefault(there, []).append(add(here, there, arrived[here]))
-        brought: dict[int, Sequence[int]] = {meeting: sorted(arrived[meeting])}
-        for switch in ends:
-            for here, there in pairwise(self._tree.path(meeting, switch)):
-                if there not in brought:
-                    brought[there] = (add(here, there, brought[here]),)
-        for target in targets:
-            switch = self.switch_of[target]
-            add(switch, target, brought[switch])
-        return tuple(hops)
+        def link(here: int, there: int) -> int:
+            index = self.link_index[here, there]
+            if self.nodes[here].kind == self.nodes[there].kind == "switch":
+                index += 2 * next(parallel, 0)  # links of both directions alternate
+            return index
+
+        return self._tree.hops(sources, targets, self.switch_of, link)
 
     def bisection_bytes_per_s(self) -> float:
         """Return half of the min cut between all NPUs and the top switch, one direction [B/s].

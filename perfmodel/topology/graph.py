@@ -16,7 +16,7 @@ from perfmodel.switch_timing.record import ProtocolModel
 from . import cuts
 from .block import BlockKind
 
-__all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "Topology"]
+__all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "OnWafer", "Part", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the preceding hops."""
@@ -129,6 +129,48 @@ class Dimension:
         """
         links = {"ring": min(2, members - 1), "fully_connected": members - 1}
         return self.bytes_per_s * links.get(self.kind, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The members of a group on one wafer.
+
+    Parameters
+    ----------
+    npus : tuple of int
+        The members, in the order of the group.
+    io_nodes : tuple of int
+        Nodes of the I/O controllers of this wafer.
+    """
+
+    npus: tuple[int, ...]
+    io_nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OnWafer:
+    """A group that lies on one of several equal wafers, as this wafer alone sees it.
+
+    Parameters
+    ----------
+    topology : Topology
+        The wafer alone.
+    members : tuple of int
+        NPUs of the group, by their numbers on the wafer.
+    nodes : tuple of int
+        Node of all wafers by the number of the node on this wafer.
+    first_link : int
+        Index of the first link of this wafer among the links of all wafers.
+    """
+
+    topology: "Topology"
+    members: tuple[int, ...]
+    nodes: tuple[int, ...]
+    first_link: int
+
+    def hops(self, hops: Hops) -> Hops:
+        """Return links of the wafer as links of all wafers."""
+        return tuple((self.first_link + link, before) for link, before in hops)
 
 
 class Topology(ABC):
@@ -260,6 +302,23 @@ class Topology(ABC):
     waits_for_acks: bool = False
     """Whether a source waits for acks before it sends to other targets, as the link layer
     requires."""
+
+    wafer: "Topology | None" = None
+    """Each of the equal wafers that the topology consists of; None if it is a single network."""
+
+    between: str = ""
+    """How I/O controllers of several wafers are joined, see ``wafers.JOINS``; empty for one."""
+
+    def parts(self, npus: Sequence[int]) -> Sequence[Part]:
+        """Return the members of a group wafer by wafer, those of its first member first."""
+        return [Part(tuple(npus), self.io_nodes)]
+
+    def on_wafer(self, npus: Sequence[int]) -> OnWafer | None:
+        """Return a group as the wafer that holds all of it sees it.
+
+        None if the topology is no set of wafers, or the group spans several of them.
+        """
+        return None
 
     def port_of(self, link: int) -> int:
         """Return the position of a link among the ports of its end node.

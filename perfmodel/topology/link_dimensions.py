@@ -11,6 +11,9 @@ __all__ = ["IO", "link_dimensions"]
 IO = "I/O controllers"
 """Name for links of I/O controllers, which belong to no dimension."""
 
+BETWEEN = "between wafers"
+"""Name of links between I/O controllers of several wafers, and of those to switches between."""
+
 _found: WeakKeyDictionary[Topology, tuple[str, ...]] = WeakKeyDictionary()
 
 
@@ -34,7 +37,7 @@ def _names(topology: Topology) -> Iterator[str]:
     for index, link in enumerate(topology.links):
         kinds = topology.link_ends(index)
         if "io" in kinds:
-            yield IO
+            yield BETWEEN if kinds == ("io", "io") else IO
         elif not dimensions:
             yield " to ".join(kinds).replace("npu", "NPU")
         else:

@@ -6,7 +6,7 @@ position of neighbours matters, and the mesh is compared with its best placement
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fred_hw.progress import track
@@ -17,7 +17,7 @@ from perfmodel.workloads.workload import Workload
 
 from .iteration import Plan
 from .operations import Operations
-from .placement.place import Placement, place
+from .placement.place import Placement, place, wafer_divisions
 from .placement.policy import fitting
 from .request import Request
 from .share import share_out
@@ -147,9 +147,9 @@ def default_placement(
     """Return the default placement of a request.
 
     On a mesh, ``auto`` takes the best of the policies marked ``auto``: the placement with the least
-    communication. Between equal placements it takes the one that occupies the busiest link for the
-    least time, because collectives of several stages run at once. ``anneal`` starts from this
-    placement and searches further.
+    communication. On several wafers it also tries PP and DP across wafers. Between equal placements
+    it takes the one that occupies the busiest link for the least time, because collectives of
+    several stages run at once. ``anneal`` starts from this placement and searches further.
 
     Parameters
     ----------
@@ -169,7 +169,15 @@ def default_placement(
         return place(topology, strategy, request.placement)
     if not topology.neighbours_matter:
         return place(topology, strategy)
-    choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
+    names: Sequence[str] = fitting(topology, auto=True)
+    if topology.wafer is None:
+        choices = [place(topology, strategy, name) for name in names]
+    else:
+        names = names if topology.wafer.neighbours_matter else names[:1]
+        divided = wafer_divisions(topology, strategy)
+        choices = [place(topology, strategy, name, one) for one in divided for name in names]
+    if len(choices) == 1 and request.placement == "auto":
+        return choices[0]
     made = [fluid.operations(one) for one in choices]
     how = {"recomputed": _recomputed(request, choices[0])}
     times_s = [communication_s(one, workload, **how) for one in track(made, "placements")]

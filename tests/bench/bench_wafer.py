@@ -18,13 +18,13 @@ from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.block import Block
 from perfmodel.topology.blocks import BlocksTopology
+from perfmodel.topology.files import build_topology
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request
-from perfmodel.wafers import run_wafers
 from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 GIB = 2.0**30
@@ -155,11 +155,10 @@ def fabrics() -> None:
     collectives(parse_topology("mesh:16x16"), "direct", "all_to_all", said_s=DIRECT_S)
     collectives(parse_topology("mesh:16x16"), "auto", "all_gather", 1e3)
     say("1 GiB over wafers of 20 NPUs, fred-d, joined by FRED and by a switch")
-    for count in (1, 16, 256, 1024):
+    for count in (2, 16, 128):
         for join in ("fred", "switch"):
-            topology = parse_topology("fred-d")
-            result, seconds = timed(lambda t=topology, n=count, j=join: run_wafers(t, n, GIB, j))
-            say(f"{count:5} wafers, {join:6}: {result.time_s * 1e6:10.1f} us in {seconds:.4f} s")
+            file = {"kind": "wafers", "wafer": "fred-d", "wafers": count, "join": join}
+            collectives(build_topology(file, f"{count} wafers, {join}"))
 
 
 def packets() -> None:

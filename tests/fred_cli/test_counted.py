@@ -12,7 +12,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 COUNTED = {
     "collective --topology mesh:4x4": {"algorithms", "messages of the first of {} algorithms"},
     "collective --topology mesh:4x4 --algorithm ring": {"messages", "flows", "links"},
-    "wafers --topology mesh:4x4": {"streams", "simulations", "links of the first of 3 simulations"},
+    "collective --topology wafers:2xmesh:2x2 --algorithm published": {"I/O controllers", "links"},
     "estimate --topology mesh:2x2 --workload own.yaml": {"tasks"},
     "compare --topology mesh:2x2 --workload own.yaml --workload own.yaml": {"iterations"},
     "strategies --topology mesh:2x2 --workload own.yaml": {"strategies"},

@@ -11,7 +11,7 @@ from tests.fred_cli.fred import Fred
     [
         ("collective --topology fred-d", "time_s"),
         ("collective --topology mesh:5x4", "time_s"),
-        ("wafers --topology fred-d --wafers 1", "time_s"),
+        ("collective --topology wafers:2xfred-d", "time_s"),
         ("estimate --topology mesh:5x4 --workload resnet-152", "exposed_s"),
         ("compare --topology fred-b --workload resnet-152", "exposed_s"),
         ("strategies --workload own.yaml --topology mesh:2x2 --samples 4", "communication_s"),

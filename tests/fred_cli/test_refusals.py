@@ -295,9 +295,28 @@ REFUSED = {
     "collective --topology mesh:9x9 --draw x.svg": r"--draw: must show at most 64 NPUs, not 81",
     f"{FRED_D} --draw folder.yaml": r"folder\.yaml: must be a file, not a directory",
     "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* 1e.24, not 0",
-    "wafers --topology fred-d --wafers 0": r"--wafers: must be 1 to 1024, not 0",
-    "wafers --topology fred-d --join rope": r"--join: must be one of switch, fred, not 'rope'",
-    "wafers --topology fred-d --size 0": r"--size: must be above 0 bytes, not 0\.0",
+    "collective --topology wafers:0xfred-d": (
+        r"topology wafers:0xfred-d: wafers: must be an integer from 1 to 4096, not 0"
+    ),
+    "collective --topology wafers:300xfred-d": (
+        r"wafers:300xfred-d: wafers: must have at most 4096 NPUs in all, not 6000"
+    ),
+    "collective --topology wafers:2xrope": (
+        r"wafers:2xrope: wafer: must be one of .* or a path ending in \.yaml or \.txt, not 'rope'"
+    ),
+    "collective --topology wafers:2xwafers:2xfred-d": (
+        r"wafers:2xwafers:2xfred-d: wafer: must be one wafer, not 'wafers:2xfred-d' of several"
+    ),
+    "collective --topology wafers:2xtorus:2x2": (
+        r"wafers:2xtorus:2x2: wafer: must have I/O controllers, as torus:2x2 has none"
+    ),
+    "estimate --topology wafers:2xfred-d --workload gpt-3 --strategy MP24-DP1-PP1": (
+        r"--strategy: must fit 2 wafers of 20 NPUs with each MP group on one wafer, "
+        r"not MP24-DP1-PP1"
+    ),
+    "collective --topology wafers:2xfred-d --network-model aware --algorithm published": (
+        r"--network-model: must be fluid or packet for messages that join or fork in switches"
+    ),
     "strategies": r"fred strategies: Missing option '--workload'\.",
     "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 to 1048576, not 0",
     "strategies --workload gpt-3 --samples 99999999": r"--samples: must be 1 to 1048576, not .*",

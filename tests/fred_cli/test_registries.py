@@ -75,7 +75,6 @@ LISTED = {
     "schema": (FILES,),
     "sim": (SIMULATORS,),
     "strategies": (COMPUTE_MODELS, POLICIES),
-    "wafers": (TOPOLOGIES,),
 }
 
 

@@ -88,8 +88,6 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--placement": ("auto", "linear"),
     "--energy": ("wafer", "cluster", "work.yaml", "missing.yaml"),
     "--endpoint": ("ideal", "ace", "core-driven:comp-opt", "ace:ends.yaml"),
-    "--wafers": ("2", "16"),
-    "--join": ("fred", "switch"),
     "--effort": ("1", "1000"),
     "--max-conflicts": ("1", "1000"),
     "--generation": ("1",),
@@ -213,7 +211,6 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "estimate --network-model loggops": (("--workload", "--loggops"), ("--topology", "--memory")),
-    "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
     "route": (
         (),
         (

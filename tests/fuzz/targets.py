@@ -227,9 +227,14 @@ def _strategy(text: str) -> None:
 
 
 _TOPOLOGY_WORDS = st.one_of(
-    # All-reduces over wafers of 64 x 64 take 15 s.
+    # All-reduces over meshes of 64 x 64 take 15 s.
     st.from_regex(r"mesh:[0-9]{1,2}x[0-9]", fullmatch=True),
-    st.sampled_from(["mesh:5x1", "mesh:1x2", "mesh:4x4", "fred-a", "fred-d", "mesh:99999999999x1"]),
+    st.sampled_from(
+        [
+            *("mesh:5x1", "mesh:1x2", "mesh:4x4", "fred-a", "fred-d", "mesh:99999999999x1"),
+            *("wafers:2xfred-d", "wafers:3xmesh:2x2", "wafers:2xwafers:2xfred-d"),
+        ]
+    ),
 )
 _WORDS = st.one_of(
     TEXTS,

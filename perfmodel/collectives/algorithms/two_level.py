@@ -1,6 +1,6 @@
 """Hierarchical two-level rings: the endpoint algorithm of FRED-A and FRED-C."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
@@ -8,7 +8,7 @@ from perfmodel.topology.graph import Topology
 
 from .ring import all_gather_ring, reduce_scatter_ring
 
-__all__ = ["equal_clusters", "two_level_ring"]
+__all__ = ["equal_clusters", "rings", "two_level_ring"]
 
 
 def equal_clusters(topology: Topology, members: Sequence[int]) -> list[list[int]]:
@@ -42,23 +42,56 @@ def two_level_ring(
     pattern : str
         ``all_reduce``, ``reduce_scatter`` or ``all_gather``.
     """
+    share = chunk_bytes / len(members)
+    parts = {member: (builder.add_shard(member, share),) for member in members}
+    _two_levels(builder, equal_clusters(builder.topology, members), parts, pattern)
+
+
+def rings(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    parts: Mapping[int, tuple[int, ...]],
+    pattern: str,
+) -> None:
+    """Add a reduce-scatter or an all-gather of given shards on two levels of rings or on one.
+
+    Parameters
+    ----------
+    builder : ScheduleBuilder
+        Takes the transfers.
+    members : sequence of int
+        NPUs, one or more.
+    parts : mapping
+        Shards of each member, equally many bytes.
+    pattern : str
+        ``reduce_scatter`` or ``all_gather``.
+    """
     switches = equal_clusters(builder.topology, members)
+    if switches:
+        _two_levels(builder, switches, parts, pattern)
+    elif len(members) > 1:
+        step = reduce_scatter_ring if pattern == "reduce_scatter" else all_gather_ring
+        step(builder, members, [parts[member] for member in members])
+
+
+def _two_levels(
+    builder: ScheduleBuilder,
+    switches: Sequence[Sequence[int]],
+    parts: Mapping[int, tuple[int, ...]],
+    pattern: str,
+) -> None:
+    """Add a collective of given shards; each switch has equally many members."""
     places = range(len(switches[0]))
-    levels = range(len(switches))
-    share = chunk_bytes / (len(places) * len(levels))
-    shard = {(i, j): builder.add_shard(switches[j][i], share) for i in places for j in levels}
-    local = [tuple(shard[i, j] for j in levels) for i in places]
-    across = [
-        ([switch[i] for switch in switches], [(shard[i, j],) for j in levels]) for i in places
-    ]
+    local = [tuple(shard for row in switches for shard in parts[row[i]]) for i in places]
+    across = [([row[i] for row in switches], [parts[row[i]] for row in switches]) for i in places]
     if pattern != "all_gather":
         for switch in switches:
             reduce_scatter_ring(builder, switch, local)
-        for ring, parts in across:
-            reduce_scatter_ring(builder, ring, parts)
+        for ring, own in across:
+            reduce_scatter_ring(builder, ring, own)
     if pattern != "reduce_scatter":
-        for ring, parts in across:
-            all_gather_ring(builder, ring, parts)
+        for ring, own in across:
+            all_gather_ring(builder, ring, own)
         for switch in switches:
             all_gather_ring(builder, switch, local)
 

@@ -14,11 +14,12 @@ def waits_s(
     more: int = 0,
     latency_s: Callable[[Hops], float] | None = None,
 ) -> float:
-    """Return the time that the source with the most destination changes waits for acks [s].
+    """Return how long the source that waits longest for acks of earlier destinations waits [s].
 
     A source goes on to another phase of its circuit, or to another destination, only when all
     that it has sent is acknowledged: a way there, which the head of the next burst takes too, and
-    a way back. It sends all of its data of a phase in one burst.
+    a way back. It sends all of its data of a phase in one burst. Each wait is as long as the
+    longest route of this source.
 
     Parameters
     ----------
@@ -36,17 +37,19 @@ def waits_s(
         return 0.0
     # By those who send together; who sends alone may do so in several sets.
     ends: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
-    longest_s = 0.0
+    longest_s: dict[tuple[int, ...], float] = {}
     for item in messages:
         for sources, targets, hops in item.sends():
             ends.setdefault(sources, set()).add(targets)
-            longest_s = max(longest_s, latency_s(hops))
+            longest_s[sources] = max(longest_s.get(sources, 0.0), latency_s(hops))
     flows: dict[int, int] = {}
+    farthest_s: dict[int, float] = {}
     for sources, targets in ends.items():
         for source in sources:
             flows[source] = flows.get(source, 0) + len(targets)
-    changes = max(flows.values(), default=1) - 1 + more
-    return changes * 2 * longest_s
+            farthest_s[source] = max(farthest_s.get(source, 0.0), longest_s[sources])
+    waits = ((count - 1 + more) * 2 * farthest_s[source] for source, count in flows.items())
+    return max(waits, default=0.0)
 
 
 def ack_s(

@@ -16,9 +16,10 @@ from fred_hw.compiler.placement import (
 from fred_hw.errors import InputError
 from perfmodel.topology.graph import Topology
 
+from .across import Across, divisions
 from .policy import POLICIES, fitting
 
-__all__ = ["Placement", "place"]
+__all__ = ["Placement", "fits", "place", "wafer_divisions"]
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,24 @@ class Placement:
         return tuple(tuple(self.npus[port] for port in group) for group in groups)
 
 
-def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Placement:
+def place(
+    topology: Topology, strategy: Strategy, policy: str = "linear", across: Across | None = None
+) -> Placement:
     """Place workers in order: MP groups together, then PP, then DP.
 
     This is the placement of the FRED paper (arXiv 2406.19580). The policy is one of
-    ``policy.POLICIES`` and says in which order the NPUs are taken.
+    ``policy.POLICIES`` and says in which order the NPUs are taken, of several wafers on each.
+
+    Parameters
+    ----------
+    topology : Topology
+        Topology of the NPUs.
+    strategy : Strategy
+        Strategy of the workers.
+    policy : str
+        One of ``policy.POLICIES``.
+    across : Across or None
+        Division of the workers among several wafers; the first of :func:`wafer_divisions` if None.
 
     Raises
     ------
@@ -109,8 +123,42 @@ def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Pla
         raise InputError("", "strategy", allowed)
     if policy not in POLICIES:
         raise InputError("", "placement", not_one_of(policy, ("auto", "anneal", *POLICIES)))
-    order = POLICIES[policy].walk(topology)
+    wafer = topology.wafer or topology
+    order = POLICIES[policy].walk(wafer)
     if order is None:
         allowed = ", ".join(fitting(topology))
         raise InputError("", "placement", f"must be {allowed} for {topology.name}, not {policy!r}")
-    return Placement(strategy, tuple(order[: strategy.workers]), policy)
+    if topology.wafer is None:
+        return Placement(strategy, tuple(order[: strategy.workers]), policy)
+    across = across or wafer_divisions(topology, strategy)[0]
+    places = map(across.place, range(strategy.workers))
+    npus = tuple(number * wafer.npus + order[place] for number, place in places)
+    return Placement(strategy, npus, ", ".join(filter(None, (policy, across.words))))
+
+
+def fits(topology: Topology, strategy: Strategy) -> bool:
+    """Return whether a topology has a place for each worker, and for each MP group on one wafer."""
+    if strategy.workers > topology.npus:
+        return False
+    if topology.wafer is None:
+        return True
+    npus = topology.wafer.npus
+    return bool(divisions(strategy, topology.npus // npus, npus))
+
+
+def wafer_divisions(topology: Topology, strategy: Strategy) -> list[Across]:
+    """Return the ways to divide a strategy among the wafers of a topology.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    assert topology.wafer is not None
+    npus = topology.wafer.npus
+    wafers = topology.npus // npus
+    found = divisions(strategy, wafers, npus)
+    if not found:
+        allowed = f"must fit {wafers} wafers of {npus} NPUs with each MP group on one wafer"
+        raise InputError("", "strategy", f"{allowed}, not {strategy}")
+    return found

@@ -30,7 +30,11 @@ POLICIES: Registry[Policy] = Registry("perfmodel.training.placement.policies", "
 
 
 def fitting(topology: Topology, *, auto: bool = False) -> tuple[str, ...]:
-    """Return the policies that fit a topology: all of them, or those that ``auto`` tries."""
+    """Return the policies that fit a topology: all of them, or those that ``auto`` tries.
+
+    Several wafers are filled in the same order.
+    """
+    topology = topology.wafer or topology
     return tuple(
         name
         for name, policy in POLICIES.items()

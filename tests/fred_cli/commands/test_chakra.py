@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.reference import EXAMPLES
 from perfmodel.astra.files.groups import load_groups
 from perfmodel.chakra.files import encode, read, write
 from perfmodel.chakra.kinds import NodeType
@@ -163,18 +164,27 @@ def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Fred, trace
     assert sorted(map(len, groups.values())) == [2, 2, 2, 2]
 
 
+@pytest.mark.parametrize("topology", ["mesh:2x2", "wafers:2xmesh:2x1"])
 @pytest.mark.parametrize("strategy", ["MP2-DP2-PP1", "MP1-DP2-PP2"])
 def test_exported_iteration_ends_where_it_does_itself(
-    fred: Fred, traces: Path, strategy: str
+    fred: Fred, traces: Path, strategy: str, topology: str
 ) -> None:
-    options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", strategy)
+    options = ("--workload", "own.yaml", "--topology", topology, "--strategy", strategy)
     fred.out("chakra", "convert", *options, "-o", "w")
     (traces / "system.yaml").write_text("all-reduce-implementation: [ring]\n")
-    inputs = ("--network", "mesh:2x2", "--system", "system.yaml", "--groups", "w.groups.json")
+    inputs = ("--network", topology, "--system", "system.yaml", "--groups", "w.groups.json")
     _, traced, _ = fred("estimate", *inputs, "--workload", "w", "--json")
     _, direct, _ = fred("estimate", *options, "--json")
     end_ns = round(1e9 * json.loads(direct)["iteration_time_s"])
     assert json.loads(traced)["total_ns"] == end_ns > 0
+
+
+def test_exported_iteration_runs_with_compute_by_the_roofline_of_a_system(fred: Fred) -> None:
+    fred.out("chakra", "convert", "--workload", "own.yaml", "--topology", "mesh:2x2", "-o", "w")
+    system = str(EXAMPLES / "astra-system.yaml")
+    inputs = ("--network", "mesh:2x2", "--system", system, "--groups", "w.groups.json")
+    found = fred.json("estimate", *inputs, "--workload", "w")
+    assert found["total_ns"] > 0 and all(row["compute_ns"] > 0 for row in found["ranks"])
 
 
 def test_real_set_is_valid_and_comes_back(fred: Fred, traces: Path) -> None:

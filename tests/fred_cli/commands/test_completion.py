@@ -111,7 +111,6 @@ REFUSED = {
     "--placement": ("estimate", "--topology", "mesh:5x4", "--workload", "resnet-152"),
     "--algorithm": ("collective", "--topology", "mesh:2x2"),
     "--pattern": ("collective", "--topology", "mesh:2x2"),
-    "--join": ("wafers", "--topology", "fred-d"),
     "--section": ("reproduce",),
 }
 """Commands that say what is allowed of an option."""

@@ -148,3 +148,13 @@ def test_name_of_the_topology_is_text() -> None:
 def test_more_npus_than_can_be_told_apart_are_refused() -> None:
     with pytest.raises(InputError, match=r"^--draw: must show at most 64 NPUs, not 65$"):
         draw_schedule(schedule("mesh:5x13", "broadcast"), "mesh:5x13")
+
+
+def test_controllers_of_several_wafers_have_rows_below_the_npus() -> None:
+    wafers = parse_topology("wafers:2xmesh:2x2")
+    made = build_schedule(wafers, "all_reduce", [range(8)], 1.0)
+    names = [node.name for node in wafers.nodes]
+    text = draw_schedule(made, wafers.name, names)
+    labels = re.findall(r'text-anchor="end">([^<]*)<', text)
+    assert labels[:8] == [f"NPU {npu}" for npu in range(8)]
+    assert labels[8:] == [f"wafer{wafer}_io_{io}" for wafer in range(2) for io in range(8)]

@@ -29,6 +29,7 @@ def test_what_does_not_fit_everywhere_says_what_it_needs(name: str) -> None:
     found = ALGORITHMS[name]
     wafers = [parse_topology(name) for name in (*FABRICS, "mesh:33x32", BLOCKS)]
     sizes = (2, 3, 4, 8)  # beside all NPUs: some algorithms want even groups, or powers of two
-    groups = [(wafer, range(n)) for wafer in wafers for n in (*sizes, wafer.npus)]
+    groups = [(wafer, [*range(n)]) for wafer in wafers for n in (*sizes, wafer.npus)]
+    groups.append((parse_topology("wafers:2xfred-d"), [0, 1, 20, 21]))
     fits = [found.fits(wafer, group) for wafer, group in groups]
     assert any(fits) and all(fits) == (not found.needs)

@@ -156,6 +156,7 @@ CONSISTENT = [
     str(EXAMPLES / "mesh-switch-20.yaml"),
     str(EXAMPLES / "fred-d-endpoints.yaml"),
     str(EXAMPLES / "mesh-5x4-endpoints.yaml"),
+    "wafers:2xmesh:2x2",
 ]
 """Topologies on which the guidelines hold; the torus of 64 NPUs has cases of its own."""
 

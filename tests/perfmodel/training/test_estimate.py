@@ -254,3 +254,16 @@ def test_assumptions_are_those_of_the_mode_and_the_strategy() -> None:
     assert "ZeRO stage 2" in stationary and "storage keeps up" not in stationary
     assert "storage keeps up" in streaming and "ZeRO stage 2" not in streaming
     assert "Megatron-LM" in streaming and "Megatron-LM" not in stationary
+
+
+def test_exposed_time_of_transformer_17b_has_its_bubble_by_itself() -> None:
+    # docs/explanation/wafer-model.md, "Exposed time".
+    found = run("fred-d", "transformer-17b")
+    assert found.rank == 0 and found.strategy == "MP3-DP3-PP2"
+    exposed_s = found.exposed_s
+    assert exposed_s.total_s == pytest.approx(found.iteration_time_s - found.compute_s)
+    assert exposed_s.total_s == pytest.approx(71.8e-3, abs=5e-5)
+    assert exposed_s.bubble == pytest.approx(61.2e-3, abs=5e-5)
+    parts = dict(found.critical_path_s)
+    assert parts.pop("compute") + sum(parts.values()) == pytest.approx(found.iteration_time_s)
+    assert sum(parts.values()) == pytest.approx(10.7e-3, abs=5e-5)

@@ -1,0 +1,431 @@
+"""Several equal wafers, joined by links between their I/O controllers.
+
+The paper (arXiv 2406.19580, section on more than one wafer) reduces inside each wafer towards the
+I/O controllers, all-reduces between the wafers, and distributes inside. Controllers of equal number
+are joined: there are as many lanes between the wafers as a wafer has controllers.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import int_range, one_of
+from fred_hw.reading import SUFFIXES
+from perfmodel.switch_timing.record import SwitchTiming, load_record
+
+from . import cuts, parse
+from .block import Block, BlockKind
+from .blocks import MAX_NPUS
+from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile, read_topology_file
+from .graph import Hops, Interconnect, Link, Node, OnWafer, Part, Topology
+from .switch_tree import SwitchTree
+
+__all__ = ["JOINS", "WafersFile", "WafersTopology"]
+
+JOINS = ("switch", "fred", "ring", "fully_connected")
+"""How controllers of equal number are joined: through a switch that only routes, through FRED
+switches that reduce and multicast, in a ring, or each with each other."""
+
+LINK_LATENCY_S = 500e-9
+"""Latency of a link between wafers [s]: an assumption, of the order of optical links in a rack
+(the value of ASTRA-sim's examples of scale-out links)."""
+
+
+class WafersTopology(Topology):
+    """Equal wafers; NPUs are numbered wafer by wafer.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    wafer : Topology
+        Each wafer; has I/O controllers.
+    wafers : int
+        How many, 2 or more.
+    join : str
+        One of ``JOINS``.
+    bytes_per_s : float or None
+        Bandwidth of each controller to other wafers, each direction, which its links share equally
+        [B/s]; that of the controller's link on the wafer if None.
+    latency_s : float
+        Of each link between wafers, each direction [s].
+    timing : SwitchTiming or None
+        Of the switches of the join ``fred``.
+    """
+
+    neighbours_matter = True
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        wafer: Topology,
+        wafers: int,
+        join: str = "switch",
+        bytes_per_s: float | None = None,
+        latency_s: float = LINK_LATENCY_S,
+        timing: SwitchTiming | None = None,
+    ) -> None:
+        self.wafer = self._own = wafer
+        self.wafers, self.between = wafers, join
+        inner = len(wafer.nodes) - wafer.npus
+        self._nodes = [
+            tuple(range(first * wafer.npus, (first + 1) * wafer.npus))
+            + tuple(wafers * wafer.npus + first * inner + i for i in range(inner))
+            for first in range(wafers)
+        ]
+        nodes = list(wafer.nodes[: wafer.npus]) * wafers
+        nodes = [Node(f"npu_{i}", "npu", *_times(one)) for i, one in enumerate(nodes)]
+        for number in range(wafers):
+            for one in wafer.nodes[wafer.npus :]:
+                nodes.append(Node(f"wafer{number}_{one.name}", one.kind, *_times(one)))
+        links = [
+            Link(own[one.source], own[one.target], one.bytes_per_s, one.latency_s, one.efficiency)
+            for own in self._nodes
+            for one in wafer.links
+        ]
+        self._lanes = [tuple(own[io] for own in self._nodes) for io in wafer.io_nodes]
+        self._wafer_of = {node: i for i, own in enumerate(self._nodes) for node in own}
+        self._first_link_between = len(links)
+        self._first_node_between = len(nodes)
+        self._block: Block | None = None
+        self._trees: list[tuple[SwitchTree, dict[int, int]]] = []
+        self._join(nodes, links, bytes_per_s, latency_s, timing)
+        self.switch_of = self._shifted(wafer.switch_of)
+        self.interconnects = self._insides()
+        self.adds, self.npu_rates = wafer.adds, wafer.npu_rates
+        self.waits_for_acks, self.inside_cycles = wafer.waits_for_acks, wafer.inside_cycles
+        source = wafer.provenance.plus(
+            f"I/O controllers of equal number on {wafers} wafers are joined: {_WORDS[join]}",
+            f"links between wafers take {latency_s * 1e9:g} ns, and have the bandwidth of their "
+            "I/O controllers"
+            + ("" if bytes_per_s is None else f" to other wafers, {bytes_per_s * 1e-9:g} GB/s"),
+        )
+        if timing is not None:
+            source = replace(source, records=(*source.records, timing.use("between wafers")))
+        super().__init__(name, nodes, links, source, wafer.protocol)
+
+    def _join(
+        self,
+        nodes: list[Node],
+        links: list[Link],
+        bytes_per_s: float | None,
+        latency_s: float,
+        timing: SwitchTiming | None,
+    ) -> None:
+        """Add the nodes and links between wafers, lane by lane."""
+
+        def connect(a: int, b: int, rate: float, share: float) -> None:
+            links.append(Link(a, b, rate, latency_s, share))
+            links.append(Link(b, a, rate, latency_s, share))
+
+        for number, (io, lane) in enumerate(zip(self._own.io_nodes, self._lanes, strict=True)):
+            own = next(one for one in self._own.links if one.source == io)
+            rate, share = bytes_per_s or own.bytes_per_s, own.efficiency
+            if self.between in ("ring", "fully_connected"):
+                kind: BlockKind = "ring" if self.between == "ring" else "fully_connected"
+                beside = min(2, self.wafers - 1) if kind == "ring" else self.wafers - 1
+                self._block = Block(kind, self.wafers, rate / beside, latency_s)
+                for a, b in self._block.pairs():
+                    connect(lane[a], lane[b], rate / beside, share)
+                continue
+            cross = (0.0, 0.0, 0.0)
+            if timing is not None:
+                cross = timing.latency_s, timing.preemption_s, timing.sooner_s
+                share = min(share, timing.efficiency)
+            fan_in = timing.ports if timing else self.wafers
+            above: dict[int, int] = {}
+            row, level = list(lane), 0
+            while len(row) > 1 or not level:
+                level += 1
+                upper: list[int] = []
+                for place, below in enumerate(row):
+                    if place % fan_in == 0:
+                        upper.append(len(nodes))
+                        nodes.append(
+                            Node(f"lane{number}_l{level}_{len(upper) - 1}", "switch", *cross)
+                        )
+                    connect(below, upper[-1], rate, share)
+                    above[below] = upper[-1]
+                row = upper
+            switch_of = {io: above.pop(io) for io in lane}
+            self._trees.append((SwitchTree(above), switch_of))
+
+    def _shifted(self, of_wafer: Mapping[int, int]) -> dict[int, int]:
+        """Return a mapping of nodes of a wafer to nodes for all wafers."""
+        return {own[a]: own[b] for own in self._nodes for a, b in of_wafer.items()}
+
+    def _insides(self) -> dict[int, Interconnect]:
+        """Return what is inside the switches on all wafers."""
+        return {
+            own[node]: replace(one, ports_of={own[a]: b for a, b in one.ports_of.items()})
+            for own in self._nodes
+            for node, one in self._own.interconnects.items()
+        }
+
+    @property
+    def in_network(self) -> bool:
+        """False: no switch has a way to all wafers; ``on_wafer`` has those of a wafer."""
+        return False
+
+    def parts(self, npus: Sequence[int]) -> Sequence[Part]:
+        """Return the members of a group wafer by wafer, those of its first member first."""
+        found: dict[int, list[int]] = {}
+        for npu in npus:
+            found.setdefault(self._wafer_of[npu], []).append(npu)
+        return [Part(tuple(some), self._io_of(wafer)) for wafer, some in found.items()]
+
+    def _io_of(self, wafer: int) -> tuple[int, ...]:
+        return tuple(lane[wafer] for lane in self._lanes)
+
+    def on_wafer(self, npus: Sequence[int]) -> OnWafer | None:
+        """Return a group as the wafer that holds all of it sees it; None if there is none."""
+        numbers = {self._wafer_of[npu] for npu in npus}
+        if len(numbers) != 1:
+            return None
+        [number] = numbers
+        members = tuple(npu - number * self._own.npus for npu in npus)
+        first_link = number * len(self._own.links)
+        return OnWafer(self._own, members, self._nodes[number], first_link)
+
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the links of a flow.
+
+        On a wafer they are those of the wafer. A message to another wafer leaves by one of the I/O
+        controllers nearest to its source, which its numbers choose, and comes in by the controller
+        of equal number. Only controllers of equal number join or fork flows between wafers, through
+        FRED switches.
+
+        Raises
+        ------
+        ValueError
+            The flow joins or forks, and what it crosses does not.
+        """
+        wafers = {self._wafer_of[node] for node in (*sources, *targets)}
+        if len(wafers) == 1:
+            return self._on(wafers.pop(), self._own.hops, sources, targets)
+        if all(self.nodes[node].kind == "io" for node in (*sources, *targets)):
+            return self._across(sources, targets)
+        if len(sources) + len(targets) != 2:
+            raise ValueError(f"{self.name} has no in-network collectives across wafers")
+        [source], [target] = sources, targets
+        here, there = self._wafer_of[source], self._wafer_of[target]
+        lanes = self._nearest[source % self._own.npus]
+        lane = self._lanes[lanes[(source + target) % len(lanes)]]
+        parts = (
+            self.reduction_hops(sources, lane[here]),
+            self._across((lane[here],), (lane[there],)),
+            self.hops((lane[there],), targets),
+        )
+        links = enumerate(link for part in parts for link, _ in part)
+        return tuple((link, (i - 1,) if i else ()) for i, link in links)
+
+    def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
+        """Return the links from NPUs of a wafer, joined, to an I/O controller of this wafer."""
+
+        def way(some: Sequence[int], ends: Sequence[int]) -> Hops:
+            return self._own.reduction_hops(some, ends[0])
+
+        return self._on(self._wafer_of[io], way, sources, (io,))
+
+    def _on(
+        self,
+        number: int,
+        way: Callable[[Sequence[int], Sequence[int]], Hops],
+        sources: Sequence[int],
+        targets: Sequence[int],
+    ) -> Hops:
+        """Return the links on a wafer, of a way there by numbers of this wafer."""
+        own = self._local[number]
+        first = number * len(self._own.links)
+        found = way([own[node] for node in sources], [own[node] for node in targets])
+        return tuple((first + link, before) for link, before in found)
+
+    @cached_property
+    def _local(self) -> list[dict[int, int]]:
+        """Nodes of each wafer: their numbers on this wafer."""
+        return [{node: i for i, node in enumerate(own)} for own in self._nodes]
+
+    def _across(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the links between I/O controllers of equal number."""
+        lane = next(i for i, one in enumerate(self._lanes) if sources[0] in one)
+        if self._block is None:
+            if self.between != "fred" and len(sources) + len(targets) != 2:
+                raise ValueError(f"{self.name} has no in-network collectives across wafers")
+            tree, switch_of = self._trees[lane]
+
+            def link(here: int, there: int) -> int:
+                return self.link_index[here, there]
+
+            return tree.hops(sources, targets, switch_of, link)
+        [source], [target] = sources, targets
+        way = self._block.way(self._wafer_of[source], self._wafer_of[target])
+        ends = pairwise(self._lanes[lane][wafer] for wafer in way)
+        return tuple((self.link_index[pair], (i - 1,) if i else ()) for i, pair in enumerate(ends))
+
+    @cached_property
+    def _nearest(self) -> list[list[int]]:
+        """Numbers of the I/O controllers that are nearest to each NPU of a wafer."""
+        found: list[list[int]] = []
+        for npu in range(self._own.npus):
+            far = [len(self._own.reduction_hops((npu,), io)) for io in self._own.io_nodes]
+            found.append([lane for lane, count in enumerate(far) if count == min(far)])
+        return found
+
+    def link_ends(self, index: int) -> tuple[str, str]:
+        """Return the kinds of the nodes at the ends; those between wafers count as I/O."""
+        if index < self._first_link_between:
+            return super().link_ends(index)
+        return "io", "io"
+
+    @cached_property
+    def sent_bytes_per_s(self) -> tuple[float, ...]:
+        """Payload bandwidth of the links from each NPU, those to I/O controllers too [B/s]."""
+        return self._of_npus((link.source, link) for link in self.links)
+
+    @cached_property
+    def received_bytes_per_s(self) -> tuple[float, ...]:
+        """Payload bandwidth of the links to each NPU, those from I/O controllers too [B/s]."""
+        return self._of_npus((link.target, link) for link in self.links)
+
+    def _of_npus(self, ends: Iterable[tuple[int, Link]]) -> tuple[float, ...]:
+        found = [0.0] * self.npus
+        for npu, link in ends:
+            if npu < self.npus:
+                found[npu] += link.payload_bytes_per_s
+        return tuple(found)
+
+    def ring_order(self, members: Sequence[int]) -> Sequence[int]:
+        """Return the members wafer by wafer, on each in the order of a ring there."""
+        order: list[int] = []
+        for part in self.parts(members):
+            placed = self.on_wafer(part.npus)
+            assert placed is not None
+            own = placed.members
+            own = self._own.ring_order(own) if len(own) > 1 else own
+            order += [placed.nodes[npu] for npu in own]
+        return order
+
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return the wafers side by side, and the switches between them below, in pixels."""
+        one = self._own.layout()
+        wide = max(x for x, _ in one.values()) + 120
+        below = max(y for _, y in one.values()) + 120
+        place = {
+            node: (one[local][0] + number * wide, one[local][1])
+            for number, own in enumerate(self._nodes)
+            for local, node in enumerate(own)
+        }
+        first = self._first_node_between
+        place |= {
+            node: (60.0 + 60 * (node - first), below) for node in range(first, len(self.nodes))
+        }
+        return place
+
+    def bisection_bytes_per_s(self) -> float:
+        """Return the least cut between the first half of the wafers and the rest [B/s]."""
+        names = [node.name for node in self.nodes[: self.npus]]
+        half = self.wafers // 2 * self._own.npus
+        return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
+
+
+def _times(node: Node) -> tuple[float, float, float]:
+    return node.latency_s, node.preemption_s, node.sooner_s
+
+
+_WORDS = {
+    "switch": "through switches that take no time and only route",
+    "fred": "through FRED switches, which carry every controller at its full rate",
+    "ring": "in a ring",
+    "fully_connected": "each with each other",
+}
+
+
+class WafersFile(TopologyFile):
+    """``kind: wafers``: equal wafers whose I/O controllers are joined.
+
+    Parameters
+    ----------
+    wafer : str
+        Each wafer: a name such as `fred-d`, or the path of a topology file, which a relative path
+        starts from the folder of this file.
+    wafers : int
+        How many; at most 4096 NPUs in all. One wafer is the wafer alone.
+    join : str
+        What joins controllers of equal number: a `switch` that only routes, switches of `fred` that
+        also reduce and multicast, a `ring`, or `fully_connected`.
+    bytes_per_s : float
+        Bandwidth of each controller to other wafers, one direction [B/s]; its links share it
+        equally. That of the controller on its wafer by default, 128 GB/s as published.
+    latency_s : float
+        Latency of each link between wafers, one direction [s].
+    record : str
+        Timing record of the switches of the join `fred`: a shipped one such as `l2-10` or the path
+        of a JSON file. More wafers than ports take several levels of switches.
+    """
+
+    kind: Annotated[str, one_of("wafers")]
+    wafer: Annotated[str, Field(examples=["fred-d"])]
+    wafers: Annotated[int, int_range(1, MAX_NPUS)]
+    join: Annotated[str, one_of(*JOINS)] = "switch"
+    bytes_per_s: Annotated[Rate | None, Field(examples=[128e9])] = None
+    latency_s: Time = LINK_LATENCY_S
+    record: str = "l2-10"
+    protocol: Annotated[Protocol | None, Field(examples=["ideal"])] = None
+
+    def build(self, name: str, base: Path | None = None) -> Topology:
+        wafer = self._wafer(name, base)
+        if wafer.endpoint is not None:
+            message = f"must have no endpoint_record, which {self.wafer} has"
+            raise InputError(name, "wafer", message)
+        if self.wafers == 1:
+            return wafer.called(name)
+        if not wafer.io_nodes:
+            raise InputError(name, "wafer", f"must have I/O controllers, as {self.wafer} has none")
+        if (npus := self.wafers * wafer.npus) > MAX_NPUS:
+            message = f"must have at most {MAX_NPUS} NPUs in all, not {npus}"
+            raise InputError(name, "wafers", message)
+        timing = None
+        if self.join == "fred":
+            timing = load_record(self.record, base, wafer.protocol, source=name, field="record")
+        return WafersTopology(
+            name=name,
+            wafer=wafer,
+            wafers=self.wafers,
+            join=self.join,
+            bytes_per_s=self.bytes_per_s,
+            latency_s=self.latency_s,
+            timing=timing,
+        )
+
+    def _wafer(self, name: str, base: Path | None) -> Topology:
+        text = self.wafer
+        said = parse.said_of(text)
+        if said is None and text.endswith((*SUFFIXES, ".txt")):
+            text = str((base or Path()) / text)
+            kind = read_topology_file(Path(text)).kind
+        else:
+            kind = said["kind"] if said else ""
+        if kind == "wafers":
+            raise InputError(name, "wafer", f"must be one wafer, not {self.wafer!r} of several")
+        try:
+            return parse.parse_topology(text, self.protocol)
+        except InputError as error:
+            if error.source != "topology":
+                raise
+            raise InputError(name, "wafer", error.message) from None
+
+
+def _read_name(text: str) -> Mapping[str, object] | None:
+    found = re.fullmatch(r"wafers:([0-9]{1,9})x(.+)", text.lower())
+    return {"wafers": int(found[1]), "wafer": found[2]} if found else None
+
+
+KINDS.add("wafers", Kind(WafersFile, ("wafers:COUNTxNAME",), _read_name), rank=4)
