@@ -23,7 +23,6 @@ import yaml
 
 from perfmodel.studies.strategies import batch_of, feasible
 from perfmodel.studies.study.plan import load_study
-from perfmodel.studies.study.screen import Bounds
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate, summarize
 from perfmodel.training.request import Request
@@ -82,7 +81,7 @@ def screened(steps: int, *, profiled: bool = False) -> float:
             profile.enable()
         begun = time.process_time()
         numbers = np.fromiter(plan.work().numbers.values(), np.int64)
-        Bounds(plan).of(numbers)
+        plan.bounds(numbers)
         taken = time.process_time() - begun
         profile.disable()
     if profiled:

@@ -1,16 +1,27 @@
 """Kinds of studies: what points are, and where their figures come from."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from .axes import Value
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Kind", "Resolving", "Row"]
+from fred_hw.choices import did_you_mean
+from fred_hw.errors import InputError
+
+from .axes import Value
+from .shared import Numbers
+from .space import Space
+
+__all__ = ["KINDS", "Bounds", "Kind", "Resolving", "Row", "check_roots"]
 
 Row = dict[str, Any]
 """Inputs, figures and provenance of a point by the name of their column."""
+
+Bounds = Callable[[Numbers], NDArray[np.float64]]
+"""Returns lower bounds of the objectives of points, a row each; 0 where none is known."""
 
 
 class Resolving(Protocol):
@@ -25,6 +36,43 @@ class Resolving(Protocol):
         ...
 
 
+def check_roots(
+    names: Iterable[str], roots: Collection[str], whole: Collection[str], source: str
+) -> None:
+    """Refuse fields of a space that a kind of study does not have.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The fields.
+    roots : collection of str
+        What fields begin with.
+    whole : collection of str
+        Those of ``roots`` that have no fields of their own.
+    source : str
+        The study file, for error lines.
+
+    Raises
+    ------
+    InputError
+        A field is unknown.
+    """
+    for name in names:
+        root, _, rest = name.partition(".")
+        if root not in roots or (rest and root in whole):
+            hint = did_you_mean(root, roots)
+            message = f"must begin with one of {', '.join(roots)}, not {root!r}{hint}"
+            raise InputError(source, f"space.{name}", message)
+
+
+def _no_value(_inputs: Any, _name: str) -> None:
+    return None
+
+
+def _no_bounds(_space: Space, _resolver: Resolving, objectives: Sequence[str]) -> Bounds:
+    return lambda numbers: np.zeros((len(numbers), len(objectives)))
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a study is of. Points are sent to workers, so all functions are those of modules.
@@ -37,36 +85,39 @@ class Kind:
         Parts of the inputs, with the first parts of the names of fields that set them.
     figures : tuple of str
         What a study may minimize.
-    names : collection of str
-        Names in constraints that are no column.
     depends : callable
         Returns the first parts of the names of fields that a name in constraints depends on.
     resolver : callable
         Returns what finds inputs, given the study file.
     derived : callable
         Returns inputs as columns, with what follows from them without any work.
-    value_of : callable
-        Returns the value of a name in constraints, given inputs and the name; None if they have
-        none.
     evaluate : callable
         Returns the figures of inputs, given these and the seed of the study, and ``records``.
     identity : callable
         Returns what distinguishes a part of the inputs.
     version : callable
         Returns the version of all that figures depend on, besides inputs.
+    names : collection of str
+        Names in constraints that are no column.
+    value_of : callable
+        Returns the value of such a name, given inputs and the name; None if they have none.
+    bounds : callable
+        Returns what finds lower bounds of objectives, given the space, what finds inputs, and the
+        objectives.
     """
 
     required: tuple[str, ...]
     parts: Mapping[str, Collection[str]]
     figures: tuple[str, ...]
-    names: Collection[str]
     depends: Callable[[str], Collection[str]]
     resolver: Callable[[Path], Resolving]
     derived: Callable[[Any], dict[str, Any]]
-    value_of: Callable[[Any, str], Any]
     evaluate: Callable[[Any, int], Row]
     identity: Callable[[Any], str]
     version: Callable[[], str]
+    names: Collection[str] = ()
+    value_of: Callable[[Any, str], Any] = _no_value
+    bounds: Callable[[Space, Resolving, Sequence[str]], Bounds] = _no_bounds
 
 
 KINDS: dict[str, Kind] = {}

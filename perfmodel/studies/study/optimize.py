@@ -23,7 +23,7 @@ from .plan import CHUNK, Plan
 from .point import Point, Row
 from .results import best_rows, front_rows
 from .run import Meter, Progress, Summary, compute, locked_store
-from .screen import Bounds, Screen
+from .screen import Screen
 from .space import Steps
 from .store import Store, check_store
 
@@ -102,7 +102,8 @@ def optimize_study(
         compute(plan, search.points(), store, running, meter, search.told)
         search.check()
         best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
-        counts = (meter.computed, meter.failed, search.excluded, search.screened)
+        excluded = {one.text: removed for one, removed in search.excluded.items()}
+        counts = (meter.computed, meter.failed, excluded, search.screened)
         return Summary(len(search.keys), *counts, best, front)
 
 
@@ -124,8 +125,8 @@ class _Search:
         self._seen: set[int] = set()
         self.keys: dict[str, int] = {}
         self.screened = 0
-        self._bounds, self._front = Bounds(plan), Front(len(plan.objectives))
-        self.excluded = {one.text: 0 for one in plan.constraints}
+        self._front = Front(len(plan.objectives))
+        self.excluded = dict.fromkeys(plan.constraints, 0)
         optuna: Any = import_module("optuna")
         finished, self._failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
         for trial in self._study.get_trials(deepcopy=False):
@@ -144,39 +145,37 @@ class _Search:
         count = len(self._plan.space)
         sample = self._random.sample(range(count), min(count, CHUNK))
         numbers = self._plan.left(np.sort(np.array(sample, np.int64)))
-        order = iter(Screen(numbers, self._bounds.of(numbers)))
+        order = iter(Screen(numbers, self._plan.bounds(numbers)))
         for number in islice(order, _first(self._plan)):
-            self._propose(self._steps(number))
+            self._propose(number)
 
     def _resume(self, trial: Any) -> None:
-        number = self._number(trial.params.values())
+        number = self._plan.space.number(trial.params.values())
         self._seen.add(number)
-        point = self._plan.point(number)
-        if self._unmet(point) is None and not trial.user_attrs.get(_SCREENED):
-            self.keys[point.key] = number
+        left = self._plan.left(np.array([number]))
+        if left.size and not trial.user_attrs.get(_SCREENED):
+            self.keys[self._plan.point(number).key] = number
             if not any(trial.constraints.values()):
                 self._front.add([trial.values])
 
     def points(self) -> Iterator[Point]:
         """Yield points to compute until the budget is spent."""
-        tries = 0
+        tries, plan = 0, self._plan
         while tries < _TRIES and not self._spent:
             trial = self._study.ask()
-            number = self._number(suggest(trial) for suggest in self._space)
+            number = plan.space.number(suggest(trial) for suggest in self._space)
             if number in self._seen:
                 tries += 1
                 self._study.tell(trial, state=self._failed)
                 self._enqueue()
                 continue
             self._seen.add(number)
-            point = self._plan.point(number)
-            unmet = self._unmet(point)
-            if unmet is not None:
+            left = plan.left(np.array([number]), self.excluded)
+            if not left.size:
                 tries += 1
-                self.excluded[unmet] += 1
                 self._tell(trial, None)
                 continue
-            bound = self._bounds.of(np.array([number]))
+            bound = plan.bounds(left)
             if self._front.reaches(bound)[0]:
                 tries += 1
                 self.screened += 1
@@ -184,6 +183,7 @@ class _Search:
                 self._tell(trial, bound[0].tolist())
                 continue
             tries = 0
+            point = plan.point(number)
             self.keys[point.key] = number
             if point.key in self._present:
                 self._tell(trial, self._stored.get(point.key))
@@ -206,7 +206,7 @@ class _Search:
         InputError
             The constraints removed every point.
         """
-        removed = [one for one in self._plan.constraints if self.excluded[one.text]]
+        removed = [one for one in self._plan.constraints if self.excluded[one]]
         if removed and not self.keys:
             tried, last = sum(self.excluded.values()), removed[-1]
             message = f"must leave a point, not remove all {tried:,} that were tried: {last.text}"
@@ -232,31 +232,12 @@ class _Search:
         for _ in range(_TRIES):
             number = self._random.randrange(len(self._plan.space))
             if number not in self._seen:
-                self._propose(self._steps(number))
+                self._propose(number)
                 return
 
-    def _propose(self, steps: Sequence[int]) -> None:
-        self._study.enqueue_trial({str(group): step for group, step in enumerate(steps)})
-
-    def _steps(self, number: int) -> list[int]:
-        found: list[int] = []
-        for group in reversed(self._plan.space.groups):
-            number, step = divmod(number, len(group))
-            found.append(step)
-        return found[::-1]
-
-    def _number(self, steps: Any) -> int:
-        number = 0
-        for step, group in zip(steps, self._plan.space.groups, strict=True):
-            number = number * len(group) + step
-        return number
-
-    def _unmet(self, point: Point) -> str | None:
-        """Return the first constraint that a point does not satisfy."""
-        if not point.inputs:
-            return None
-        unmet = (one for one in self._plan.constraints if not one.holds(point.value_of))
-        return next((one.text for one in unmet), None)
+    def _propose(self, number: int) -> None:
+        steps = enumerate(self._plan.space.steps(number))
+        self._study.enqueue_trial({str(group): step for group, step in steps})
 
 
 def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:

@@ -11,19 +11,19 @@ import numpy as np
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
-from fred_hw.progress import track
+from fred_hw.progress import parts
 
 from .axes import Value
 from .constraints import Constraint, parse_constraint
 from .file import StudyFile, load_study_file
 from .inputs import CombinationError, column_of, key_of
-from .kind import KINDS, Kind, Resolving
+from .kind import KINDS, Bounds, Kind, Resolving
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
 from .training import TRAINING
 
-__all__ = ["Plan", "Work", "load_study"]
+__all__ = ["Plan", "Work", "chunks", "load_study"]
 
 CHUNK = 1 << 16
 """Points that are resolved at a time."""
@@ -96,15 +96,12 @@ class Plan:
 
     def varied_values(self, numbers: Numbers) -> dict[str, list[Value]]:
         """Return the values of the fields that have several, for some points, by column."""
-        found: dict[str, list[Value]] = {}
-        stride = 1
-        for steps in reversed(self.space.groups):
-            digits = (numbers // stride % len(steps)).tolist()
-            for name in steps[0]:
-                if (column := column_of(name)) in self.varied:
-                    found[column] = [steps[digit][name] for digit in digits]
-            stride *= len(steps)
-        return {column: found[column] for column in self.varied}
+        return {
+            column: [steps[step][name] for step in taken.tolist()]
+            for steps, taken in zip(self.space.groups, self.space.steps(numbers), strict=True)
+            for name in steps[0]
+            if (column := column_of(name)) in self.varied
+        }
 
     def point(self, number: int) -> Point:
         """Return a point by its number; ``problem`` is why its values do not go together."""
@@ -128,7 +125,8 @@ class Plan:
         """
         excluded = dict.fromkeys(self.constraints, 0)
         found: dict[str, int] = {}
-        for numbers in self._chunks():
+        for some in chunks(len(self.space), "points of the space"):
+            numbers: Numbers = np.arange(some.start, some.stop, dtype=np.int64)
             left = self.left(numbers, excluded)
             for key, number in zip(self.keys(left), left.tolist(), strict=True):
                 found.setdefault(key, number)
@@ -150,6 +148,11 @@ class Plan:
             left = left[held]
         return np.sort(np.concatenate((left, numbers[~sound])))
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Returns lower bounds of the objectives of points, given their numbers."""
+        return self.kind.bounds(self.space, self.resolver, self.objectives)
+
     def keys(self, numbers: Numbers) -> list[str]:
         """Return the keys of some points."""
         version = self.kind.version()
@@ -161,10 +164,6 @@ class Plan:
 
     def _roots_of(self, constraint: Constraint) -> set[str]:
         return {root for name in constraint.names for root in self.kind.depends(name)}
-
-    def _chunks(self) -> Iterator[Numbers]:
-        for first in track(range(0, len(self.space), CHUNK), "points of the space"):
-            yield np.arange(first, min(first + CHUNK, len(self.space)))
 
     @cached_property
     def _identities(self) -> "list[Shared[str]]":
@@ -199,6 +198,23 @@ class Plan:
             f"{last.text}"
         )
         return InputError(self.source, last.field, message)
+
+
+def chunks(total: int, what: str) -> Iterator[slice]:
+    """Yield slices of so many points, at most ``CHUNK`` in each, and report the progress.
+
+    Parameters
+    ----------
+    total : int
+        Points in all.
+    what : str
+        What they are, in the plural.
+    """
+    with parts(what, total) as begin:
+        for first in range(0, total, CHUNK):
+            size = min(CHUNK, total - first)
+            begin(size)
+            yield slice(first, first + size)
 
 
 def load_study(path: Path) -> Plan:

@@ -16,10 +16,11 @@ from fred_hw.errors import InputError
 from fred_hw.progress import count
 
 from .engine import Engine, LostError, batches_done
-from .plan import Plan
+from .plan import Plan, chunks
 from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
 from .results import best_rows, front_rows
-from .screen import Bounds, Screen, figures_of, write_screened
+from .screen import Screen, figures_of, write_screened
+from .shared import Numbers
 from .store import Store, check_store, create_store
 
 __all__ = ["Meter", "Progress", "Summary", "compute", "locked_store", "run_study"]
@@ -130,8 +131,7 @@ def run_study(
         batch_s = SCREENED_S if screen else BATCH_S
         meter = Meter(total, total - len(missing), listener, batch_s)
         if screen:
-            numbers = np.array(missing, np.int64)
-            order = Screen(numbers, Bounds(plan).of(numbers))
+            order = _screen(plan, np.array(missing, np.int64))
             order.front.add(store.figures(plan.objectives, work.numbers).values())
 
             def seen(rows: Sequence[Row]) -> None:
@@ -144,6 +144,13 @@ def run_study(
         best, front = best_rows(plan, store, work.numbers), front_rows(plan, store, work.numbers)
         counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
         return Summary(total, *counts, best, front)
+
+
+def _screen(plan: Plan, numbers: Numbers) -> Screen:
+    bounds = np.zeros((len(numbers), len(plan.objectives)))
+    for some in chunks(len(numbers), "points screened"):
+        bounds[some] = plan.bounds(numbers[some])
+    return Screen(numbers, bounds)
 
 
 @contextmanager

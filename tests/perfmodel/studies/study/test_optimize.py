@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
+from fred_hw.progress import listening
 from perfmodel.studies.study.optimize import Budget, optimize_study
 from perfmodel.studies.study.run import run_study
 from perfmodel.studies.study.store import create_store
@@ -143,3 +144,11 @@ def test_proposals_do_not_depend_on_the_speed_of_the_machine(tmp_path: Path) -> 
     found = optimize_study(plan, tmp_path / "store", Budget(points=12), lambda: engine)
     assert found.computed > 4
     assert engine.sizes == [1] * found.computed
+
+
+def test_progress_does_not_count_each_bound(tmp_path: Path) -> None:
+    plan, told = planned(tmp_path, SMALL, constraints=["pp < 4"]), set[str]()
+    with listening(lambda what, *_: told.add(what)):
+        found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert found.computed > 0
+    assert not [what for what in told if what.startswith("points screened")]
