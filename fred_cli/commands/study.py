@@ -14,7 +14,7 @@ import click
 
 from fred_cli.command import Group
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import as_csv, plain, say_json, table, write_given
+from fred_cli.output import arrow_csv, plain, say_json, table, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -172,7 +172,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
     from perfmodel.studies.study.store import open_store
 
     found = open_store(store).query(sql)
-    write_given({csv_file: lambda: _csv(found)})
+    write_given({csv_file: lambda: arrow_csv(found)})
     if as_json:
         say_json({"columns": found.column_names, "rows": found.to_pylist()})
         return
@@ -192,7 +192,10 @@ def export(store: Path, file: Path, as_json: bool) -> None:
     """Write all rows to FILE, whose name ends in .csv or .parquet."""
     from perfmodel.studies.study.store import open_store, parquet_bytes
 
-    writers: dict[str, Callable[[Any], str | bytes]] = {".csv": _csv, ".parquet": parquet_bytes}
+    writers: dict[str, Callable[[Any], str | bytes]] = {
+        ".csv": arrow_csv,
+        ".parquet": parquet_bytes,
+    }
     if (write := writers.get(file.suffix)) is None:
         raise InputError("FILE", "", f"must end in .csv or .parquet, not {file.name!r}")
     found = open_store(store).query("select * from points")
@@ -270,11 +273,6 @@ def _json_progress() -> Callable[[Any], None]:
             print(json.dumps(plain(progress)), file=sys.stderr, flush=True)
 
     return listen
-
-
-def _csv(found: Any) -> str:
-    columns = [column.to_pylist() for column in found.columns]
-    return as_csv(found.column_names, list(zip(*columns, strict=True)))
 
 
 def _cell(value: object) -> str:
