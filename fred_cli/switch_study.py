@@ -17,7 +17,8 @@ from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
 from perfmodel.studies.study.inputs import flat, key_of
-from perfmodel.studies.study.kind import KINDS, Kind, Row, check_roots
+from perfmodel.studies.study.kind import Kind, Row, check_roots
+from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of
 
 __all__ = ["SWITCHES"]

@@ -229,22 +229,25 @@ def _load(file: Path) -> Any:
 
 
 def _print_best(summary: Any, varied: Sequence[str]) -> None:
-    """Print the best point for each objective, and the front of several objectives."""
+    """Print the best point for each objective, the front, and speed-ups over the baseline."""
     for name, row in summary.best.items():
         said = f"{row[name]:.6g} with {_said(row, varied)}" if row else "no point has it"
         print(f"least {name}: {said}")
-    _print_front(summary.front)
+    _print_rows("Pareto front", "front", summary.front)
+    _print_rows("Speed-up over the baseline", "speedups", summary.speedups)
 
 
-def _print_front(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the Pareto front of several objectives."""
+def _print_rows(title: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the first rows of a table of the store, if it has any."""
     if not rows:
         return
     columns = [name for name in rows[0] if name != "key"]
     shown = [[_cell(row.get(name)) for name in columns] for row in rows[:_SHOWN]]
-    table(f"Pareto front: {len(rows):,} points", columns, shown)
+    table(f"{title}: {len(rows):,} points", columns, shown)
     if len(rows) > _SHOWN:
-        print(f"the first {_SHOWN} of {len(rows):,} points; the table 'front' of the store has all")
+        print(
+            f"the first {_SHOWN} of {len(rows):,} points; the table {name!r} of the store has all"
+        )
 
 
 def _said(row: dict[str, Any], names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from .axes import Value
 from .shared import Numbers
 from .space import Space
 
-__all__ = ["KINDS", "Bounds", "Kind", "Resolving", "Row", "check_roots"]
+__all__ = ["Bounds", "Comparison", "Kind", "Resolving", "Row", "check_roots"]
 
 Row = dict[str, Any]
 """Inputs, figures and provenance of a point by the name of their column."""
@@ -73,6 +73,41 @@ def _no_bounds(_space: Space, _resolver: Resolving, objectives: Sequence[str]) -
     return lambda numbers: np.zeros((len(numbers), len(objectives)))
 
 
+def _no_terms(_base: Any, _other: Any, _as_is: bool) -> None:
+    """Let any two points be compared."""
+
+
+def _no_npus(_resolver: Resolving, _name: str) -> dict[str, Value]:
+    raise InputError("", "", "must be given with topology alone")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How points are compared with those on a baseline.
+
+    Parameters
+    ----------
+    field : str
+        Field of the space that the baseline is a value of.
+    figure : str
+        The speed-up is this figure on the baseline divided by that of the point.
+    roots : tuple of str
+        First parts of the names of the fields that ``check`` depends on.
+    check : callable
+        Refuses points that may not be compared, given the inputs on the baseline, those of the
+        point, and whether their NPUs may differ.
+    npus : callable
+        Returns the fields that give all points the NPUs of a topology, given what finds inputs and
+        the topology.
+    """
+
+    field: str
+    figure: str
+    roots: tuple[str, ...] = ()
+    check: Callable[[Any, Any, bool], None] = _no_terms
+    npus: Callable[[Resolving, str], dict[str, Value]] = _no_npus
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a study is of. Points are sent to workers, so all functions are those of modules.
@@ -104,6 +139,8 @@ class Kind:
     bounds : callable
         Returns what finds lower bounds of objectives, given the space, what finds inputs, and the
         objectives.
+    comparison : Comparison or None
+        How points are compared with a baseline; None if they are not.
     """
 
     required: tuple[str, ...]
@@ -118,7 +155,4 @@ class Kind:
     names: Collection[str] = ()
     value_of: Callable[[Any, str], Any] = _no_value
     bounds: Callable[[Space, Resolving, Sequence[str]], Bounds] = _no_bounds
-
-
-KINDS: dict[str, Kind] = {}
-"""Kinds by the field that every study of the kind has; the command line adds switches."""
+    comparison: Comparison | None = None

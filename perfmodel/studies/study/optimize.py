@@ -21,7 +21,7 @@ from .engine import Engine
 from .front import Front
 from .plan import CHUNK, Plan
 from .point import Point, Row
-from .results import best_rows, front_rows
+from .results import results_of
 from .run import Meter, Progress, Summary, compute, locked_store
 from .screen import Screen
 from .space import Steps
@@ -101,10 +101,9 @@ def optimize_study(
         meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
         compute(plan, search.points(), store, running, meter, search.told)
         search.check()
-        best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
         excluded = {one.text: removed for one, removed in search.excluded.items()}
         counts = (meter.computed, meter.failed, excluded, search.screened)
-        return Summary(len(search.keys), *counts, best, front)
+        return Summary(len(search.keys), *counts, *results_of(plan, store, search.keys))
 
 
 class _Search:

@@ -14,16 +14,21 @@ from fred_hw.errors import InputError
 from fred_hw.progress import parts
 
 from .axes import Value
+from .baseline import Baseline, read_baseline, with_npus
 from .constraints import Constraint, parse_constraint
 from .file import StudyFile, load_study_file
 from .inputs import CombinationError, column_of, key_of
-from .kind import KINDS, Bounds, Kind, Resolving
+from .kind import Bounds, Kind, Resolving
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
+from .traces import TRACES
 from .training import TRAINING
 
-__all__ = ["Plan", "Work", "chunks", "load_study"]
+__all__ = ["KINDS", "Plan", "Work", "chunks", "load_study"]
+
+KINDS: dict[str, Kind] = {"topology": TRAINING, "traces": TRACES}
+"""Kinds by the field that every study of the kind has; the command line adds switches."""
 
 CHUNK = 1 << 16
 """Points that are resolved at a time."""
@@ -73,6 +78,8 @@ class Plan:
         Finds the inputs of points.
     digest : str
         Hash of the contents of the study file, which distinguishes the study.
+    baseline : Baseline or None
+        What points are compared with.
     """
 
     source: str
@@ -83,6 +90,7 @@ class Plan:
     kind: Kind
     resolver: Resolving
     digest: str
+    baseline: Baseline | None
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
@@ -231,14 +239,17 @@ def load_study(path: Path) -> Plan:
     """
     file, source = load_study_file(path), str(path)
     kind = _kind_of(file, source)
-    space = read_space(file, source, kind.required)
+    resolver = kind.resolver(path)
+    fields = with_npus(file, source, kind, resolver)
+    space = read_space(file.model_copy(update={"space": fields}), source, kind.required)
     constraints = tuple(
         parse_constraint(text, source, f"constraints.{n}")
         for n, text in enumerate(file.constraints)
     )
     digest = sha256(file.model_dump_json().encode()).hexdigest()[:16]
-    objectives, resolver = tuple(file.objectives), kind.resolver(path)
-    plan = Plan(source, space, constraints, objectives, file.seed, kind, resolver, digest)
+    baseline = read_baseline(file, source, space, kind, resolver)
+    given = (tuple(file.objectives), file.seed, kind, resolver, digest, baseline)
+    plan = Plan(source, space, constraints, *given)
     known: set[str] = set(kind.names)
     for inputs, values in _checked(plan):
         known.update(Point(kind, "", values, inputs, "", file.seed).derived)
@@ -255,7 +266,7 @@ def _kind_of(file: StudyFile, source: str) -> Kind:
     InputError
         An objective is none of the kind.
     """
-    kind = next((kind for name, kind in KINDS.items() if name in file.space), TRAINING)
+    kind = next((KINDS[name] for name in KINDS if name in file.space), TRAINING)
     for number, name in enumerate(file.objectives):
         if name not in kind.figures:
             message = not_one_of(name, kind.figures)

@@ -30,8 +30,8 @@ __all__ = [
 SCHEMA = 1
 """Version of the columns and of the layout of the folder."""
 
-TABLES = ("screened", "front")
-"""Tables of studies in a store: points that were left out, and Pareto fronts."""
+TABLES = ("screened", "front", "speedups")
+"""Tables of studies in a store: points left out, Pareto fronts, and speed-ups over a baseline."""
 
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 """For each older version, what turns a ``pyarrow.Table`` of its rows into one of the next."""

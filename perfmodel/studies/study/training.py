@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fred_hw.errors import InputError
 from perfmodel.figures import figures_of
 from perfmodel.memory.file import MemoryFile
+from perfmodel.studies.equal_terms import equal_npus
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.files import NpuEntry, build_topology
 from perfmodel.topology.graph import Topology
@@ -23,9 +24,10 @@ from perfmodel.training.estimate import Estimate, memory_of, simulate, summarize
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import Workload, build_workload
 
+from .axes import Value
 from .file import FIGURES, ROOTS
 from .inputs import PARTS, SIZES, Inputs, Part, Resolver, column_of, identity_of
-from .kind import KINDS, Kind, Resolving, Row
+from .kind import Comparison, Kind, Resolving, Row
 from .point import FAILURES
 from .shared import Numbers, Shared
 from .space import Space
@@ -205,7 +207,20 @@ def _scale(part: Callable[[str], Any]) -> float:
     return compute_model(part("options")["compute"]).scale(workload.name, topology, npu)
 
 
-TRAINING = KINDS["topology"] = Kind(
+def _check_terms(base: Inputs, other: Inputs, as_is: bool) -> None:
+    """Refuse topologies with different NPUs, or that a model of compute cannot compare."""
+    fabrics = [topology_of(one.topology) for one in (base, other)]
+    compute_model(other.options["compute"]).check(fabrics)
+    rates = {one.topology.name: rates_of(one.topology, one.npu) for one in (base, other)}
+    equal_npus(rates, as_is=as_is)
+
+
+def _npus_of(resolver: Resolving, name: str) -> dict[str, Value]:
+    values: dict[str, Value] = {"topology": name}
+    return {**_npu_rates(resolver.part("topology", values), resolver.part("npu", values))}
+
+
+TRAINING = Kind(
     required=("topology", "workload"),
     parts=PARTS,
     figures=FIGURES,
@@ -218,4 +233,7 @@ TRAINING = KINDS["topology"] = Kind(
     names=("npus", "fits_memory", *(f"strategy.{size}" for size in SIZES)),
     value_of=_value_of,
     bounds=_Bounds,
+    comparison=Comparison(
+        "topology", "iteration_time_s", ("topology", "npu", "compute"), _check_terms, _npus_of
+    ),
 )
