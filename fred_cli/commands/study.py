@@ -110,7 +110,7 @@ def run(
     )
     for text, removed in summary.excluded.items():
         print(f"  {removed:,} points do not satisfy {text}")
-    _print_best(summary, plan.varied)
+    _print_best(summary, plan)
 
 
 @command.command(
@@ -159,7 +159,7 @@ def optimize(
         f"{summary.points:,} of {len(plan.space):,} points taken: {summary.computed:,} computed, "
         f"{before:,} there before, {summary.failed:,} failed"
     )
-    _print_best(summary, plan.varied)
+    _print_best(summary, plan)
 
 
 @command.command("query", example='fred study query build/study "select count(*) from points"')
@@ -228,13 +228,14 @@ def _load(file: Path) -> Any:
     return load_study(file)
 
 
-def _print_best(summary: Any, varied: Sequence[str]) -> None:
+def _print_best(summary: Any, plan: Any) -> None:
     """Print the best point for each objective, the front, and speed-ups over the baseline."""
     for name, row in summary.best.items():
-        said = f"{row[name]:.6g} with {_said(row, varied)}" if row else "no point has it"
+        said = f"{row[name]:.6g} with {_said(row, plan.varied)}" if row else "no point has it"
         print(f"least {name}: {said}")
     _print_rows("Pareto front", "front", summary.front)
-    _print_rows("Speed-up over the baseline", "speedups", summary.speedups)
+    if plan.baseline:
+        _print_rows(f"Speed-up over {plan.baseline.name}", "speedups", summary.speedups)
 
 
 def _print_rows(title: str, name: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -63,7 +62,6 @@ def feasible(
     cp: Sequence[int] = (1,),
     ep: Sequence[int] = (1,),
     sp: bool = False,
-    most: int | None = None,
 ) -> list[Strategy]:
     """Return the strategies that use at least so many NPUs and go with the layers.
 
@@ -81,8 +79,6 @@ def feasible(
         Workers that share out a sequence, and replicas that share out experts, 1 or more.
     sp : bool
         Whether to add those with sequence parallelism.
-    most : int or None
-        Stop after so many.
 
     Raises
     ------
@@ -105,8 +101,7 @@ def feasible(
         for sequence in (False, True)[: 1 + sp]
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
     )
-    found = (one for one in given if one.workers >= least and _goes_with(workload, one))
-    return list(islice(found, most))
+    return [one for one in given if one.workers >= least and _goes_with(workload, one)]
 
 
 def _goes_with(workload: Workload, strategy: Strategy) -> bool:

@@ -105,11 +105,6 @@ def test_an_estimate_loads_neither_numpy_nor_the_solver() -> None:
             ("strategies", "--workload", "gpt-3", "--chart", "x.html"),
             r"plotly: must be installed for charts: .*",
         ),
-        (
-            "pyarrow",
-            ("sweep", "x.yaml", "--parquet", "x.parquet"),
-            r"pyarrow: must be installed for Parquet: .*",
-        ),
         ("jinja2", ("report", "-o", "out"), r"jinja2: must be installed for the report: .*"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else None,

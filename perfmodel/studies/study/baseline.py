@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -89,7 +89,14 @@ def with_npus(file: StudyFile, source: str, kind: Kind, resolver: Resolving) -> 
         fields = _comparison(kind, "npu_from", source).npus(resolver, file.npu_from)
     except InputError as error:
         raise InputError(source, "npu_from", error.message) from None
-    return {**fields, **file.space}
+    return {**fields, **{name: _filled(one, fields.get(name)) for name, one in file.space.items()}}
+
+
+def _filled(given: Any, rate: Value) -> Any:
+    """Return the values of a field with a rate where they leave the field as it is."""
+    if isinstance(given, list):
+        return [rate if one is None else one for one in cast("list[Any]", given)]
+    return rate if given is None else given
 
 
 def _comparison(kind: Kind, key: str, source: str) -> Comparison:
