@@ -126,10 +126,11 @@ def test_missing_part_of_the_installation_is_named(
     ("arguments", "line"),
     [
         (("bogus",), "fred: no such command 'bogus'; 'fred --help' lists the commands"),
+        (("sweep", "x"), "fred: no such command 'sweep'; 'fred study run' replaces it"),
         (("estimat",), "fred: no such command 'estimat'; did you mean 'estimate'?"),
         (("--bogus",), "fred: No such option '--bogus'."),
     ],
-    ids=["command", "close command", "option"],
+    ids=["command", "replaced command", "close command", "option"],
 )
 def test_what_is_no_command_is_refused(
     refused: Callable[..., str], arguments: tuple[str, ...], line: str
