@@ -25,7 +25,7 @@ from .results import results_of
 from .run import Meter, Progress, Summary, compute, locked_store
 from .screen import Screen
 from .space import Steps
-from .store import Store, check_store
+from .store import Store, check_store, not_written
 
 __all__ = ["DEFAULT_POINTS", "Budget", "optimize_study"]
 
@@ -96,10 +96,13 @@ def optimize_study(
     with ExitStack() as stack:
         running = stack.enter_context(closing(engine()))
         store = stack.enter_context(locked_store(folder))
-        search = _Search(plan, store, budget)
-        # One point in a batch: what a search proposes does not depend on the speed of a machine.
-        meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
-        compute(plan, search.points(), store, running, meter, search.told)
+        try:
+            search = _Search(plan, store, budget)
+            # One point in a batch: proposals do not depend on the speed of the machine.
+            meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
+            compute(plan, search.points(), store, running, meter, search.told)
+        except OSError as error:  # of Optuna's journal; the store has errors of its own
+            raise not_written(folder, error) from None
         search.check()
         excluded = {one.text: removed for one, removed in search.excluded.items()}
         counts = (meter.computed, meter.failed, excluded, search.screened)
@@ -127,11 +130,12 @@ class _Search:
         self._front = Front(len(plan.objectives))
         self.excluded = dict.fromkeys(plan.constraints, 0)
         optuna: Any = import_module("optuna")
-        finished, self._failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
+        states = optuna.trial.TrialState
+        self._failed = states.FAIL
         for trial in self._study.get_trials(deepcopy=False):
-            if trial.state == finished:
+            if trial.state == states.COMPLETE:
                 self._resume(trial)
-            elif not trial.state.is_finished():
+            elif trial.state == states.RUNNING:  # when the earlier search ended
                 self._study.tell(trial.number, state=self._failed)
         self._random = random.Random(f"{plan.seed} {len(self._study.get_trials(deepcopy=False))}")
         if not self._seen:
@@ -255,11 +259,20 @@ def _first(plan: Plan) -> int:
     return min(_POPULATION, max(4, isqrt(len(plan.space)) // 2))
 
 
+def _drop_partial_line(journal: Path) -> None:
+    """Remove the end of a journal behind its last complete line, as a full disk leaves it."""
+    written = journal.read_bytes() if journal.exists() else b""
+    if not written.endswith(b"\n"):
+        with journal.open("ab") as file:
+            file.truncate(written.rfind(b"\n") + 1)
+
+
 def _optuna_study(plan: Plan, journal: Path) -> Any:
     """Return Optuna's study, with the trials of earlier runs with this model."""
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    _drop_partial_line(journal)
     try:
         storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
         study = optuna.create_study(

@@ -1,5 +1,7 @@
 """Tests of perfmodel.studies.study.optimize."""
 
+import errno
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +130,30 @@ def test_a_damaged_journal_is_named(tmp_path: Path, text: str) -> None:
     (store.path / "optuna.log").write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match=r"store/optuna\.log: must be a journal of Optuna"):
         optimize_study(plan, store.path, Budget(points=1), Inline)
+
+
+@pytest.mark.parametrize("writes", [0, 3, 14])
+def test_a_full_disk_ends_the_search_and_a_later_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    journal: Any = import_module("optuna.storages.journal")
+    plan, store, done = planned(tmp_path, SMALL), create_store(tmp_path / "store"), 0
+    real = journal.JournalFileBackend.append_logs
+
+    def append(self: Any, logs: Any) -> None:
+        nonlocal done
+        if (done := done + 1) > writes:
+            with (store.path / "optuna.log").open("a") as file:
+                file.write('{"op_')  # as much as there was room for
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, logs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.JournalFileBackend, "append_logs", append)
+        line = r"store: must be a folder that can be written, not with: No space left on device$"
+        with pytest.raises(InputError, match=line):
+            optimize_study(plan, store.path, Budget(points=4), Inline)
+    assert optimize_study(plan, store.path, Budget(points=4), Inline).points == 4
 
 
 def test_a_search_leaves_a_locked_store_alone(tmp_path: Path) -> None:
