@@ -33,6 +33,7 @@ FIGURES = (
     "compute_s",
     "busy_s",
     "peak_share",
+    "energy.total_j",
     "memory.total_bytes",
     "memory.least_bytes",
 )

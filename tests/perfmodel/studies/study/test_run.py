@@ -71,6 +71,19 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     assert small["npu.peak_flops"] == 2e15
 
 
+@pytest.mark.parametrize("screen", [False, True])
+def test_time_and_energy_have_a_front(
+    tmp_path: Path, whole: list[dict[str, Any]], screen: bool
+) -> None:
+    names = ("time_per_sample_s", "energy.total_j")
+    plan = planned(tmp_path, objectives=[*names])
+    summary = run_study(plan, tmp_path / "store", Inline, screen=screen)
+    for name in names:
+        best = summary.best[name]
+        assert best and best[name] == min(row[name] for row in whole)
+        assert best[name] == min(row[name] for row in summary.front)
+
+
 def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     store, told = create_store(tmp_path / "store"), list[Progress]()
     space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
