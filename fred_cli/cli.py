@@ -25,6 +25,10 @@ FRED switches, from a description to Verilog, co-simulation and estimates of a w
 fred --help lists all commands."""
 
 
+_REPLACED = {"sweep": "; 'fred study run' replaces it"}
+"""What took the place of commands of earlier versions."""
+
+
 class _Commands(click.Group):
     """Commands found in the folder ``commands``; each is imported when it is used."""
 
@@ -36,7 +40,8 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
-            suggestion = did_you_mean(args[0], known) or "; 'fred --help' lists the commands"
+            suggestion = _REPLACED.get(args[0]) or did_you_mean(args[0], known)
+            suggestion = suggestion or "; 'fred --help' lists the commands"
             raise click.UsageError(f"no such command {args[0]!r}{suggestion}")
         return super().resolve_command(ctx, args)
 

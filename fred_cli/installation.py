@@ -20,7 +20,7 @@ EXTRAS = {
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",
     "repurpose": "trained networks on several workers: fred repurpose",
     "roce": "RDMA over Ethernet with its event core compiled: fred collective --cc",
-    "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
+    "tables": "results as tables: perfmodel.api.to_dataframe",
     "study": "studies: fred study",
     "explore": "the page of a study: fred explore",
     "optimize": "searches of studies: fred study optimize",

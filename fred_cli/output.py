@@ -17,6 +17,7 @@ from fred_hw.optional import needed
 from fred_hw.visible import visible
 
 __all__ = [
+    "arrow_csv",
     "as_csv",
     "checked",
     "need_plotly",
@@ -101,6 +102,12 @@ def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([_cell(one) for one in row] for row in (columns, *rows))
     return text.getvalue()
+
+
+def arrow_csv(found: Any) -> str:
+    """Return a ``pyarrow.Table`` as CSV text, like :func:`as_csv`."""
+    columns = [column.to_pylist() for column in found.columns]
+    return as_csv(found.column_names, list(zip(*columns, strict=True)))
 
 
 def _cell(value: object) -> object:

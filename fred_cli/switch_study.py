@@ -10,14 +10,15 @@ from typing import Any
 
 from fred_cli.cell_options import read_cells
 from fred_cli.cosimulation import load_testbench
-from fred_hw.choices import did_you_mean, find_choice, not_one_of
+from fred_hw.choices import find_choice, not_one_of
 from fred_hw.errors import InputError
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
 from perfmodel.studies.study.inputs import flat, key_of
-from perfmodel.studies.study.kind import KINDS, Kind, Row
+from perfmodel.studies.study.kind import Kind, Row, check_roots
+from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of
 
 __all__ = ["SWITCHES"]
@@ -81,12 +82,7 @@ class _Resolver:
         InputError
             A field or a value is not allowed; names the study file and the field.
         """
-        for name in values:
-            root, _, rest = name.partition(".")
-            if root not in SWITCH_ROOTS or (rest and root != "specification"):
-                hint = did_you_mean(root, SWITCH_ROOTS)
-                message = f"must begin with one of {', '.join(SWITCH_ROOTS)}, not {root!r}{hint}"
-                raise self._refused(name, message)
+        check_roots(values, SWITCH_ROOTS, _DEFAULTS, self._source)
         found = _Inputs(**{part: self.part(part, values) for part in _PARTS})
         if not (found.liberty or found.simulator):
             message = "must be given for area and clock, or simulator for cycles"
@@ -234,10 +230,6 @@ def _depends(name: str) -> Collection[str]:
     return {root} if root in SWITCH_ROOTS else {*SWITCH_ROOTS}
 
 
-def _none(_inputs: _Inputs, _name: str) -> None:
-    return None
-
-
 def _version() -> str:
     """Return the version of synthesis and benches; the Verilog is part of the inputs."""
     return version_of("synth", "testbench")
@@ -252,11 +244,9 @@ SWITCHES = KINDS["specification"] = Kind(
     required=("specification",),
     parts=_PARTS,
     figures=SWITCH_FIGURES,
-    names=(),
     depends=_depends,
     resolver=_Resolver,
     derived=_derived,
-    value_of=_none,
     evaluate=_evaluate,
     identity=_identity,
     version=_version,

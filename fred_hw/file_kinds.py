@@ -12,11 +12,9 @@ __all__ = [
     "REMOTE_MEMORY",
     "ROCE",
     "STUDY",
-    "SWEEP",
     "SWITCH",
     "SYSTEM",
     "TOPOLOGY",
-    "TRACE_SWEEP",
     "WAFER",
     "WORKLOAD",
     "file_kind",
@@ -27,8 +25,6 @@ MESH = "a mesh specification"
 WAFER = "a wafer specification"
 TOPOLOGY = "a topology of the wafer model"
 WORKLOAD = "a workload"
-SWEEP = "a sweep"
-TRACE_SWEEP = "a sweep of traces"
 STUDY = "a study"
 CLUSTER = "a cluster"
 ARCHITECTURE = "an architecture of a trained network"
@@ -43,8 +39,6 @@ _MARKS: dict[str, tuple[str, ...]] = {
     SWITCH: ("ports",),
     MESH: ("width",),
     WAFER: ("switches",),
-    SWEEP: ("topologies",),
-    TRACE_SWEEP: ("traces",),
     STUDY: ("space",),
     CLUSTER: ("training",),
     ARCHITECTURE: ("layers",),

@@ -1,4 +1,4 @@
-"""Python interface of `fred estimate`, `compare`, `strategies`, `sweep` and `collective`."""
+"""Python interface of `fred estimate`, `compare`, `strategies`, `collective` and `study`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,9 +15,10 @@ from perfmodel.memory.file import load_tier
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.studies.study.engine import open_engine
+from perfmodel.studies.study.plan import load_study
+from perfmodel.studies.study.run import run_study
 from perfmodel.studies.study.store import Store, open_store
-from perfmodel.studies.sweep import SweepRow, run_sweep
-from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import NpuEntry
 from perfmodel.topology.graph import Topology
@@ -206,29 +207,30 @@ class Study:
     ----------
     estimates : tuple of Estimate
         One for each row.
-    rows : tuple of SweepRow
-        The points of a sweep file, also those that cannot run; empty if it is no sweep.
     """
 
     estimates: tuple[Estimate, ...]
-    rows: tuple[SweepRow, ...] = ()
 
-    @classmethod
-    def from_yaml(cls, path: str | Path) -> Self:
-        """Return the estimates of a sweep file; docs/reference/yaml-keys.md lists its keys.
+    @staticmethod
+    def run(path: str | Path, store: str | Path, workers: int | None = None) -> Store:
+        """Estimate all points of a study file that a store lacks, and return the store.
 
         Parameters
         ----------
         path : str or Path
-            The file; those that it names are relative to its folder.
+            The study file; docs/reference/studies.md has its keys.
+        store : str or Path
+            Folder of the results; it is made if it is not there.
+        workers : int or None
+            Processes; one for each processor if None.
 
         Raises
         ------
         InputError
-            The file, or one that it names, is invalid; there are too many points; or none can run.
+            The file or one that it names is bad, or the store cannot be written.
         """
-        rows = run_sweep(load_sweep(Path(path)))
-        return cls(tuple(row.estimate for row in rows if row.estimate), rows)
+        run_study(load_study(Path(path)), Path(store), lambda: open_engine(None, workers))
+        return open_store(Path(store))
 
     @staticmethod
     def open(path: str | Path) -> Store:
@@ -237,7 +239,7 @@ class Study:
         Parameters
         ----------
         path : str or Path
-            The folder that `fred study run` writes.
+            The folder that `fred study run` or :meth:`run` writes.
 
         Raises
         ------
@@ -253,12 +255,8 @@ class Study:
         return iter(self.estimates)
 
     def to_dataframe(self) -> Any:
-        """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`.
-
-        A sweep has a row for each point: its settings, ``speedup``, ``problem``, and the figures of
-        the estimate, in which ``placed`` is the chosen placement.
-        """
-        return to_dataframe(self.rows or self.estimates)
+        """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`."""
+        return to_dataframe(self.estimates)
 
 
 def compare(
@@ -310,12 +308,7 @@ def to_dataframe(results: Iterable[Any]) -> Any:
 
 
 def _row(result: Any) -> dict[str, Any]:
-    """Return the figures of a result, keyed by column name."""
-    if isinstance(result, SweepRow):
-        figures = _row(result.estimate) if result.estimate else {}
-        asked = {**asdict(result.point), "speedup": result.speedup, "problem": result.problem}
-        asked["placed"] = figures.get("placement")
-        return asked | {name: one for name, one in figures.items() if name not in asked}
+    """Return the figures of a result by the names of their columns."""
     provenance = getattr(result, "provenance", None)
     if provenance is not None:
         result = replace(result, provenance=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["FOCUS", "STOPS", "launched"]
+__all__ = ["check_keyboard", "launched"]
 
 _CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
 _OPTIONS = (
@@ -15,7 +15,7 @@ _OPTIONS = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 
-FOCUS = """() => {
+_FOCUS = """() => {
   const one = document.activeElement;
   if (one === document.body) return null;
   const box = one.getBoundingClientRect();
@@ -28,12 +28,25 @@ FOCUS = """() => {
 }"""
 """What has the focus: its name, whether it is in the window, and whether the focus is marked."""
 
-STOPS = """() => {
+_STOPS = """() => {
   const stops = "a[href], button:not(:disabled), select, input:not([type=hidden]), summary,"
     + " [tabindex='0']";
   return [...document.querySelectorAll(stops)].filter((one) => one.checkVisibility()).length;
 }"""
 """How many elements the keyboard should reach."""
+
+
+def check_keyboard(page: Any) -> None:
+    """Check that Tab reaches every control of a page, in the window and with a visible focus."""
+    stops: list[Any] = []
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    page.keyboard.press("Tab")
+    while (stop := page.evaluate(_FOCUS)) is not None and len(stops) < 300:
+        stops.append(stop)
+        page.keyboard.press("Tab")
+    assert [one["name"] for one in stops if not one["seen"]] == []
+    assert [one["name"] for one in stops if not one["marked"]] == []
+    assert len(stops) == page.evaluate(_STOPS)
 
 
 @contextmanager

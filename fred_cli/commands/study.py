@@ -14,7 +14,7 @@ import click
 
 from fred_cli.command import Group
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import as_csv, plain, say_json, table, write_given
+from fred_cli.output import arrow_csv, plain, say_json, table, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -110,7 +110,7 @@ def run(
     )
     for text, removed in summary.excluded.items():
         print(f"  {removed:,} points do not satisfy {text}")
-    _print_best(summary, plan.varied)
+    _print_best(summary, plan)
 
 
 @command.command(
@@ -159,7 +159,7 @@ def optimize(
         f"{summary.points:,} of {len(plan.space):,} points taken: {summary.computed:,} computed, "
         f"{before:,} there before, {summary.failed:,} failed"
     )
-    _print_best(summary, plan.varied)
+    _print_best(summary, plan)
 
 
 @command.command("query", example='fred study query build/study "select count(*) from points"')
@@ -172,7 +172,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
     from perfmodel.studies.study.store import open_store
 
     found = open_store(store).query(sql)
-    write_given({csv_file: lambda: _csv(found)})
+    write_given({csv_file: lambda: arrow_csv(found)})
     if as_json:
         say_json({"columns": found.column_names, "rows": found.to_pylist()})
         return
@@ -192,7 +192,10 @@ def export(store: Path, file: Path, as_json: bool) -> None:
     """Write all rows to FILE, a .csv or .parquet file."""
     from perfmodel.studies.study.store import open_store, parquet_bytes
 
-    writers: dict[str, Callable[[Any], str | bytes]] = {".csv": _csv, ".parquet": parquet_bytes}
+    writers: dict[str, Callable[[Any], str | bytes]] = {
+        ".csv": arrow_csv,
+        ".parquet": parquet_bytes,
+    }
     if (write := writers.get(file.suffix)) is None:
         raise InputError("FILE", "", f"must end in .csv or .parquet, not {file.name!r}")
     found = open_store(store).query("select * from points")
@@ -225,23 +228,27 @@ def _load(file: Path) -> Any:
     return load_study(file)
 
 
-def _print_best(summary: Any, varied: Sequence[str]) -> None:
-    """Print the best point for each objective, and the front if there are several objectives."""
+def _print_best(summary: Any, plan: Any) -> None:
+    """Print the best point for each objective, the front, and speed-ups over the baseline."""
     for name, row in summary.best.items():
-        said = f"{row[name]:.6g} with {_said(row, varied)}" if row else "no point has it"
+        said = f"{row[name]:.6g} with {_said(row, plan.varied)}" if row else "no point has it"
         print(f"least {name}: {said}")
-    _print_front(summary.front)
+    _print_rows("Pareto front", "front", summary.front)
+    if plan.baseline:
+        _print_rows(f"Speed-up over {plan.baseline.name}", "speedups", summary.speedups)
 
 
-def _print_front(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the Pareto front of several objectives."""
+def _print_rows(title: str, name: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the first rows of a table of the store, if it has any."""
     if not rows:
         return
     columns = [name for name in rows[0] if name != "key"]
     shown = [[_cell(row.get(name)) for name in columns] for row in rows[:_SHOWN]]
-    table(f"Pareto front: {len(rows):,} points", columns, shown)
+    table(f"{title}: {len(rows):,} points", columns, shown)
     if len(rows) > _SHOWN:
-        print(f"the first {_SHOWN} of {len(rows):,} points; the table 'front' of the store has all")
+        print(
+            f"the first {_SHOWN} of {len(rows):,} points; the table {name!r} of the store has all"
+        )
 
 
 def _said(row: dict[str, Any], names: Sequence[str]) -> str:
@@ -270,11 +277,6 @@ def _json_progress() -> Callable[[Any], None]:
             print(json.dumps(plain(progress)), file=sys.stderr, flush=True)
 
     return listen
-
-
-def _csv(found: Any) -> str:
-    columns = [column.to_pylist() for column in found.columns]
-    return as_csv(found.column_names, list(zip(*columns, strict=True)))
 
 
 def _cell(value: object) -> str:

@@ -2,15 +2,14 @@
 
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import jinja2
 
 from fred_cli.drawings.chart import asset
 from fred_cli.drawings.loads import colour_key, dark_colours
-from fred_cli.output import as_csv
-from fred_hw.visible import visible
+from fred_cli.output import arrow_csv
+from fred_cli.templates import environment, neighbour
 
 from .details import detail, detail_charts, differences
 from .look import Look
@@ -88,22 +87,20 @@ def points_update(table: Table, view: View, look: Look) -> dict[str, Any]:
 def csv_of(table: Table, view: View) -> str:
     """Return all columns of the points that pass the filters and the selection."""
     rows = view.sorted(table, view.brushed(table, view.shown(table)))
-    found = table.take(rows.tolist())
-    columns = [column.to_pylist() for column in found.columns]
-    return as_csv(found.column_names, list(zip(*columns, strict=True)))
+    return arrow_csv(table.take(rows.tolist()))
 
 
 @cache
 def style() -> str:
     """Return the style sheet."""
     dark = f"@media (prefers-color-scheme: dark) {{\n{dark_colours()}\n}}\n"
-    return asset("page.css") + _text("explore.css") + dark
+    return asset("page.css") + neighbour("fred_cli.explore", "explore.css") + dark
 
 
 @cache
 def script() -> str:
     """Return the script."""
-    return _text("explore.js")
+    return neighbour("fred_cli.explore", "explore.js")
 
 
 def _controls(table: Table, view: View) -> str:
@@ -159,18 +156,7 @@ def _drawn(lines: Integers, brushed: Integers) -> str:
 
 @cache
 def _template(name: str) -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("fred_cli.explore", "templates"),
-        autoescape=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {"label": label, "number": number}
-    environment.globals["quantity"] = quantity
-    return environment.get_template(name)
-
-
-def _text(name: str) -> str:
-    return (files("fred_cli.explore") / "templates" / name).read_text(encoding="utf-8")
+    found = environment("fred_cli.explore")
+    found.filters |= {"label": label, "number": number}
+    found.globals["quantity"] = quantity
+    return found.get_template(name)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -15,8 +15,8 @@ from fred_hw.errors import InputError
 from .details import detail
 from .look import Look
 from .page import BOKEH, csv_of, page, points_update, script, style, update
-from .table import Source
-from .view import default_view, read_view
+from .table import Source, Table
+from .view import View, default_view, read_view
 
 __all__ = ["HOST", "open_server"]
 
@@ -36,6 +36,22 @@ _FILE = re.compile(r"/point/([0-9a-f]{1,64})/(topology|workload|remote_memory)\.
 
 @dataclass(frozen=True)
 class _Answer:
+    """What a request gets.
+
+    Parameters
+    ----------
+    kind : str
+        Media type.
+    body : bytes
+        Contents.
+    status : HTTPStatus
+        Whether the request was answered.
+    name : str
+        Name of the file to save; empty for what is shown.
+    kept : bool
+        Whether the browser may keep it.
+    """
+
     kind: str
     body: bytes
     status: HTTPStatus = HTTPStatus.OK
@@ -46,14 +62,12 @@ class _Answer:
 class _Server(ThreadingHTTPServer):
     """Server for local connections; its port is never shared with another process."""
 
-    daemon_threads = True
-    allow_reuse_address = True
     source: Source
     title: str
 
 
-def open_server(source: Source, title: str, port: int) -> Any:
-    """Return a server of a store that listens but does not answer yet.
+def open_server(source: Source, title: str, port: int) -> _Server:
+    """Return the server of a store, which listens but does not answer yet.
 
     Parameters
     ----------
@@ -178,14 +192,14 @@ def _csv(server: _Server, query: str) -> _Answer:
     return _Answer("text/csv", csv_of(table, view).encode(), name="points.csv")
 
 
-def _asked(server: _Server, query: str) -> Any:
-    """Return the view in a query, without its look, and the table."""
+def _asked(server: _Server, query: str) -> tuple[View, Table]:
+    """Return the view that a query holds beside the look, and the table."""
     table = server.source.table()
     rest = "&".join(one for one in query.split("&") if one.partition("=")[0] not in _LOOK)
     return read_view(rest, table), table
 
 
-_LOOK = ("dark", "narrow")
+_LOOK = tuple(one.name for one in fields(Look))
 
 
 def _look(query: str) -> Look:

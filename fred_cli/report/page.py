@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
-from importlib.resources import files
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from fred_cli.drawings.idea import draw_idea
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
 from fred_cli.drawings.loads import colour_key, dark_colours
 from fred_cli.hardware_table import hardware_rows, price
+from fred_cli.templates import environment, neighbour
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
@@ -29,7 +29,6 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.progress import parts
 from fred_hw.spec import SwitchSpec
-from fred_hw.visible import visible
 from gen.design import generate
 from gen.write import check_file, check_folder, write_files
 from perfmodel.studies.compare import Row
@@ -225,29 +224,17 @@ def _look() -> dict[str, Any]:
         "colours": colour_key(),
         "dark_colours": dark_colours(),
         "style": asset("page.css"),
-        "report_style": _text("report.css"),
-        "report_script": _text("report.js"),
+        "report_style": neighbour("fred_cli.report", "report.css"),
+        "report_script": neighbour("fred_cli.report", "report.js"),
         "charts_script": asset("charts.js"),
         "plotly": plotly_packed(),
     }
 
 
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("fred_cli.report", "templates"),
-        autoescape=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return environment.get_template("report.html.j2")
-
-
-def _text(name: str) -> str:
-    """Return the text of a file next to the templates."""
-    return (files("fred_cli.report") / "templates" / name).read_text(encoding="utf-8")
+    found = environment("fred_cli.report")
+    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return found.get_template("report.html.j2")
 
 
 def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:

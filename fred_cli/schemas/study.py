@@ -10,7 +10,7 @@ __all__: list[str] = []
 FILES.add(
     "study",
     FileKind(
-        summary="A space of points to be estimated: FILE of `run` of `fred study`.",
+        summary="A space of points to be estimated: FILE of `fred study run`.",
         schema=lambda: of_model("StudyFile", StudyFile),
         read=load_study,
     ),

@@ -107,9 +107,23 @@ def any_s(
 
 
 def shares(pattern: str, one: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return the shares of the vector sent and received, by the first and by each other member.
+    """Return the least data that a member of a collective sends and receives.
 
-    ``one`` is the share of one member.
+    The data follow from the definition of the pattern: a member sends what only it has and others
+    need, and receives what it needs and does not have.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    one : float or array
+        Part of the vector that belongs to one member: 1 over the size of the group.
+
+    Returns
+    -------
+    tuple
+        For the first member, which is the root, and for each other member: the pair of data sent
+        and received, as parts of the whole vector (1 is all of it); arrays if ``one`` is.
     """
     return {
         "all_reduce": ((1.0, 1.0), (1.0, 1.0)),

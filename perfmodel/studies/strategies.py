@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -66,7 +65,6 @@ def feasible(
     cp: Sequence[int] = (1,),
     ep: Sequence[int] = (1,),
     sp: bool = False,
-    most: int | None = None,
     fabrics: Sequence[Topology] = (),
 ) -> list[Strategy]:
     """Return the strategies that use at least a number of NPUs and are valid for the layers.
@@ -85,10 +83,8 @@ def feasible(
         Workers that share out a sequence, and replicas that share out experts, 1 or more.
     sp : bool
         Whether to add those with sequence parallelism.
-    most : int or None
-        Stop after so many.
     fabrics : sequence of Topology
-        Those on all of which a strategy must fit, so that each MP group is on one wafer.
+        Topologies that a strategy must fit, so that each MP group is on one wafer.
 
     Raises
     ------
@@ -112,8 +108,7 @@ def feasible(
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
     )
     enough = (one for one in given if one.workers >= least and _goes_with(workload, one))
-    found = (one for one in enough if all(fits(fabric, one) for fabric in fabrics))
-    return list(islice(found, most))
+    return [one for one in enough if all(fits(fabric, one) for fabric in fabrics)]
 
 
 def _goes_with(workload: Workload, strategy: Strategy) -> bool:

@@ -6,8 +6,8 @@ nothing here is done iteration by iteration.
 """
 
 from collections import Counter
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,33 +32,24 @@ _ROUNDING = 1e-9
 """Share by which rounding may raise a bound above a simulated time."""
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Sizes of many strategies, as arrays."""
+class Sizes(NamedTuple):
+    """Sizes of one strategy, or of many as arrays."""
 
-    mp: Array
-    dp: Array
-    pp: Array
-    cp: Array
-    ep: Array
-    sp: Array
-
-    COUNT = 6
+    mp: Any
+    dp: Any
+    pp: Any
+    cp: Any
+    ep: Any
+    sp: Any
 
     @classmethod
-    def of(cls, rows: Array) -> "Sizes":
-        """Return the sizes from rows in the form of :meth:`row`."""
-        return cls(*rows.T)
-
-    @staticmethod
-    def row(strategy: Strategy) -> list[float]:
-        """Return the sizes of one strategy in the order of the fields."""
-        return [float(getattr(strategy, one.name)) for one in fields(Sizes)]
+    def of(cls, strategy: Strategy) -> "Sizes":
+        """Return the sizes of one strategy."""
+        return cls(*(float(getattr(strategy, name)) for name in cls._fields))
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Rates of many NPUs, as arrays.
+class Rates(NamedTuple):
+    """Rates of NPUs, as arrays.
 
     Parameters
     ----------
@@ -75,8 +66,6 @@ class Rates:
     weights: Array
     hbm_bytes: Array
 
-    COUNT = len(KINDS) + 3
-
     @staticmethod
     def row(npu: Npu) -> list[float]:
         """Return the rates of one NPU, determined from operators with one unit of work."""
@@ -92,33 +81,25 @@ class Rates:
         return cls(rows[:, :kinds].T, *rows[:, kinds:].T)
 
 
-@dataclass(frozen=True)
-class Fabric:
-    """Payload bandwidths of many topologies, as arrays [B/s].
+class Fabric(NamedTuple):
+    """Payload bandwidths of one topology, or of many as arrays [B/s].
 
     Parameters
     ----------
-    sent, received : array
+    sent, received : float or array
         Of an NPU, at most.
-    loaded, stored : array
+    loaded, stored : float or array
         From and to all I/O controllers together; infinite with remote memory.
     """
 
-    sent: Array
-    received: Array
-    loaded: Array
-    stored: Array
-
-    COUNT = 4
+    sent: Any
+    received: Any
+    loaded: Any
+    stored: Any
 
     @classmethod
-    def of(cls, rows: Array) -> "Fabric":
-        """Return the bandwidths from rows in the form of :meth:`row`."""
-        return cls(*rows.T)
-
-    @staticmethod
-    def row(topology: Topology, *, remote_memory: bool) -> list[float]:
-        """Return the bandwidths of one topology in the order of the fields."""
+    def of(cls, topology: Topology, *, remote_memory: bool) -> "Fabric":
+        """Return the bandwidths of one topology."""
         loaded = stored = 0.0
         for link in topology.links:
             loaded += link.payload_bytes_per_s * (topology.nodes[link.source].kind == "io")
@@ -126,28 +107,33 @@ class Fabric:
         if remote_memory:
             loaded = stored = 0.0
         sent, received = max(topology.sent_bytes_per_s), max(topology.received_bytes_per_s)
-        return [rate or np.inf for rate in (sent, received, loaded, stored)]
+        return cls(*(rate or np.inf for rate in (sent, received, loaded, stored)))
 
 
 @dataclass
 class _Sums:
-    """Sums over all layers for one microbatch, as arrays.
+    """Sums over all layers for one microbatch, for each iteration.
 
     Parameters
     ----------
-    compute, forward, backward : array
-        Compute of both passes; forward and backward passes with their collectives [s].
+    compute : array
+        Compute time of the forward and the backward pass [s].
+    forward, backward : array
+        Time of each pass with its collectives [s].
     share : array
-        The least share of its two passes that the forward pass of a layer has.
+        Time of the forward pass over that of both passes, of the layer with the least quotient.
     longest : array
-        The longest backward pass of a layer [s].
-    own, shared, largest : array
-        Parameters on an NPU along CP and EP before MP: of layers, of experts, and of the layer
-        that has most.
+        Time of the longest backward pass of a layer [s].
+    own, shared : array
+        Parameters that an NPU has after division by EP and before division by MP: those of all
+        replicas, and those of experts.
+    largest : array
+        The same of the layer with the most parameters.
     outputs : array
-        The fewest numbers that a layer hands on.
+        Output numbers of the layer with the fewest, for one sample.
     inputs, stored, peak : array
-        Numbers that stay for the backward pass: inputs of layers, all, and most of a layer.
+        Activations kept for the backward pass of one sample: inputs of layers alone, all
+        activations, and all activations of the layer with the most.
     """
 
     compute: Any = 0.0
@@ -193,16 +179,18 @@ def bounds_of(
 
 
 def _ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
-    """Return the least time of many collectives, without latency [s].
+    """Return the least time of many collectives at once, without latency [s].
 
     Parameters
     ----------
     pattern : str
         One of ``schedule.PATTERNS``.
-    members, size_bytes : array
-        NPUs of the group of each, and its whole vector [B]; a group of one moves nothing.
+    members : array
+        NPUs in the group of each collective; a group of one NPU moves nothing.
+    size_bytes : array
+        Size of the whole vector of each collective [B].
     sent, received : array
-        Bandwidth with which an NPU of each sends and receives at most [B/s].
+        Highest bandwidth with which an NPU sends and receives [B/s].
     """
     times = [
         np.maximum(leaves / sent, comes / received)

@@ -350,7 +350,7 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     was hidden.
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
-    here: Sequence[int] = range(len(tasks))
+    here: Sequence[int] = (run.last(tasks),)
     way: list[int] = []
     while here:
         number = max(here, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))

@@ -1,7 +1,7 @@
 """Options of an estimate whose values are names, each declared once.
 
 A further option is a further field of :class:`Options` and the code that uses the field. The
-command line, sweep files, Python keywords and JSON output take the option from the field. This
+command line, studies, Python keywords and JSON output take the option from the field. This
 module imports nothing else of the package when it is loaded, so that the command line starts
 quickly.
 """
@@ -29,8 +29,6 @@ class Option:
         Returns the names that are allowed.
     listing : callable
         Returns the help text, which lists the names.
-    key : str
-        Key of a sweep file, which holds a list of values.
     check : callable or None
         Refuses a value with an InputError; None where the value must be one of ``names``.
     """
@@ -39,7 +37,6 @@ class Option:
     default: str
     names: Callable[[], Iterable[str]]
     listing: Callable[[], str]
-    key: str
     check: Callable[[str], object] | None = None
 
     def refuse_unknown(self, value: str) -> None:
@@ -62,11 +59,9 @@ def _option(
     names: Callable[[], Iterable[str]],
     listing: Callable[[], str],
     check: Callable[[str], object] | None = None,
-    *,
-    key: str,
 ) -> Any:
     """Return the field of an option."""
-    said = {"default": default, "names": names, "listing": listing, "check": check, "key": key}
+    said = {"default": default, "names": names, "listing": listing, "check": check}
     return field(default=default, metadata=said)
 
 
@@ -177,34 +172,29 @@ class Options:
         _compute_models,
         _compute_listing,
         _check_compute,
-        key="compute_models",
     )
     algorithm: str = _option(
         "published",
         _algorithms,
         _algorithm_listing,
-        key="algorithms",
     )
-    placement: str = _option("auto", _placements, _placement_listing, key="placements")
+    placement: str = _option("auto", _placements, _placement_listing)
     network_model: str = _option(
         "fluid",
         _network_models,
         _network_listing,
-        key="network_models",
     )
     energy: str = _option(
         "wafer",
         _energy_tables,
         _energy_listing,
         _check_energy,
-        key="energy_tables",
     )
     endpoint: str = _option(
         "ideal",
         _endpoints,
         _endpoint_listing,
         _check_endpoint,
-        key="endpoints",
     )
 
     def __post_init__(self) -> None:

@@ -42,9 +42,8 @@ def waits_s(tasks: Sequence[Task], run: Run, stage: int) -> dict[str, float]:
         for kind, time_s in _gap(tasks, (start_s, end_s), tasks[i].after, since_s):
             found[kind] += time_s * (1 + again.get(i, 0))
         last = i
-    final = max(range(len(tasks)), key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
     since_s = 0.0 if last is None else run.end_s[last]
-    for kind, time_s in _gap(tasks, (run.start_s, run.end_s), (final,), since_s):
+    for kind, time_s in _gap(tasks, (run.start_s, run.end_s), (run.last(tasks),), since_s):
         found[kind] += time_s
     return found
 

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tests.fred_cli.walk import commands as walked
 
 __all__ = ["PAGES", "ROOT", "Block", "Shown", "blocks", "commands", "inline", "prose"]
 
@@ -63,8 +66,8 @@ def inline(page: str) -> list[str]:
 def commands(page: str) -> Iterator[Shown]:
     """Yield the commands of a page: lines `$ ...` of console blocks, and those in backticks.
 
-    A comment ``# exit status N`` behind a command says how it ends. In backticks, ``fred`` with one
-    word behind it is the name of a command, not one to type.
+    A comment ``# exit status N`` behind a command says how it ends. In backticks, ``fred`` with
+    nothing but the name of a command behind it is that name, not a command to type.
     """
     for block in blocks(page, "console"):
         for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
@@ -73,5 +76,11 @@ def commands(page: str) -> Iterator[Shown]:
             status = re.search(r"exit status (\d)", comment)
             yield Shown(command.strip(), output or None, int(status[1]) if status else 0)
     for text in inline(page):
-        if re.match(r"(fred|python -m) \S+ \S|\.venv/bin/\w+ \S|make \S", text):
+        typed = re.match(r"(fred|python -m) \S+ \S|\.venv/bin/\w+ \S|make \S", text)
+        if typed and text not in _names():
             yield Shown(text)
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(f"fred {words}" for words, _ in walked())

@@ -116,7 +116,7 @@ def test_python_prints_what_the_page_says(
             said.append(found[1] + "\n" if found[1] else found[2])
     assert said
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(program), page, "exec"), {"__name__": page})
+    exec(compile("\n".join(program), page, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out == "".join(said)
 
 

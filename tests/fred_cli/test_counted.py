@@ -16,7 +16,7 @@ COUNTED = {
     "estimate --topology mesh:2x2 --workload own.yaml": {"tasks"},
     "compare --topology mesh:2x2 --workload own.yaml --workload own.yaml": {"iterations"},
     "strategies --topology mesh:2x2 --workload own.yaml": {"strategies"},
-    "sweep points.yaml": {"points"},
+    "study run study.yaml -o s --workers 1": {"points of the space", "points"},
     f"cluster {EXAMPLES}/cluster.yaml --workload transformer-1t": {"strategies", "variants"},
     f"chakra convert {EXAMPLES}/three-layers.txt -o w --passes 2": {"passes", "nodes", "files"},
     f"chakra convert {EXAMPLES}/ring-2.goal -o w": {"ranks", "operations of the first of 2 ranks"},
@@ -26,7 +26,7 @@ COUNTED = {
 }
 """Commands, and some of what they count; {} is how many algorithms there are to try."""
 
-SWEEP = "topologies: ['mesh:2x2', fred-d]\nworkloads: [own.yaml]\nstrategies: [MP2-DP2-PP1]\n"
+STUDY = "space: {topology: ['mesh:2x2', 'mesh:4x1'], workload: own.yaml, strategy: MP2-DP2-PP1}\n"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | None]:
 def test_all_that_takes_long_has_a_total(
     words: str, told: dict[str, int | None], fred: Fred, place: Path
 ) -> None:
-    (place / "points.yaml").write_text(SWEEP)
+    (place / "study.yaml").write_text(STUDY)
     fred.out(*words.split())
     assert set(told) >= {what.format(told.get("algorithms")) for what in COUNTED[words]}
     assert None not in told.values()

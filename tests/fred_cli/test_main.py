@@ -105,11 +105,6 @@ def test_an_estimate_loads_neither_numpy_nor_the_solver() -> None:
             ("strategies", "--workload", "gpt-3", "--chart", "x.html"),
             r"plotly: must be installed for charts: .*",
         ),
-        (
-            "pyarrow",
-            ("sweep", "x.yaml", "--parquet", "x.parquet"),
-            r"pyarrow: must be installed for Parquet: .*",
-        ),
         ("jinja2", ("report", "-o", "out"), r"jinja2: must be installed for the report: .*"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else None,
@@ -131,10 +126,11 @@ def test_missing_part_of_the_installation_is_named(
     ("arguments", "line"),
     [
         (("bogus",), "fred: no such command 'bogus'; 'fred --help' lists the commands"),
+        (("sweep", "x"), "fred: no such command 'sweep'; 'fred study run' replaces it"),
         (("estimat",), "fred: no such command 'estimat'; did you mean 'estimate'?"),
         (("--bogus",), "fred: No such option '--bogus'."),
     ],
-    ids=["command", "close command", "option"],
+    ids=["command", "replaced command", "close command", "option"],
 )
 def test_what_is_no_command_is_refused(
     refused: Callable[..., str], arguments: tuple[str, ...], line: str

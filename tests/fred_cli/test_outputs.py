@@ -25,10 +25,10 @@ PAIRS = [
 def test_all_commands_that_write_are_among_them() -> None:
     assert {
         *(("chakra convert", "--output"), ("cluster", "--csv"), ("cluster", "--chart")),
-        *(("gen", "--output"), ("schema", "--output"), ("sweep", "--parquet")),
+        *(("gen", "--output"), ("schema", "--output")),
     } <= set(OPTIONS)
     writing = {"cluster", "collective", "estimate", "repurpose", "reproduce", "route"}
-    writing |= {"strategies", "sweep"}
+    writing |= {"strategies"}
     assert {words for words, _ in PAIRS} == writing
 
 

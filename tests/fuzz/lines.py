@@ -30,7 +30,6 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     ),
     "sim": (_SPEC,),
     "synth": (_SPEC,),
-    "sweep": (("sweep.yaml",),),
     "study run": (("study.yaml",),),
     "study optimize": (("study.yaml",),),
     "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
@@ -279,7 +278,6 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),
-    "sweep": ((), ("--csv", "--parquet")),
     # Without --output a run is refused, so that no processes are started.
     "study run": ((), ("--scheduler", "--workers", "--screen", "--json-progress")),
     "study optimize": (

@@ -45,7 +45,6 @@ from perfmodel.repurpose.samples import read_samples
 from perfmodel.studies.rtl_shipped import record_beside_rtl
 from perfmodel.studies.study.constraints import parse_constraint
 from perfmodel.studies.study.plan import load_study
-from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.switch_timing.router import load_link_record
 from perfmodel.topology.files import load_topology
@@ -127,25 +126,6 @@ _FLOWS = [
     [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
     {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},
 ]
-_SWEEPS = [
-    *bases("sweep").values(),
-    {
-        "topologies": ["mesh:2x2", "mesh:3x2"],
-        "workloads": ["resnet-152"],
-        "strategies": "all",
-        "least_npus": 2,
-        "samples": 4,
-        "compute_models": ["first-principles", "scaled:2"],
-        "algorithms": ["auto"],
-        "placements": ["linear"],
-        "protocols": ["ideal", "measured"],
-        "npus": [{}, {"hbm_bytes": 1e9, "efficiency": {"matmul": 0.5}}],
-        "network_models": ["fluid"],
-        "baseline": "mesh:2x2",
-        "npu_from": "mesh:2x2",
-        "as_is": False,
-    },
-]
 _SPACE = {
     "topology": ["mesh:2x2", "mesh:3x2"],
     "workload": "resnet-50",
@@ -162,6 +142,21 @@ _STUDIES: list[Any] = [
         "constraints": ["npus == mp * dp * pp", "fits_memory", "npu.peak_flops > 1e14"],
         "objectives": ["time_per_sample_s"],
         "seed": 3,
+        "baseline": "mesh:2x2",
+        "npu_from": "mesh:3x2",
+    },
+    {
+        "space": {
+            "traces": "step",
+            "network": ["fred-d", "net.yaml"],
+            "system": "sys.yaml",
+            "remote_memory": "mem.yaml",
+            "groups": "groups.yaml",
+            "num_queues_per_dim": [1, 2],
+        },
+        "objectives": ["total_ns"],
+        "baseline": "fred-d",
+        "as_is": True,
     },
 ]
 _RECORDS, _ROUTERS = (
@@ -274,7 +269,6 @@ _FILES = {
     "ends.yaml": documents([*bases("endpoint").values()]),
     "plane.yaml": documents([*bases("wafer").values()]),
     "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
-    "sweep.yaml": documents(_SWEEPS[1:]),
     "study.yaml": documents(_STUDIES[1:]),
     "results.json": documents(_RESULTS),
 }
@@ -322,7 +316,6 @@ TARGETS: Mapping[str, Target] = {
     "astra groups": Target(_FILES["groups.yaml"], refusing(load_groups, "w.yaml"), 10),
     "astra trace": Target(broken(_TRACE), _run_traces, 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
-    "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
     "study": Target(documents(_STUDIES), refusing(load_study, "f.yaml"), 15),
     "constraint": Target(
         st.one_of(TEXTS, st.text("mpd.()[]*+-/<>=!'0123 andortinlambda:", max_size=40)),

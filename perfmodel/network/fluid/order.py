@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from .task import PATIENT, Task
 
@@ -38,6 +39,9 @@ class _Place(NamedTuple):
     priority: int
 
 
+_FIELDS = attrgetter(*_Place._fields)
+
+
 def service_order(tasks: Sequence[Task]) -> list[Step]:
     """Return all tasks in service order, each after its dependencies.
 
@@ -51,11 +55,12 @@ def service_order(tasks: Sequence[Task]) -> list[Step]:
     tasks : sequence of Task
         Each after those that it waits for.
     """
-    return list(_ordered(tuple(_Place(task.after, task.effort, task.priority) for task in tasks)))
+    return list(_ordered(tuple(map(_FIELDS, tasks))))
 
 
 @lru_cache(maxsize=16)  # iterations of other NPUs, links or sizes have the same order
-def _ordered(tasks: tuple[_Place, ...]) -> tuple[Step, ...]:
+def _ordered(fields: tuple[tuple[Any, ...], ...]) -> tuple[Step, ...]:
+    tasks = [_Place(*one) for one in fields]
     steps = _by_layout(tasks)
     first, last = [-1] * len(tasks), [-1] * len(tasks)  # places of the steps of each task
     for place, (i, _) in enumerate(steps):

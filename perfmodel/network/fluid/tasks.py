@@ -49,6 +49,12 @@ class Run:
         """End of the last task [s]."""
         return max(self.end_s, default=0.0)
 
+    def last(self, tasks: Sequence[Task]) -> int:
+        """Return the task that ends last; of several, the first one of compute if there is one."""
+        time_s = self.time_s
+        last = [i for i, end_s in enumerate(self.end_s) if end_s == time_s]
+        return next((i for i in last if tasks[i].kind == "compute"), last[0])
+
 
 class Simulation:
     """Tasks in their order of service, simulated with compute at any speed.

@@ -1,6 +1,7 @@
 """Engines of studies: where batches of points are computed, and recovery from lost workers."""
 
 import contextlib
+import gc
 import logging
 import os
 import shutil
@@ -21,10 +22,13 @@ from fred_hw.optional import needed
 
 from .version import model_version
 
-__all__ = ["Engine", "LostError", "ProcessPool", "batches_done", "open_engine"]
+__all__ = ["Engine", "LostError", "ProcessPool", "batches_done", "collect_rarely", "open_engine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_OBJECTS = 100_000
+"""Objects made between two searches for cycles."""
 
 CONNECT_S = 10
 """Time within which a scheduler must answer [s]."""
@@ -104,8 +108,15 @@ class ProcessPool(Engine):
         self._pool.shutdown(cancel_futures=True)
 
 
+def collect_rarely() -> None:
+    """Let Python look for cycles of objects seldom: estimates make many objects and few cycles."""
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
+
+
 def _begin_worker() -> None:
-    """Set up a worker: ignore interrupts, and exit when the parent exits for any reason."""
+    """Leave interrupts to the parent, and end when the parent ends, however that ends."""
+    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent

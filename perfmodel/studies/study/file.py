@@ -18,6 +18,8 @@ __all__ = [
     "ROOTS",
     "SWITCH_FIGURES",
     "SWITCH_ROOTS",
+    "TRACE_FIGURES",
+    "TRACE_ROOTS",
     "StudyFile",
     "load_study_file",
 ]
@@ -31,6 +33,7 @@ FIGURES = (
     "compute_s",
     "busy_s",
     "peak_share",
+    "energy.total_j",
     "memory.total_bytes",
     "memory.least_bytes",
 )
@@ -44,6 +47,16 @@ SWITCH_FIGURES = ("area_um2", "clock_ns", "latency_cycles")
 """Figures that a study of switches can minimize."""
 
 
+TRACE_ROOTS = (
+    *("traces", "network", "system", "remote_memory", "groups"),
+    *("network_model", "num_queues_per_dim"),
+)
+"""Fields of a study of execution traces."""
+
+TRACE_FIGURES = ("total_ns", "compute_ns", "communication_ns", "exposed_communication_ns")
+"""Figures that a study of execution traces may minimize, of the rank that ends last."""
+
+
 class _Space:
     """JSON Schema of the fields of a space; ``space.read_space`` checks the fields themselves."""
 
@@ -51,17 +64,17 @@ class _Space:
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         one = {"anyOf": [{"type": name} for name in ("string", "number", "boolean", "null")]}
-        name = {"type": "string"}
+        text = {"type": "string"}
+        required = (("topology", "workload"), ("specification",), ("traces", "network", "system"))
         rules = [rule.model_json_schema() for rule in AXES.values()]
-        whole = (*OPTIONS, *SWITCH_ROOTS[1:])
-        paths = "|".join(root for root in (*ROOTS, *SWITCH_ROOTS) if root not in whole)
+        whole = {*OPTIONS, *SWITCH_ROOTS[1:], *TRACE_ROOTS} - {*ROOTS} | {*OPTIONS}
+        every = dict.fromkeys((*ROOTS, *SWITCH_ROOTS, *TRACE_ROOTS))
+        paths = "|".join(root for root in every if root not in whole)
         return {
             "type": "object",
-            "anyOf": [{"required": ["topology", "workload"]}, {"required": ["specification"]}],
-            "propertyNames": {"pattern": rf"^(({paths})(\..+)?|{'|'.join(whole)})$"},
-            "properties": dict.fromkeys(
-                ("topology", "workload", "specification"), _one_or_more(name)
-            ),
+            "anyOf": [{"required": [*one]} for one in required],
+            "propertyNames": {"pattern": rf"^(({paths})(\..+)?|{'|'.join(sorted(whole))})$"},
+            "properties": {name: _one_or_more(text) for one in required for name in one},
             "additionalProperties": {"anyOf": [_one_or_more(one), *rules]},
         }
 
@@ -72,7 +85,7 @@ def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
 
 
 class StudyFile(FileModel):
-    """A space of points; each point is the estimate of a training iteration, or a switch.
+    """A space of points, each a training iteration, a run of execution traces, or a switch.
 
     Parameters
     ----------
@@ -88,6 +101,14 @@ class StudyFile(FileModel):
         Figures to minimize; the best point of each is printed.
     seed : int
         Seed of all distributions.
+    baseline : str
+        Topology, or network of traces, with which the others are compared: each point gets a
+        speed-up over the point that is equal in all other fields. Topologies with different NPUs
+        are then refused, unless ``npu_from`` or ``as_is`` is given.
+    npu_from : str
+        Topology whose NPUs all topologies get. Fields ``npu.KEY`` change them.
+    as_is : bool
+        Whether to compare topologies with different NPUs.
     """
 
     file_kind = STUDY
@@ -101,9 +122,12 @@ class StudyFile(FileModel):
         default=[]
     )
     objectives: Annotated[
-        list[Annotated[str, name_in((*FIGURES, *SWITCH_FIGURES))]], EachOnce()
+        list[Annotated[str, name_in((*FIGURES, *SWITCH_FIGURES, *TRACE_FIGURES))]], EachOnce()
     ] = Field(default=["time_per_sample_s"])
     seed: Annotated[int, int_range(0, 2**32 - 1)] = 1
+    baseline: Annotated[str | None, Field(examples=["mesh:4x4"])] = None
+    npu_from: Annotated[str | None, Field(examples=["fred-d"])] = None
+    as_is: bool = False
 
 
 def load_study_file(path: Path) -> StudyFile:

@@ -23,6 +23,7 @@ from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strateg
 
 from .axes import Value
 from .file import ROOTS
+from .kind import check_roots
 
 __all__ = [
     "PARTS",
@@ -149,12 +150,7 @@ class Resolver:
         InputError
             A field or a value is not allowed; names the study file and the field.
         """
-        for name in values:
-            root, _, rest = name.partition(".")
-            if root not in ROOTS or (rest and root in OPTIONS):
-                hint = did_you_mean(root, ROOTS)
-                message = f"must begin with one of {', '.join(ROOTS)}, not {root!r}{hint}"
-                raise InputError(self._source, f"space.{name}", message)
+        check_roots(values, ROOTS, OPTIONS, self._source)
         return Inputs(**{part: self.part(part, values) for part in PARTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:

@@ -21,11 +21,11 @@ from .engine import Engine
 from .front import Front
 from .plan import CHUNK, Plan
 from .point import Point, Row
-from .results import best_rows, front_rows
+from .results import results_of
 from .run import Meter, Progress, Summary, compute, locked_store
-from .screen import Bounds, Screen
+from .screen import Screen
 from .space import Steps
-from .store import Store, check_store
+from .store import Store, check_store, not_written
 
 __all__ = ["DEFAULT_POINTS", "Budget", "optimize_study"]
 
@@ -96,14 +96,17 @@ def optimize_study(
     with ExitStack() as stack:
         running = stack.enter_context(closing(engine()))
         store = stack.enter_context(locked_store(folder))
-        search = _Search(plan, store, budget)
-        # One point in a batch: what a search proposes does not depend on the speed of a machine.
-        meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
-        compute(plan, search.points(), store, running, meter, search.told)
+        try:
+            search = _Search(plan, store, budget)
+            # One point in a batch: proposals do not depend on the speed of the machine.
+            meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
+            compute(plan, search.points(), store, running, meter, search.told)
+        except OSError as error:  # of Optuna's journal; the store has errors of its own
+            raise not_written(folder, error) from None
         search.check()
-        best, front = best_rows(plan, store, search.keys), front_rows(plan, store, search.keys)
-        counts = (meter.computed, meter.failed, search.excluded, search.screened)
-        return Summary(len(search.keys), *counts, best, front)
+        excluded = {one.text: removed for one, removed in search.excluded.items()}
+        counts = (meter.computed, meter.failed, excluded, search.screened)
+        return Summary(len(search.keys), *counts, *results_of(plan, store, search.keys))
 
 
 class _Search:
@@ -124,14 +127,15 @@ class _Search:
         self._seen: set[int] = set()
         self.keys: dict[str, int] = {}
         self.screened = 0
-        self._bounds, self._front = Bounds(plan), Front(len(plan.objectives))
-        self.excluded = {one.text: 0 for one in plan.constraints}
+        self._front = Front(len(plan.objectives))
+        self.excluded = dict.fromkeys(plan.constraints, 0)
         optuna: Any = import_module("optuna")
-        finished, self._failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
+        states = optuna.trial.TrialState
+        self._failed = states.FAIL
         for trial in self._study.get_trials(deepcopy=False):
-            if trial.state == finished:
+            if trial.state == states.COMPLETE:
                 self._resume(trial)
-            elif not trial.state.is_finished():
+            elif trial.state == states.RUNNING:  # when the earlier search ended
                 self._study.tell(trial.number, state=self._failed)
         self._random = random.Random(f"{plan.seed} {len(self._study.get_trials(deepcopy=False))}")
         if not self._seen:
@@ -144,39 +148,37 @@ class _Search:
         count = len(self._plan.space)
         sample = self._random.sample(range(count), min(count, CHUNK))
         numbers = self._plan.left(np.sort(np.array(sample, np.int64)))
-        order = iter(Screen(numbers, self._bounds.of(numbers)))
+        order = iter(Screen(numbers, self._plan.bounds(numbers)))
         for number in islice(order, _first(self._plan)):
-            self._propose(self._steps(number))
+            self._propose(number)
 
     def _resume(self, trial: Any) -> None:
-        number = self._number(trial.params.values())
+        number = self._plan.space.number(trial.params.values())
         self._seen.add(number)
-        point = self._plan.point(number)
-        if self._unmet(point) is None and not trial.user_attrs.get(_SCREENED):
-            self.keys[point.key] = number
+        left = self._plan.left(np.array([number]))
+        if left.size and not trial.user_attrs.get(_SCREENED):
+            self.keys[self._plan.point(number).key] = number
             if not any(trial.constraints.values()):
                 self._front.add([trial.values])
 
     def points(self) -> Iterator[Point]:
         """Yield points to compute until the budget is spent."""
-        tries = 0
+        tries, plan = 0, self._plan
         while tries < _TRIES and not self._spent:
             trial = self._study.ask()
-            number = self._number(suggest(trial) for suggest in self._space)
+            number = plan.space.number(suggest(trial) for suggest in self._space)
             if number in self._seen:
                 tries += 1
                 self._study.tell(trial, state=self._failed)
                 self._enqueue()
                 continue
             self._seen.add(number)
-            point = self._plan.point(number)
-            unmet = self._unmet(point)
-            if unmet is not None:
+            left = plan.left(np.array([number]), self.excluded)
+            if not left.size:
                 tries += 1
-                self.excluded[unmet] += 1
                 self._tell(trial, None)
                 continue
-            bound = self._bounds.of(np.array([number]))
+            bound = plan.bounds(left)
             if self._front.reaches(bound)[0]:
                 tries += 1
                 self.screened += 1
@@ -184,6 +186,7 @@ class _Search:
                 self._tell(trial, bound[0].tolist())
                 continue
             tries = 0
+            point = plan.point(number)
             self.keys[point.key] = number
             if point.key in self._present:
                 self._tell(trial, self._stored.get(point.key))
@@ -206,7 +209,7 @@ class _Search:
         InputError
             The constraints removed every point.
         """
-        removed = [one for one in self._plan.constraints if self.excluded[one.text]]
+        removed = [one for one in self._plan.constraints if self.excluded[one]]
         if removed and not self.keys:
             tried, last = sum(self.excluded.values()), removed[-1]
             message = f"must leave a point, not remove all {tried:,} that were tried: {last.text}"
@@ -232,31 +235,12 @@ class _Search:
         for _ in range(_TRIES):
             number = self._random.randrange(len(self._plan.space))
             if number not in self._seen:
-                self._propose(self._steps(number))
+                self._propose(number)
                 return
 
-    def _propose(self, steps: Sequence[int]) -> None:
-        self._study.enqueue_trial({str(group): step for group, step in enumerate(steps)})
-
-    def _steps(self, number: int) -> list[int]:
-        found: list[int] = []
-        for group in reversed(self._plan.space.groups):
-            number, step = divmod(number, len(group))
-            found.append(step)
-        return found[::-1]
-
-    def _number(self, steps: Any) -> int:
-        number = 0
-        for step, group in zip(steps, self._plan.space.groups, strict=True):
-            number = number * len(group) + step
-        return number
-
-    def _unmet(self, point: Point) -> str | None:
-        """Return the first constraint that a point violates."""
-        if not point.inputs:
-            return None
-        unmet = (one for one in self._plan.constraints if not one.holds(point.value_of))
-        return next((one.text for one in unmet), None)
+    def _propose(self, number: int) -> None:
+        steps = enumerate(self._plan.space.steps(number))
+        self._study.enqueue_trial({str(group): step for group, step in steps})
 
 
 def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:
@@ -275,11 +259,20 @@ def _first(plan: Plan) -> int:
     return min(_POPULATION, max(4, isqrt(len(plan.space)) // 2))
 
 
+def _drop_partial_line(journal: Path) -> None:
+    """Remove the end of a journal behind its last complete line, as a full disk leaves it."""
+    written = journal.read_bytes() if journal.exists() else b""
+    if not written.endswith(b"\n"):
+        with journal.open("ab") as file:
+            file.truncate(written.rfind(b"\n") + 1)
+
+
 def _optuna_study(plan: Plan, journal: Path) -> Any:
     """Return Optuna's study, with the trials of earlier runs of the same model version."""
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    _drop_partial_line(journal)
     try:
         storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
         study = optuna.create_study(

@@ -11,19 +11,24 @@ import numpy as np
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
-from fred_hw.progress import track
+from fred_hw.progress import parts
 
 from .axes import Value
+from .baseline import Baseline, read_baseline, with_npus
 from .constraints import Constraint, parse_constraint
 from .file import StudyFile, load_study_file
 from .inputs import CombinationError, column_of, key_of
-from .kind import KINDS, Kind, Resolving
+from .kind import Bounds, Kind, Resolving
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
+from .traces import TRACES
 from .training import TRAINING
 
-__all__ = ["Plan", "Work", "load_study"]
+__all__ = ["KINDS", "Plan", "Work", "chunks", "load_study"]
+
+KINDS: dict[str, Kind] = {"topology": TRAINING, "traces": TRACES}
+"""Kinds by the field that every study of the kind has; the command line adds switches."""
 
 CHUNK = 1 << 16
 """Number of points that are resolved at a time."""
@@ -73,6 +78,8 @@ class Plan:
         Finds the inputs of points.
     digest : str
         Hash of the contents of the study file, which distinguishes the study.
+    baseline : Baseline or None
+        What points are compared with.
     """
 
     source: str
@@ -83,6 +90,7 @@ class Plan:
     kind: Kind
     resolver: Resolving
     digest: str
+    baseline: Baseline | None
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
@@ -95,16 +103,13 @@ class Plan:
         )
 
     def varied_values(self, numbers: Numbers) -> dict[str, list[Value]]:
-        """Return the values of the varied fields for the given points, keyed by column."""
-        found: dict[str, list[Value]] = {}
-        stride = 1
-        for steps in reversed(self.space.groups):
-            digits = (numbers // stride % len(steps)).tolist()
-            for name in steps[0]:
-                if (column := column_of(name)) in self.varied:
-                    found[column] = [steps[digit][name] for digit in digits]
-            stride *= len(steps)
-        return {column: found[column] for column in self.varied}
+        """Return the values of the fields that have several, for some points, by column."""
+        return {
+            column: [steps[step][name] for step in taken.tolist()]
+            for steps, taken in zip(self.space.groups, self.space.steps(numbers), strict=True)
+            for name in steps[0]
+            if (column := column_of(name)) in self.varied
+        }
 
     def point(self, number: int) -> Point:
         """Return the point with a number; ``problem`` says why its values are inconsistent."""
@@ -128,7 +133,8 @@ class Plan:
         """
         excluded = dict.fromkeys(self.constraints, 0)
         found: dict[str, int] = {}
-        for numbers in self._chunks():
+        for some in chunks(len(self.space), "points of the space"):
+            numbers: Numbers = np.arange(some.start, some.stop, dtype=np.int64)
             left = self.left(numbers, excluded)
             for key, number in zip(self.keys(left), left.tolist(), strict=True):
                 found.setdefault(key, number)
@@ -150,6 +156,11 @@ class Plan:
             left = left[held]
         return np.sort(np.concatenate((left, numbers[~sound])))
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Returns lower bounds of the objectives of points, given their numbers."""
+        return self.kind.bounds(self.space, self.resolver, self.objectives)
+
     def keys(self, numbers: Numbers) -> list[str]:
         """Return the keys of the given points."""
         version = self.kind.version()
@@ -161,10 +172,6 @@ class Plan:
 
     def _roots_of(self, constraint: Constraint) -> set[str]:
         return {root for name in constraint.names for root in self.kind.depends(name)}
-
-    def _chunks(self) -> Iterator[Numbers]:
-        for first in track(range(0, len(self.space), CHUNK), "points of the space"):
-            yield np.arange(first, min(first + CHUNK, len(self.space)))
 
     @cached_property
     def _identities(self) -> "list[Shared[str]]":
@@ -201,6 +208,23 @@ class Plan:
         return InputError(self.source, last.field, message)
 
 
+def chunks(total: int, what: str) -> Iterator[slice]:
+    """Yield slices of so many points, at most ``CHUNK`` in each, and report the progress.
+
+    Parameters
+    ----------
+    total : int
+        Points in all.
+    what : str
+        What they are, in the plural.
+    """
+    with parts(what, total) as begin:
+        for first in range(0, total, CHUNK):
+            size = min(CHUNK, total - first)
+            begin(size)
+            yield slice(first, first + size)
+
+
 def load_study(path: Path) -> Plan:
     """Return the study in a file.
 
@@ -215,14 +239,17 @@ def load_study(path: Path) -> Plan:
     """
     file, source = load_study_file(path), str(path)
     kind = _kind_of(file, source)
-    space = read_space(file, source, kind.required)
+    resolver = kind.resolver(path)
+    fields = with_npus(file, source, kind, resolver)
+    space = read_space(file.model_copy(update={"space": fields}), source, kind.required)
     constraints = tuple(
         parse_constraint(text, source, f"constraints.{n}")
         for n, text in enumerate(file.constraints)
     )
     digest = sha256(file.model_dump_json().encode()).hexdigest()[:16]
-    objectives, resolver = tuple(file.objectives), kind.resolver(path)
-    plan = Plan(source, space, constraints, objectives, file.seed, kind, resolver, digest)
+    baseline = read_baseline(file, source, space, kind, resolver)
+    given = (tuple(file.objectives), file.seed, kind, resolver, digest, baseline)
+    plan = Plan(source, space, constraints, *given)
     known: set[str] = set(kind.names)
     for inputs, values in _checked(plan):
         known.update(Point(kind, "", values, inputs, "", file.seed).derived)
@@ -239,7 +266,7 @@ def _kind_of(file: StudyFile, source: str) -> Kind:
     InputError
         An objective is none of the kind.
     """
-    kind = next((kind for name, kind in KINDS.items() if name in file.space), TRAINING)
+    kind = next((KINDS[name] for name in KINDS if name in file.space), TRAINING)
     for number, name in enumerate(file.objectives):
         if name not in kind.figures:
             message = not_one_of(name, kind.figures)

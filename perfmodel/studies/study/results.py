@@ -1,17 +1,35 @@
-"""Results of a study: its best points and its Pareto front."""
+"""Results of a study: its best points, its Pareto front, and speed-ups over its baseline."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+
+import numpy as np
 
 from .front import Front
 from .plan import Plan
 from .point import Row
 from .store import Store
 
-__all__ = ["best_rows", "front_rows"]
+__all__ = ["results_of"]
 
 
-def best_rows(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row | None]:
-    """Return the row with the least figure for each objective; None if no row has the figure."""
+def results_of(
+    plan: Plan, store: Store, numbers: Mapping[str, int]
+) -> tuple[dict[str, Row | None], list[Row], list[Row]]:
+    """Return best points, front and speed-ups of points, and write the latter two as tables.
+
+    Parameters
+    ----------
+    plan, store : Plan, Store
+        The study, and its rows.
+    numbers : mapping
+        Number of each point by its key.
+    """
+    found = (_best(plan, store, numbers), _front(plan, store, numbers))
+    return *found, _speedups(plan, store, numbers)
+
+
+def _best(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row | None]:
+    """Return the row with the least figure of each objective, or None if none has a figure."""
     found: dict[str, Row | None] = {}
     for name in plan.objectives:
         figures = store.figures((name,), keys)
@@ -20,11 +38,8 @@ def best_rows(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row 
     return found
 
 
-def front_rows(plan: Plan, store: Store, keys: Collection[str]) -> list[Row]:
-    """Return varied fields and objectives of the points on the front, and store the front.
-
-    Only several objectives have a front; it becomes the table ``front`` of the store.
-    """
+def _front(plan: Plan, store: Store, keys: Collection[str]) -> list[Row]:
+    """Return varied fields and objectives of the points on the front of several objectives."""
     if len(plan.objectives) == 1:
         return []
     figures, front = store.figures(plan.objectives, keys), Front(len(plan.objectives))
@@ -32,6 +47,28 @@ def front_rows(plan: Plan, store: Store, keys: Collection[str]) -> list[Row]:
     best = sorted((key for key in figures if front.has(figures[key])), key=lambda k: figures[k])
     columns = [*dict.fromkeys((*plan.varied, *plan.objectives))]
     rows = store.rows(best, columns)
-    table = {one: [row.get(one) for row in rows] for one in ("key", *columns)}
-    store.write_table("front", plan.digest, {"study": [plan.source] * len(rows), **table})
+    _write(plan, store, "front", ["key", *columns], rows)
     return rows
+
+
+def _speedups(plan: Plan, store: Store, numbers: Mapping[str, int]) -> list[Row]:
+    """Return varied fields, time and speed-up of the points that have them, in their order."""
+    if plan.baseline is None:
+        return []
+    name = plan.baseline.comparison.figure
+    points = np.fromiter(numbers.values(), np.int64)
+    bases = plan.keys(plan.baseline.numbers(points))
+    times = store.figures((name,), {*numbers, *bases})
+    varied = plan.varied_values(points)
+    rows: list[Row] = []
+    for key, base, *values in zip(numbers, bases, *varied.values(), strict=True):
+        if key in times and base in times and (time := times[key][0]):
+            said = dict(zip(varied, values, strict=True))
+            rows.append({"key": key, **said, name: time, "speedup": times[base][0] / time})
+    _write(plan, store, "speedups", ["key", *varied, name, "speedup"], rows)
+    return rows
+
+
+def _write(plan: Plan, store: Store, name: str, columns: list[str], rows: list[Row]) -> None:
+    table = {one: [row.get(one) for row in rows] for one in columns}
+    store.write_table(name, plan.digest, {"study": [plan.source] * len(rows), **table})

@@ -16,10 +16,11 @@ from fred_hw.errors import InputError
 from fred_hw.progress import count
 
 from .engine import Engine, LostError, batches_done
-from .plan import Plan
+from .plan import Plan, chunks
 from .point import OtherVersionError, Point, Row, evaluate_batch, lost_row
-from .results import best_rows, front_rows
-from .screen import Bounds, Screen, figures_of, write_screened
+from .results import results_of
+from .screen import Screen, figures_of, write_screened
+from .shared import Numbers
 from .store import Store, check_store, create_store
 
 __all__ = ["Meter", "Progress", "Summary", "compute", "locked_store", "run_study"]
@@ -74,6 +75,8 @@ class Summary:
         Row of the best point of the study for each objective; None if none has a figure.
     front : list
         Varied fields and objectives of the points on the Pareto front of several objectives.
+    speedups : list
+        Varied fields, time and speed-up over the baseline of each point that has them.
     """
 
     points: int
@@ -83,6 +86,7 @@ class Summary:
     screened: int
     best: dict[str, Row | None]
     front: list[Row]
+    speedups: list[Row]
 
 
 def run_study(
@@ -130,8 +134,7 @@ def run_study(
         batch_s = SCREENED_S if screen else BATCH_S
         meter = Meter(total, total - len(missing), listener, batch_s)
         if screen:
-            numbers = np.array(missing, np.int64)
-            order = Screen(numbers, Bounds(plan).of(numbers))
+            order = _screen(plan, np.array(missing, np.int64))
             order.front.add(store.figures(plan.objectives, work.numbers).values())
 
             def seen(rows: Sequence[Row]) -> None:
@@ -141,9 +144,15 @@ def run_study(
             meter.skip(write_screened(plan, store, *order.skipped))
         else:
             compute(plan, map(plan.point, missing), store, running, meter)
-        best, front = best_rows(plan, store, work.numbers), front_rows(plan, store, work.numbers)
         counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
-        return Summary(total, *counts, best, front)
+        return Summary(total, *counts, *results_of(plan, store, work.numbers))
+
+
+def _screen(plan: Plan, numbers: Numbers) -> Screen:
+    bounds = np.zeros((len(numbers), len(plan.objectives)))
+    for some in chunks(len(numbers), "points screened"):
+        bounds[some] = plan.bounds(numbers[some])
+    return Screen(numbers, bounds)
 
 
 @contextmanager

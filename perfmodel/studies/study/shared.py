@@ -36,17 +36,16 @@ class Shared(Generic[T]):
     def __init__(self, space: Space, roots: Collection[str], find: Callable[[int], T]) -> None:
         self._find = find
         self._known: dict[int, T] = {}
-        self._digits: list[tuple[int, int]] = []
-        stride = 1
-        for steps in reversed(space.groups):
-            if len(steps) > 1 and any(name.partition(".")[0] in roots for name in steps[0]):
-                self._digits.append((stride, len(steps)))
-            stride *= len(steps)
+        self._digits = [
+            (stride, len(steps))
+            for stride, steps in zip(space.strides, space.groups, strict=True)
+            if len(steps) > 1 and any(name.partition(".")[0] in roots for name in steps[0])
+        ]
 
     def of(self, numbers: Numbers) -> tuple[list[T], NDArray[np.intp]]:
         """Return the distinct values of the given points, and each point's index into them."""
         codes = np.zeros_like(numbers)
-        for stride, count in reversed(self._digits):
+        for stride, count in self._digits:
             codes = codes * count + numbers // stride % count
         found, first, index = np.unique(codes, return_index=True, return_inverse=True)
         if len(self._known) > _MOST:

@@ -1,8 +1,10 @@
 """The space of a study: points by number, as the product of its axes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
+from typing import Any
 
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
@@ -36,11 +38,25 @@ class Space:
         return prod(map(len, self.groups))
 
     def __getitem__(self, number: int) -> dict[str, Value]:
+        taken: list[int] = self.steps(number)
         found: dict[str, Value] = {}
-        for steps in reversed(self.groups):
-            number, step = divmod(number, len(steps))
+        for steps, step in zip(self.groups, taken, strict=True):
             found.update(steps[step])
         return found
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Distance between the numbers of two points that are one step of a group apart."""
+        return tuple(prod(map(len, self.groups[n + 1 :])) for n in range(len(self.groups)))
+
+    def steps(self, number: Any) -> list[Any]:
+        """Return the step of each group at a point, or at each point of an array."""
+        pairs = zip(self.strides, self.groups, strict=True)
+        return [number // stride % len(steps) for stride, steps in pairs]
+
+    def number(self, steps: Iterable[int]) -> int:
+        """Return the number of the point that is at these steps, one of each group."""
+        return sum(step * stride for step, stride in zip(steps, self.strides, strict=True))
 
     def each_alone(self, most: int) -> Iterator[dict[str, Value]]:
         """Yield points with every step of every group, the other groups at their first step.

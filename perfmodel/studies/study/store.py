@@ -23,6 +23,7 @@ __all__ = [
     "check_store",
     "create_store",
     "migrate",
+    "not_written",
     "open_store",
     "parquet_bytes",
 ]
@@ -30,8 +31,8 @@ __all__ = [
 SCHEMA = 1
 """Version of the columns and of the folder layout."""
 
-TABLES = ("screened", "front")
-"""Tables of a store besides the rows: screened points, and Pareto fronts."""
+TABLES = ("screened", "front", "speedups")
+"""Tables of studies in a store: points left out, Pareto fronts, and speed-ups over a baseline."""
 
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 """Functions that convert a ``pyarrow.Table`` of rows to the next version, keyed by version."""
@@ -98,7 +99,7 @@ class Store:
                 lambda path: parquet.write_table(_table(rows), path, compression="zstd"),
             )
         except OSError as error:
-            raise _not_written(self.path, error) from None
+            raise not_written(self.path, error) from None
 
     def figures(self, names: Sequence[str], keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
         """Return figures of the points with the given keys, where all of the figures exist."""
@@ -153,7 +154,7 @@ class Store:
                 lambda path: parquet.write_table(table, path, compression="zstd"),
             )
         except OSError as error:
-            raise _not_written(self.path, error) from None
+            raise not_written(self.path, error) from None
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -173,7 +174,7 @@ class Store:
             message = "must not be in use, not locked by another process that writes it"
             raise InputError(str(self.path), "", message) from None
         except OSError as error:
-            raise _not_written(self.path, error) from None
+            raise not_written(self.path, error) from None
         try:
             for left in self.path.glob("**/*.part"):
                 left.unlink()
@@ -280,7 +281,7 @@ def create_store(path: Path) -> Store:
             path.mkdir(parents=True, exist_ok=True)
             _write_head(path, SCHEMA)
         except OSError as error:
-            raise _not_written(path, error) from None
+            raise not_written(path, error) from None
     return open_store(path)
 
 
@@ -327,7 +328,7 @@ def migrate(path: Path) -> tuple[int, int]:
                 _write_head(path, version + 1)
                 rmtree(old, ignore_errors=True)
         except OSError as error:
-            raise _not_written(path, error) from None
+            raise not_written(path, error) from None
     return before, SCHEMA
 
 
@@ -389,7 +390,8 @@ def _commit(path: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def _not_written(path: Path, error: OSError) -> InputError:
+def not_written(path: Path, error: OSError) -> InputError:
+    """Return the error of a store that cannot be written, as on a full disk."""
     said = error.strerror or str(error)
     return InputError(str(path), "", f"must be a folder that can be written, not with: {said}")
 

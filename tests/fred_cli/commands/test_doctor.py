@@ -63,7 +63,7 @@ def test_every_command_that_names_an_extra_is_among_what_it_enables() -> None:
         for path in Path(commands.__file__).parent.glob("*.py")
         for extra in re.findall(r"fred-hw\[(\w+)\]", path.read_text().replace(*CHARTS))
     }
-    assert {("report", "cluster"), ("tables", "sweep"), ("synth", "synth")} <= found
+    assert {("report", "cluster"), ("synth", "synth")} <= found
     silent = {(extra, name) for extra, name in found if f"fred {name}" not in EXTRAS[extra]}
     assert silent == set()
 

@@ -90,6 +90,20 @@ def test_a_study_is_searched(fred: Fred, place: Path) -> None:
 
 
 @pytest.mark.slow
+def test_speedups_over_a_baseline_are_printed(fred: Fred, place: Path) -> None:
+    space = {**SPACE, "topology": ["mesh:2x2", "mesh:4x1"], "strategy.dp": 4}
+    study = {"space": space, "baseline": "mesh:4x1"}
+    (place / "study.yaml").write_text(yaml.safe_dump(study))
+    run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1")
+    out, rows = fred.out(*run), fred.json(*run)["speedups"]
+    assert [row["topology"] for row in rows] == ["mesh:2x2", "mesh:4x1"]
+    assert "Speed-up over mesh:4x1: 2 points" in out
+    for row in rows:
+        assert re.search(rf"{row['topology']} +{row['iteration_time_s']:.6g} +", out)
+        assert f"{row['speedup']:.6g}" in out
+    assert rows[0]["speedup"] > rows[1]["speedup"] == 1.0
+
+
 def test_progress_is_lines_of_json(fred: Fred) -> None:
     run = ("study", "run", "study.yaml", "-o", "store", "--workers", "1", "--json-progress")
     status, _, err = fred(*run)

@@ -11,7 +11,7 @@ import pytest
 
 from fred_cli.explore.table import Table
 from fred_cli.explore.words import label
-from tests.chromium import FOCUS, STOPS, launched
+from tests.chromium import check_keyboard, launched
 
 pytestmark = [pytest.mark.xdist_group("explorer"), pytest.mark.browser]
 
@@ -297,15 +297,7 @@ def test_axe_finds_nothing(looked_at: tuple[Any, list[str]]) -> None:
 
 @pytest.mark.slow
 def test_keyboard_reaches_everything(looked_at: tuple[Any, list[str]]) -> None:
-    page, stops = looked_at[0], []
-    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    page.keyboard.press("Tab")
-    while (stop := page.evaluate(FOCUS)) is not None and len(stops) < 300:
-        stops.append(stop)
-        page.keyboard.press("Tab")
-    assert [one["name"] for one in stops if not one["seen"]] == []
-    assert [one["name"] for one in stops if not one["marked"]] == []
-    assert len(stops) == page.evaluate(STOPS)
+    check_keyboard(looked_at[0])
 
 
 @pytest.mark.slow

@@ -83,14 +83,9 @@ BASES: dict[str, Any] = {
         "zip": [["topology", "workload"]],
         "constraints": ["fits_memory"],
     },
-    "sweep": {
-        "topologies": ["mesh:2x2"],
-        "workloads": ["resnet-152"],
-        "strategies": ["MP1-DP2-PP1"],
-        "samples": 12,
-        "protocols": ["ideal"],
-        "npus": [{"hbm_bytes": 3e12, "efficiency": {"matmul": 0.5}}],
-        "baseline": "mesh:2x2",
+    "traces": {
+        "space": {"traces": "a", "network": ["fred-d", "n.yaml"], "system": "s.yaml"},
+        "baseline": "fred-d",
     },
 }
 """The example of every kind, and files with what that lacks."""

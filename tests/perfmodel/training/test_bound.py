@@ -68,11 +68,11 @@ def workload(
 
 
 def bounds(request: Request) -> dict[str, float]:
-    sizes = Sizes.of(np.array([Sizes.row(request.strategy)]))
+    sizes = Sizes(*np.array([Sizes.of(request.strategy)]).T)
     npu = Rates.of(np.array([Rates.row(request.compute_npu)]))
-    rates = Fabric.row(request.topology, remote_memory=request.memory is not None)
+    rates = Fabric.of(request.topology, remote_memory=request.memory is not None)
     scale = np.array([request.compute_scale])
-    found = bounds_of(request.workload, sizes, npu, Fabric.of(np.array([rates])), scale)
+    found = bounds_of(request.workload, sizes, npu, Fabric(*np.array([rates]).T), scale)
     return {name: float(one[0]) for name, one in found.items()}
 
 

@@ -1,5 +1,6 @@
 """Tests of perfmodel.studies.study.engine."""
 
+import gc
 import os
 import signal
 import socket
@@ -66,6 +67,20 @@ def test_processes_that_end_are_replaced() -> None:
         engine.close()
     assert lost == [5]
     assert found == {one: 2 * one for one in range(12) if one != 5}
+
+
+def threshold(_batch: object) -> int:
+    return gc.get_threshold()[0]
+
+
+@pytest.mark.slow
+def test_workers_look_for_cycles_of_objects_seldom() -> None:
+    engine = ProcessPool(1)
+    try:
+        found = engine.result(engine.submit(threshold, None))
+    finally:
+        engine.close()
+    assert found > 10_000  # 700 by default
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,14 @@
 """Tests of perfmodel.studies.study.optimize."""
 
+import errno
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fred_hw.errors import InputError
+from fred_hw.progress import listening
 from perfmodel.studies.study.optimize import Budget, optimize_study
 from perfmodel.studies.study.run import run_study
 from perfmodel.studies.study.store import create_store
@@ -129,6 +132,30 @@ def test_a_damaged_journal_is_named(tmp_path: Path, text: str) -> None:
         optimize_study(plan, store.path, Budget(points=1), Inline)
 
 
+@pytest.mark.parametrize("writes", [0, 3, 14])
+def test_a_full_disk_ends_the_search_and_a_later_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    journal: Any = import_module("optuna.storages.journal")
+    plan, store, done = planned(tmp_path, SMALL), create_store(tmp_path / "store"), 0
+    real = journal.JournalFileBackend.append_logs
+
+    def append(self: Any, logs: Any) -> None:
+        nonlocal done
+        if (done := done + 1) > writes:
+            with (store.path / "optuna.log").open("a") as file:
+                file.write('{"op_')  # as much as there was room for
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, logs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.JournalFileBackend, "append_logs", append)
+        line = r"store: must be a folder that can be written, not with: No space left on device$"
+        with pytest.raises(InputError, match=line):
+            optimize_study(plan, store.path, Budget(points=4), Inline)
+    assert optimize_study(plan, store.path, Budget(points=4), Inline).points == 4
+
+
 def test_a_search_leaves_a_locked_store_alone(tmp_path: Path) -> None:
     plan, store = planned(tmp_path, SMALL), create_store(tmp_path / "store")
     with store.locked(), pytest.raises(InputError, match="locked by another process"):
@@ -143,3 +170,11 @@ def test_proposals_do_not_depend_on_the_speed_of_the_machine(tmp_path: Path) -> 
     found = optimize_study(plan, tmp_path / "store", Budget(points=12), lambda: engine)
     assert found.computed > 4
     assert engine.sizes == [1] * found.computed
+
+
+def test_progress_does_not_count_each_bound(tmp_path: Path) -> None:
+    plan, told = planned(tmp_path, SMALL, constraints=["pp < 4"]), set[str]()
+    with listening(lambda what, *_: told.add(what)):
+        found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert found.computed > 0
+    assert not [what for what in told if what.startswith("points screened")]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from fred_hw.progress import listening
 from perfmodel.studies.study import run as runs
 from perfmodel.studies.study.point import OtherVersionError
 from perfmodel.studies.study.run import Progress, run_study
@@ -70,6 +71,19 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     assert small["npu.peak_flops"] == 2e15
 
 
+@pytest.mark.parametrize("screen", [False, True])
+def test_time_and_energy_have_a_front(
+    tmp_path: Path, whole: list[dict[str, Any]], screen: bool
+) -> None:
+    names = ("time_per_sample_s", "energy.total_j")
+    plan = planned(tmp_path, objectives=[*names])
+    summary = run_study(plan, tmp_path / "store", Inline, screen=screen)
+    for name in names:
+        best = summary.best[name]
+        assert best and best[name] == min(row[name] for row in whole)
+        assert best[name] == min(row[name] for row in summary.front)
+
+
 def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     store, told = create_store(tmp_path / "store"), list[Progress]()
     space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
@@ -81,6 +95,14 @@ def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     assert (told[-1].done, told[-1].total, told[-1].failed) == (12, 12, 6)
     assert told[-1].remaining_s == 0.0
     assert [one.done for one in told] == sorted(one.done for one in told)
+
+
+def test_progress_counts_points_of_the_space_and_screened_points(tmp_path: Path) -> None:
+    told = list[tuple[str, int, int | None]]()
+    with listening(lambda what, done, total, _: told.append((what, done, total))):
+        run_study(planned(tmp_path), tmp_path / "store", Inline, screen=True)
+    for what in ("points of the space", "points screened"):
+        assert [one[1:] for one in told if one[0] == what] == [(0, 12), (12, 12)]
 
 
 def test_a_full_disk_ends_the_run_and_a_later_one_goes_on(

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.studies.study import run as runs
 from perfmodel.studies.study.run import run_study
-from perfmodel.studies.study.screen import Bounds, Screen
+from perfmodel.studies.study.screen import Screen
 from perfmodel.studies.study.store import create_store, open_store
 
 from .engines import Inline, StopError
@@ -79,7 +79,7 @@ def test_screening_keeps_the_best_points_and_the_front(
 def test_no_simulated_point_is_below_its_bound(tmp_path: Path, grid: Path) -> None:
     plan = planned(tmp_path, SPACE, objectives=SEVERAL)
     numbers = plan.work().numbers
-    least = Bounds(plan).of(np.array([*numbers.values()]))
+    least = plan.bounds(np.array([*numbers.values()]))
     figures = open_store(grid).figures(SEVERAL, numbers)
     assert len(figures) == 120
     rows = dict(zip(numbers, least.tolist(), strict=True))
@@ -111,7 +111,7 @@ def test_points_that_cannot_be_bounded_are_simulated(tmp_path: Path) -> None:
     space = {**SPACE, "strategy": "MP1-DP4-PP1", "strategy.ep": [3, 1]}
     plan = planned(tmp_path, space, objectives=ONE)
     numbers = np.array([*plan.work().numbers.values()])
-    least = Bounds(plan).of(numbers)[:, 0]
+    least = plan.bounds(numbers)[:, 0]
     refused = [not plan.point(int(number)).inputs for number in numbers]
     assert [one == 0.0 for one in least] == refused
     assert any(refused)

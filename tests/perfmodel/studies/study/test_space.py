@@ -33,6 +33,7 @@ def test_every_value_meets_all_others_once(sizes: list[int]) -> None:
     for size in sizes:
         expected *= size
     assert len(found) == expected
+    assert [found.number(found.steps(n)) for n in range(expected)] == [*range(expected)]
     assert all(point.keys() == {"topology", "workload", *fields} for point in points)
 
 

@@ -1,0 +1,186 @@
+"""Points that are runs of execution traces: what their inputs come to, and their figures."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from fred_hw.choices import find_choice, not_one_of
+from fred_hw.errors import InputError
+from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.astra import estimate
+from perfmodel.astra.transport import NETWORK_MODELS
+from perfmodel.chakra.traces import find_traces
+from perfmodel.topology.parse import FABRICS, parse_topology, said_of
+
+from .axes import Value
+from .file import TRACE_FIGURES, TRACE_ROOTS
+from .inputs import flat, key_of
+from .kind import Comparison, Kind, Row, check_roots
+from .version import model_version
+
+__all__ = ["TRACES"]
+
+_MAX_QUEUES = 1024
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file, a set of traces or the name of a fabric; equal contents have equal digests."""
+
+    digest: str
+    name: str = field(compare=False)
+    path: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """All that a run depends on, but for the version of the model.
+
+    Parameters
+    ----------
+    traces, network, system : _File
+        What runs, where, and how.
+    remote_memory, groups : _File or None
+        Remote memory and communicator groups.
+    network_model : str
+        One of ``NETWORK_MODELS``.
+    num_queues_per_dim : int
+        Queues of each dimension of networks of ASTRA-sim.
+    """
+
+    traces: _File
+    network: _File
+    system: _File
+    remote_memory: _File | None
+    groups: _File | None
+    network_model: str
+    num_queues_per_dim: int
+
+    def key(self, version: str) -> str:
+        """Return the hash of these inputs and a version of the model."""
+        return key_of(version, (_identity(getattr(self, one.name)) for one in fields(self)))
+
+
+class _Resolver:
+    """Finds the inputs of runs; a file is read once.
+
+    Parameters
+    ----------
+    source : Path
+        The study file; files that it names are relative to its folder.
+    """
+
+    def __init__(self, source: Path) -> None:
+        self._source, self._folder = str(source), source.parent
+        self._file = lru_cache(maxsize=1024)(self._read)
+
+    def inputs(self, values: Mapping[str, Value]) -> _Inputs:
+        """Return the inputs of a run.
+
+        Raises
+        ------
+        InputError
+            A field or a value is not allowed; names the study file and the field.
+        """
+        check_roots(values, TRACE_ROOTS, TRACE_ROOTS, self._source)
+        return _Inputs(**{name: self.part(name, values) for name in TRACE_ROOTS})
+
+    def part(self, part: str, values: Mapping[str, Value]) -> Any:
+        """Return a part of the inputs by its name."""
+        value = values.get(part)
+        if part == "network_model":
+            text = "fluid" if value is None else str(value)
+            if (found := find_choice(text, NETWORK_MODELS)) is None:
+                raise self._refused(part, not_one_of(text, NETWORK_MODELS))
+            return found
+        if part == "num_queues_per_dim":
+            queues = 1 if value is None else value
+            if type(queues) is not int or not 1 <= queues <= _MAX_QUEUES:
+                raise self._refused(part, f"must be an integer from 1 to {_MAX_QUEUES:,}")
+            return queues
+        if value is None and part in ("remote_memory", "groups"):
+            return None
+        if not isinstance(value, str):
+            raise self._refused(part, f"must be names or files, not {value!r}")
+        return self._file(part, value)
+
+    def _read(self, part: str, name: str) -> _File:
+        path = self._folder / name
+        try:
+            if part == "traces":
+                return _File(_digest(find_traces(path)), name, str(path))
+            if part == "network" and not name.endswith(SUFFIXES):
+                found = find_choice(name, FABRICS) or name
+                if said_of(found) is None:
+                    parse_topology(found)  # refuses the name
+                return _File(found, found, found)
+            return _File(_digest(_named(path)), name, str(path))
+        except InputError as error:
+            message = error.message if name in error.message else f"{name}: {error.message}"
+            raise self._refused(part, message) from None
+
+    def _refused(self, part: str, message: str) -> InputError:
+        return InputError(self._source, f"space.{part}", message)
+
+
+def _named(path: Path) -> Iterator[Path]:
+    """Yield a file, and the files that it and those name: topologies, records and traces."""
+    data, seen = read_data(path), set[Path]()
+    yield path
+    for _, value in flat("", cast("object", data)):
+        inner = path.parent / value if isinstance(value, str) and "\0" not in value else path
+        if inner != path and inner not in seen and inner.is_file():
+            seen.add(inner)
+            yield from _named(inner) if inner.name.endswith(SUFFIXES) else [inner]
+
+
+def _digest(paths: Iterator[Path] | Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _identity(part: _File | str | int | None) -> str:
+    return part.digest if isinstance(part, _File) else str(part)
+
+
+def _derived(inputs: _Inputs) -> dict[str, Any]:
+    parts = {one.name: getattr(inputs, one.name) for one in fields(inputs)}
+    return {name: one.name if isinstance(one, _File) else one for name, one in parts.items()}
+
+
+def _evaluate(inputs: _Inputs, _seed: int) -> Row:
+    """Return where the time of the rank that ends last goes."""
+    memory, groups = inputs.remote_memory, inputs.groups
+    given = estimate.Inputs(
+        Path(inputs.system.path),
+        Path(memory.path) if memory else None,
+        (Path(groups.path),) if groups else (),
+        inputs.network_model,
+        queues=inputs.num_queues_per_dim,
+    )
+    [found] = estimate.estimate_traces(inputs.traces.path, [inputs.network.path], given)
+    last = max(found.ranks, key=lambda rank: rank.total_ns)
+    return {**asdict(last), "records": "; ".join(found.provenance.said_records)}
+
+
+def _depends(name: str) -> tuple[str]:
+    return (name,)
+
+
+TRACES = Kind(
+    required=("traces", "network", "system"),
+    parts={name: (name,) for name in TRACE_ROOTS},
+    figures=TRACE_FIGURES,
+    depends=_depends,
+    resolver=_Resolver,
+    derived=_derived,
+    evaluate=_evaluate,
+    identity=_identity,
+    version=model_version,
+    comparison=Comparison("network", "total_ns"),
+)

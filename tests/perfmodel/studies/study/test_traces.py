@@ -1,0 +1,104 @@
+"""Tests of perfmodel.studies.study.traces."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.chakra.files import write
+from perfmodel.studies.study.run import run_study
+from perfmodel.studies.study.store import open_store
+from tests.perfmodel.astra.engine.nodes import collective, compute
+from tests.written import written
+
+from .engines import Inline
+from .studies import planned
+
+SPACE: dict[str, Any] = {
+    "traces": ["one", "two"],
+    "network": ["net.yaml", "mesh:2x1", "mesh:3x1"],
+    "system": "sys.yaml",
+    "network_model": ["fluid", "unaware"],
+}
+KEYS: dict[str, Any] = {"objectives": ["total_ns"], "baseline": "net.yaml"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Traces of 3 us of compute, and of an all-reduce of 2,000 bytes by two NPUs."""
+    for rank in range(2):
+        write(tmp_path / f"one.{rank}.et", [compute(1, 3)])
+        write(tmp_path / f"two.{rank}.et", [collective(1, 2_000)])
+    net = "{topology: [FullyConnected], npus_count: [2], bandwidth: [0.9313225746154785], "
+    written(tmp_path / "net.yaml", net + "latency: [1000]}")
+    written(tmp_path / "sys.yaml", "{all-reduce-implementation: [ring], endpoint-delay: 0}")
+    return tmp_path
+
+
+def test_all_traces_run_on_all_networks(folder: Path) -> None:
+    """A byte takes 1 ns there and a message 1,000 ns more: two steps take 4,000 ns."""
+    summary = run_study(planned(folder, SPACE, **KEYS), folder / "store", Inline)
+    assert (summary.points, summary.failed) == (12, 4)
+    rows = open_store(folder / "store").query("select * from points").to_pylist()
+    found = {(row["traces"], row["network_model"], row["network"]): row for row in rows}
+    for model in ("fluid", "unaware"):
+        ends = [found[one, model, "net.yaml"]["total_ns"] for one in ("one", "two")]
+        assert ends == [3_000, 4_000]
+    other = found["one", "unaware", "mesh:2x1"]
+    assert "must be a network of ASTRA-sim alone with network model unaware" in other["error"]
+    speedups = {(row["traces"], row["network"]): row["speedup"] for row in summary.speedups}
+    mesh = found["two", "fluid", "mesh:2x1"]["total_ns"]
+    assert speedups["two", "mesh:2x1"] == 4_000 / mesh
+    assert speedups["one", "mesh:2x1"] == 1.0
+
+
+def test_changed_files_are_run_again(folder: Path) -> None:
+    def computed() -> int:
+        return run_study(planned(folder, SPACE, **KEYS), folder / "store", Inline).computed
+
+    assert computed() == 12
+    assert computed() == 0
+    write(folder / "one.1.et", [compute(1, 4)])
+    assert computed() == 6
+    written(folder / "sys.yaml", "{all-reduce-implementation: [ring], endpoint-delay: 5}")
+    assert computed() == 12
+
+
+def test_files_that_files_name_are_part_of_the_inputs(folder: Path) -> None:
+    written(folder / "mesh.yaml", "kind: mesh\ncolumns: 2\nrows: 1\n")
+    net = "{topology: [mesh.yaml, Switch], npus_count: [2, 1], bandwidth: [null, 1], "
+    written(folder / "both.yaml", net + "latency: [null, 1]}")
+    space = {**SPACE, "network": "both.yaml"}
+    before = set(planned(folder, space, objectives=["total_ns"]).work().numbers)
+    written(folder / "mesh.yaml", "kind: mesh\ncolumns: 2\nrows: 1\nlink_bytes_per_s: 1e+9\n")
+    after = set(planned(folder, space, objectives=["total_ns"]).work().numbers)
+    assert len(before | after) == 8
+
+
+@pytest.mark.parametrize(
+    ("space", "keys", "line"),
+    [
+        ({"traces": "three"}, {}, r"space\.traces: .*three"),
+        ({"network": ["net.yaml", "none.yaml"]}, {}, r"space\.network: .*none\.yaml"),
+        ({"network": ["net.yaml", "ring"]}, {}, r"space\.network: must be one of .*, not 'ring'"),
+        ({"system": 5}, {}, r"space\.system: must be names or files, not 5"),
+        ({"network_model": "any"}, {}, r"space\.network_model: must be one of fluid, .*'any'"),
+        ({"num_queues_per_dim": 0}, {}, r"space\.num_queues_per_dim: must be an integer from 1 "),
+        ({"traces.x": 1}, {}, r"space\.traces\.x: must begin with one of traces, network, "),
+        ({}, {"baseline": "x"}, r"baseline: must be one of net\.yaml, .*, not 'x'"),
+        ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given with topology alone"),
+        ({}, {"objectives": ["busy_s"]}, r"objectives\.0: must be one of total_ns, "),
+    ],
+    ids=range(10),
+)
+def test_bad_studies_are_refused(
+    folder: Path, space: dict[str, Any], keys: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(InputError, match=rf"study\.yaml: {line}"):
+        planned(folder, {**SPACE, **space}, **{**KEYS, **keys})
+
+
+def test_a_network_is_required(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"space\.network: is required and was not given"):
+        planned(folder, {"traces": "one", "system": "sys.yaml"}, objectives=["total_ns"])
