@@ -75,7 +75,7 @@ REFUSED = {
     ),
     "size": (
         {"topologies": ["mesh:0x2"]},
-        r"topologies\.0: columns: must be an integer from 1 to 64, not 0",
+        r"topologies\.0: columns: must be an integer from 1 to 256, not 0",
     ),
     "type": ({"topologies": [5]}, r"topologies\.0: must be a valid string, not 5"),
     "twice": (
