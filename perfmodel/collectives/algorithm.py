@@ -50,6 +50,9 @@ class Algorithm:
     automatic : bool
         Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or
         long to find one, run only where they are asked for.
+    passes : bool
+        Whether, where it scatters and gathers, all of it is passes around rings of all members, in
+        which each member sends on what has come to it: every model then takes a pass as one item.
     falls_back : bool
         Whether the fastest of the others that fit runs instead where it takes less time.
     """
@@ -64,6 +67,7 @@ class Algorithm:
     least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = scattered_s
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     automatic: bool = True
+    passes: bool = False
     falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:

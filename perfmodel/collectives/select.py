@@ -67,14 +67,14 @@ def build_schedule(
     algorithm: str = PUBLISHED,
     *,
     lockstep: bool = False,
+    lines_as_one: bool = False,
 ) -> Schedule:
     """Return the schedule of one chunk, on all groups at once.
 
-    With ``published`` each group uses the algorithm of those that fit which is preferred: on a
-    mesh the hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED
-    with in-network collectives the switches do it; else groups with equally many members, two or
-    more, on each of several L1s use two levels of rings, and other groups one ring. An all-to-all
-    is direct.
+    With ``published`` each group uses the preferred algorithm of those that fit: on a mesh the
+    hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED with
+    in-network collectives the switches do it; else groups with equally many members, two or more,
+    on each of several L1s use two levels of rings, others one ring. An all-to-all is direct.
 
     Parameters
     ----------
@@ -92,17 +92,19 @@ def build_schedule(
         other, as ``guidelines.composed_name`` writes them.
     lockstep : bool
         Take a pass around a ring as one item of the schedule; not for stages.
+    lines_as_one : bool
+        In lockstep, take a step of lines that are alike as one item, if one group without root.
 
     Raises
     ------
     InputError
-        The pattern or the algorithm is not one of the supported, they do not go together or with
-        the topology, or a group is not valid.
+        Pattern, algorithm, topology and groups do not go together, or one is not valid.
     """
     check_groups(topology, pattern, groups)
     if ":" in algorithm:
         return _composed(topology, pattern, groups, bytes_each, algorithm)
-    builder = ScheduleBuilder(topology, lockstep)
+    as_one = lines_as_one and lockstep and len(groups) == 1 and pattern not in ROOTED
+    builder = ScheduleBuilder(topology, lockstep, as_one)
     parts: list[Part] = []
     names: dict[str, None] = {}
     assumptions: dict[str, None] = {}

@@ -284,7 +284,7 @@ def add_level(
     With ``halving`` a power of two of NPUs on a switch go by recursive halving and doubling instead
     of sending to each other at once.
     """
-    for line, parts in level:
+    for line, parts in builder.alike(level):
         if _circular(dimension):
             step = reduce_scatter_ring if action == "reduce" else all_gather_ring
             step(builder, line, parts)
