@@ -88,7 +88,7 @@ class AcePrepare(Unit):
     busy : Out(1)
         One is prepared.
     valid, ready : Out(3), In(3)
-        One bit for a cycle when one is ready, and queues that have room.
+        One bit for a cycle when one is ready, and queues that have space.
     o : Out(work_layout(spec))
         What is queued.
     refused : Out(5)

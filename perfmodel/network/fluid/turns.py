@@ -80,7 +80,7 @@ class _Shape:
 
 
 def _shape(inside: Interconnect) -> _Shape:
-    return _known_shape(inside.ports, inside.middle, tuple(inside.ports_of.values()))
+    return _known_shape(inside.ports, inside.middle_switches, tuple(inside.ports_of.values()))
 
 
 @lru_cache(maxsize=64)
@@ -136,7 +136,7 @@ def _rounds(shape: _Shape, ends: tuple[_Ends, ...]) -> tuple[tuple[int, ...], ..
         if len(one.flows) == 1:
             continue
         flows = [Flow(*some) for some in one.flows]
-        rounds = route_in_rounds(flows, shape.ports, shape.middle, max_conflicts=CONFLICTS)
+        rounds = route_in_rounds(flows, shape.ports, shape.middle_switches, max_conflicts=CONFLICTS)
         if len(rounds) > 1:
             place = dict(zip(flows, one.places, strict=True))
             found += [tuple(place[flow] for flow in turn.flows) for turn in rounds]
