@@ -5,9 +5,9 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -41,13 +41,13 @@ _FILE_WIDTH = 180  # width in characters of a table in a file or a pipe
 def plain(value: Any) -> Any:
     """Return ``value`` converted to JSON types."""
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
     if isinstance(value, str | int | float | bool) or value is None:
         return value
+    if isinstance(value, Sequence | Set):
+        return [plain(item) for item in value]
     return str(value)
 
 

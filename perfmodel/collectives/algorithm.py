@@ -51,6 +51,10 @@ class Algorithm:
     automatic : bool
         Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or a
         long search, run only on request.
+    passes : bool
+        Whether its reduce-scatters and all-gathers consist only of passes around rings of all
+        members, in which each member forwards what it received. Every network model then treats a
+        pass as one item.
     falls_back : bool
         Whether the fastest of the other suitable algorithms runs instead if it takes less time.
     """
@@ -65,6 +69,7 @@ class Algorithm:
     least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = scattered_s
     assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     automatic: bool = True
+    passes: bool = False
     falls_back: bool = False
 
     def described(self, topology: Topology, pattern: str) -> str:

@@ -1,9 +1,9 @@
 """Schedules: the transfers of one chunk of a collective, and the load on links."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from perfmodel.topology.graph import Hops, OnWafer, Topology
 
@@ -18,6 +18,9 @@ PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 
 ROOTED = ("broadcast", "reduce")
 """Patterns that start or end at one NPU."""
+
+Line = TypeVar("Line", bound=Sequence[int])
+Parts = TypeVar("Parts")
 
 REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce")
 """Patterns whose result is a sum."""
@@ -109,15 +112,19 @@ class ScheduleBuilder:
         Gives the routes.
     lockstep : bool
         Take a pass around a ring as one item instead of a transfer for each message.
+    lines_as_one : bool
+        In lockstep, take a step of lines that are alike as one item: see :meth:`alike`.
     """
 
     topology: Topology
     lockstep: bool = False
+    lines_as_one: bool = False
     messages: list[Transfer | RingPass] = field(default_factory=list[Transfer | RingPass])
     lane: int = 0
     """Lane of the next transfers; ring passes wait only for data in their own lane."""
     details: Mapping[str, float] = field(default_factory=dict[str, float])
     """Figures that an algorithm reports with its schedule."""
+    _beside: tuple[int, ...] = ()
     _shard_bytes: list[float] = field(default_factory=list[float])
     _owners: dict[int, int] = field(default_factory=dict[int, int])
     _receivers: dict[int, int] = field(default_factory=dict[int, int])
@@ -228,6 +235,26 @@ class ScheduleBuilder:
             )
         )
 
+    def alike(self, lines: Sequence[tuple[Line, Parts]]) -> Iterator[tuple[Line, Parts]]:
+        """Yield parallel lines of a dimension, or one of them that represents all.
+
+        Where the lines of a dimension have links of their own, all alike, they begin and end each
+        step together. The one is that with the lowest NPU of the group, which lines of all
+        dimensions have in common: so it waits for, and shares its links with, what every line does.
+
+        Parameters
+        ----------
+        lines : sequence of (sequence of int, any)
+            NPUs of each line along a dimension, and what belongs to them.
+        """
+        if not (self.lines_as_one and self.topology.lines_alike):
+            yield from lines
+            return
+        (first, place), *others = sorted((min(line), i) for i, (line, _) in enumerate(lines))
+        self._beside = tuple(other - first for other, _ in others)
+        yield lines[place]
+        self._beside = ()
+
     def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
         """Add a ring pass as one item, which waits for all earlier items in this lane."""
         nexts = zip(members, (*members[1:], members[0]), strict=True)
@@ -274,7 +301,8 @@ class ScheduleBuilder:
         number = len(self.messages)
         for member in members:
             self._passes[member, self.lane] = (number,)
-        self.messages.append(kind(key[1], self._edges[key], payload_bytes, tuple(sorted(after))))
+        what = key[1], self._edges[key], payload_bytes
+        self.messages.append(kind(*what, tuple(sorted(after)), self._beside))
 
     def exchange(
         self, step: Iterable[tuple[int, int, Sequence[int]]], action: Literal["reduce", "copy"]

@@ -69,6 +69,7 @@ def build_schedule(
     algorithm: str = PUBLISHED,
     *,
     lockstep: bool = False,
+    lines_as_one: bool = False,
 ) -> Schedule:
     """Return the schedule of one chunk, on all groups at once.
 
@@ -95,6 +96,9 @@ def build_schedule(
         after the other, as written by ``guidelines.composed_name``.
     lockstep : bool
         Whether a pass around a ring is one item of the schedule; not for stages.
+    lines_as_one : bool
+        Whether, in lockstep, equal steps of parallel lines are one item; for one group without
+        root only.
 
     Raises
     ------
@@ -105,7 +109,8 @@ def build_schedule(
     check_groups(topology, pattern, groups)
     if ":" in algorithm:
         return _composed(topology, pattern, groups, bytes_each, algorithm)
-    builder = ScheduleBuilder(topology, lockstep)
+    as_one = lines_as_one and lockstep and len(groups) == 1 and pattern not in ROOTED
+    builder = ScheduleBuilder(topology, lockstep, as_one)
     parts: list[Part] = []
     names: dict[str, None] = {}
     assumptions: dict[str, None] = {}

@@ -75,7 +75,7 @@ class Transfer:
 
     def loads(self) -> Loads:
         """Return the load on each link."""
-        return tuple((link, 1.0) for link, _ in self.hops)
+        return tuple([(link, 1.0) for link, _ in self.hops])
 
     def late_s(self, latency_s: Callable[[Hops], float]) -> float:
         """Return the latency of the transfer, given the latency of a route [s]."""
@@ -99,12 +99,16 @@ class RingPass:
         Bytes that each member sends in all steps together [B].
     after : tuple of int
         Positions of transfers that must be complete before any member starts.
+    beside : tuple of int
+        How much higher the numbers of the NPUs are in other lines that do the same at the same
+        time, each over links of its own; see ``ScheduleBuilder.alike``.
     """
 
     members: tuple[int, ...]
     edges: tuple[Hops, ...]
     payload_bytes: float
     after: tuple[int, ...] = ()
+    beside: tuple[int, ...] = ()
 
     joins: ClassVar[bool] = False
 

@@ -54,7 +54,8 @@ class Timed(Protocol):
     Attributes
     ----------
     loads : tuple of (int, float)
-        Link, and the bytes that cross it for each byte of the vector.
+        Link, and the bytes that cross it for each byte of the vector; of lines that are alike those
+        of the one that stands for all.
     ack_s : float
         From the end of the schedule until its sources know of it [s].
     assumptions : tuple of str
@@ -96,6 +97,8 @@ class NetworkModel:
         Returns the size of chunks of a vector on a topology, if the user gives none [B].
     lockstep : bool
         Whether it takes a pass around a ring as one item of the schedule.
+    lines_as_one : bool
+        Whether it takes a step of lines that are alike as one item.
     in_network : bool
         Whether it can time transfers that join or fork in switches.
     never_faster_than_links : bool
@@ -108,6 +111,7 @@ class NetworkModel:
     prepare: Callable[[Topology, Schedule, Conditions], Timed]
     chunk_bytes: Callable[[Topology, float], float]
     lockstep: bool = True
+    lines_as_one: bool = False
     in_network: bool = True
     never_faster_than_links: bool = True
     details: Callable[[Any, float], Mapping[str, Any]] = lambda _timed, _chunk_bytes: {}

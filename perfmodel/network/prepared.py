@@ -1,13 +1,15 @@
 """Collectives whose schedules are built and timed for one byte; sizes only scale the result."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED
 from perfmodel.collectives.guidelines import composed_words, stages_of
 from perfmodel.collectives.schedule import ROOTED, Schedule
 from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.streaming import STREAMS, build_stream
+from perfmodel.collectives.transfer import RingPass
 from perfmodel.topology.graph import Topology
 
 from .model import Conditions, Timed, find_model
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 Groups = tuple[tuple[int, ...], ...]
+Loads = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +97,63 @@ class Request:
         """Return the schedule of one byte for the given groups."""
         if self.pattern in STREAMS:
             return build_stream(topology, self.pattern, groups, 1.0)
-        lockstep = find_model(self.network_model).lockstep
+        model = find_model(self.network_model)
         how = (self.pattern, groups, 1.0, self.algorithm)
-        return build_schedule(topology, *how, lockstep=lockstep)
+        passes = self.pattern in SCATTERED and (
+            self.algorithm in ALGORITHMS and ALGORITHMS[self.algorithm].passes
+        )
+        items = {"lockstep": model.lockstep or passes, "lines_as_one": model.lines_as_one}
+        return build_schedule(topology, *how, **items)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """A stage: relative length of its vector, its schedule of one byte, and its times."""
+    """A stage of a collective, without the messages of its schedule, which may be many.
+
+    Parameters
+    ----------
+    times : int
+        Length of its vector in vectors of the collective.
+    algorithm : str
+        Description of the algorithm.
+    groups, assumptions, details
+        As of ``schedule.Schedule``.
+    timed : Timed
+        Times of the stage.
+    sent : mapping
+        Bytes that each node sends per byte of the vector.
+    beside : mapping
+        Links of lines that represent others: ``transfer.RingPass.beside``.
+    """
 
     times: int
-    schedule: Schedule
+    algorithm: str
+    groups: Groups
+    assumptions: tuple[str, ...]
+    details: Mapping[str, float]
     timed: Timed
+    sent: Mapping[int, float]
+    beside: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, schedule: Schedule, timed: Timed) -> "_Stage":
+        """Return the stage of a schedule and its times."""
+        sent: dict[int, float] = {}
+        beside: dict[int, tuple[int, ...]] = {}
+        for message in schedule.messages:
+            for source in message.sources:
+                sent[source] = sent.get(source, 0.0) + message.payload_bytes
+            if isinstance(message, RingPass) and message.beside:
+                beside.update((link, message.beside) for link, _ in message.loads())
+        groups = tuple(part.members for part in schedule.parts)
+        how = (schedule.algorithm, groups, schedule.assumptions, schedule.details)
+        return cls(1, *how, timed, sent, beside)
+
+    def loads(self, topology: Topology) -> Loads:
+        """Return the loads of all lines."""
+        beside = {link: topology.links_beside(link, some) for link, some in self.beside.items()}
+        others = ((one, share) for link, share in self.timed.loads for one in beside.get(link, ()))
+        return (*self.timed.loads, *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,36 +175,39 @@ class Prepared:
     @property
     def groups(self) -> Groups:
         """NPUs of each group."""
-        return tuple(part.members for part in self.stages[0].schedule.parts)
+        return self.stages[0].groups
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Assumptions of the algorithm and of the network model."""
         every = (
-            text
-            for stage in self.stages
-            for text in (*stage.schedule.assumptions, *stage.timed.assumptions)
+            text for stage in self.stages for text in (*stage.assumptions, *stage.timed.assumptions)
         )
         return tuple(dict.fromkeys(every))
 
     @property
     def details(self) -> dict[str, float]:
-        """Figures that the algorithms report; see ``schedule.Schedule``."""
-        return {k: v for stage in self.stages for k, v in stage.schedule.details.items()}
+        """Figures of the algorithms themselves, see ``schedule.Schedule``."""
+        return {k: v for stage in self.stages for k, v in stage.details.items()}
 
     @property
     def ack_s(self) -> float:
         """Time from the end of the collective until its sources have received the acks [s]."""
         return self.stages[-1].timed.ack_s
 
-    @property
-    def loads(self) -> tuple[tuple[int, float], ...]:
-        """Pairs of a link and the bytes that cross it per byte of the vector."""
+    def loads(self, topology: Topology) -> Loads:
+        """Return each link, and the bytes that cross it for each byte of the vector."""
         carried: dict[int, float] = {}
         for stage in self.stages:
-            for link, share in stage.timed.loads:
+            for link, share in stage.loads(topology):
                 carried[link] = carried.get(link, 0.0) + stage.times * share
         return tuple(sorted(carried.items()))
+
+    def distinct_loads(self, topology: Topology) -> Loads:
+        """Return loads among which that of the busiest link is, the first if several are."""
+        if len(self.stages) == 1:  # no line is busier than the one that stands for it
+            return self.stages[0].timed.loads
+        return self.loads(topology)
 
     def time_s(self, size: Size) -> float:
         """Return the time of a vector [s]."""
@@ -168,10 +219,8 @@ class Prepared:
         """Bytes that the busiest sender sends per byte of the vector."""
         sent: dict[int, float] = {}
         for stage in self.stages:
-            for message in stage.schedule.messages:
-                for source in message.sources:
-                    share = stage.times * message.payload_bytes
-                    sent[source] = sent.get(source, 0.0) + share
+            for source, share in stage.sent.items():
+                sent[source] = sent.get(source, 0.0) + stage.times * share
         return max(sent.values())
 
     @property
@@ -212,7 +261,7 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
         for times, one in stage_requests(request):
             [own] = prepare(topology, one).stages
             done.append(replace(own, times=times))
-        words = [stage.schedule.algorithm for stage in done]
+        words = [stage.algorithm for stage in done]
         how = composed_words([stage for stage, _ in stages], words)
         return Prepared(request.pattern, how, tuple(done))
     schedule = request.schedule(topology, request.groups)
@@ -225,7 +274,7 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
         request.second_first,
     )
     timed = find_model(request.network_model).prepare(topology, schedule, conditions)
-    return Prepared(request.pattern, schedule.algorithm, (_Stage(1, schedule, timed),))
+    return Prepared(request.pattern, schedule.algorithm, (_Stage.of(schedule, timed),))
 
 
 def stage_requests(request: Request) -> Iterator[tuple[int, Request]]:

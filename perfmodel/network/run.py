@@ -1,10 +1,10 @@
 """Simulated time and link loads of a collective."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
 from math import isfinite
-from typing import Any
+from typing import Any, overload
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
@@ -55,6 +55,51 @@ class LinkLoad:
     utilisation: float
 
 
+class _LinkLoads(Sequence[LinkLoad]):
+    """Loads of links, which may be very many: each is made where it is looked at."""
+
+    def __init__(
+        self, topology: Topology, prepared: Prepared, size_bytes: float, time_s: float
+    ) -> None:
+        self._topology, self._prepared = topology, prepared
+        self._size_bytes, self._time_s = size_bytes, time_s
+
+    @cached_property
+    def _loads(self) -> Sequence[tuple[int, float]]:
+        return self._prepared.loads(self._topology)
+
+    def __len__(self) -> int:
+        return len(self._loads)
+
+    def __deepcopy__(self, _memo: object) -> tuple[dict[str, Any], ...]:
+        return tuple(map(asdict, self))  # as asdict has it of a tuple; no copy of the topology
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _LinkLoads) and list(self) == list(other)
+
+    @overload
+    def __getitem__(self, place: int) -> LinkLoad: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[LinkLoad]: ...
+    def __getitem__(self, place: int | slice) -> LinkLoad | Sequence[LinkLoad]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        return self._of(*self._loads[place])
+
+    def _of(self, link: int, share: float) -> LinkLoad:
+        name = self._topology.link_name(link)
+        return LinkLoad(name, share * self._size_bytes, self._busy(link, share))
+
+    def _busy(self, link: int, share: float) -> float:
+        return share * self._size_bytes / self._topology.capacities[link] / self._time_s
+
+    @property
+    def busiest(self) -> LinkLoad:
+        """The first of those that are occupied longest."""
+        loads = self._prepared.distinct_loads(self._topology)
+        return self._of(*max(loads, key=lambda one: self._busy(*one)))
+
+
 @dataclass(frozen=True, slots=True)
 class CollectiveResult:
     """Simulation result of a collective.
@@ -82,7 +127,7 @@ class CollectiveResult:
         Sent by the NPU that sends most [B].
     bottleneck : LinkLoad
         The link that was occupied longest.
-    links : tuple of LinkLoad
+    links : sequence of LinkLoad
         All links that carried something, in the order of the topology.
     provenance : Provenance
         Timing records used and assumptions made.
@@ -102,7 +147,7 @@ class CollectiveResult:
     bus_bandwidth_bytes_per_s: float
     bytes_per_npu: float
     bottleneck: LinkLoad
-    links: tuple[LinkLoad, ...]
+    links: Sequence[LinkLoad]
     provenance: Provenance
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -199,14 +244,7 @@ def run_collectives(
     request, compared = _chosen(topology, asked, size)
     prepared = prepare(topology, request)
     time_s = prepared.time_s(size)
-    links = [
-        LinkLoad(
-            topology.link_name(index),
-            share * size_bytes,
-            share * size_bytes / topology.capacities[index] / time_s,
-        )
-        for index, share in prepared.loads
-    ]
+    links = _LinkLoads(topology, prepared, size_bytes, time_s)
     return CollectiveResult(
         topology=topology.name,
         pattern=pattern,
@@ -219,8 +257,8 @@ def run_collectives(
         time_s=time_s,
         bus_bandwidth_bytes_per_s=prepared.moved * size_bytes / time_s,
         bytes_per_npu=prepared.most_sent * size_bytes,
-        bottleneck=max(links, key=lambda load: load.utilisation),
-        links=tuple(links),
+        bottleneck=links.busiest,
+        links=links,
         provenance=topology.provenance.plus(*prepared.assumptions),
         details={
             **prepared.details,
@@ -289,7 +327,7 @@ def profile(
     read = tuple((npu, share * size_bytes) for npu, share in _read_by(topology, request, endpoint))
     times_s = [prepared.time_s(size)]
     times_s += [one / endpoint.bytes_per_s for _, one in read if endpoint]
-    loads = tuple((link, share * size_bytes) for link, share in prepared.loads)
+    loads = tuple((link, share * size_bytes) for link, share in prepared.loads(topology))
     ends = tuple((len(topology.capacities) + npu, one) for npu, one in read)
     added = size_bytes * sum(len(group) - 1 for group in groups) if _adds(topology, pattern) else 0
     details = _model_details(prepared, network_model, size)

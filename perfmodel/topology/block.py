@@ -38,6 +38,12 @@ class Block:
         elif self.kind == "fully_connected":
             yield from ((i, j) for j in range(self.npus) for i in range(j))
 
+    @property
+    def links(self) -> int:
+        """Number of links of a line, those of both directions."""
+        pairs = {"ring": self.npus - (self.npus == 2), "switch": self.npus}
+        return 2 * pairs.get(self.kind, self.npus * (self.npus - 1) // 2)
+
     def way(self, source: int, target: int) -> list[int]:
         """Return the positions on the route between two NPUs, without switches.
 

@@ -6,7 +6,8 @@ innermost. Stacked rings are a torus.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, prod, sqrt
 from pathlib import Path
@@ -29,8 +30,10 @@ from .graph import Dimension, Hops, Link, Node, Topology
 
 __all__ = ["MAX_NPUS", "BlocksFile", "BlocksTopology"]
 
-MAX_NPUS = 4096
+MAX_NPUS = 1 << 16
 """Largest number of NPUs of a topology."""
+
+_MAX_LINKS = 1 << 24
 
 _ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
 
@@ -53,6 +56,7 @@ class BlocksTopology(Topology):
     """
 
     neighbours_matter = False
+    lines_alike = True
 
     def __init__(
         self,
@@ -141,6 +145,22 @@ class BlocksTopology(Topology):
             else:
                 path.append(here)
         return path if end == target else [*path, target]
+
+    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
+        one = self.links[link]
+        switch = max(one.source, one.target)
+        if switch < self.npus:
+            return super().links_beside(link, offsets)
+        number, first = self._line_of[switch]
+        ends = [(offset, self._switches[number, first + offset]) for offset in offsets]
+        if one.target == switch:
+            return [self.link_index[one.source + offset, node] for offset, node in ends]
+        return [self.link_index[node, one.target + offset] for offset, node in ends]
+
+    @cached_property
+    def _line_of(self) -> dict[int, tuple[int, int]]:
+        """Dimension and first NPU of the line of each switch."""
+        return {node: line for line, node in self._switches.items()}
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the members line by line, alternating direction, in all dimensions."""
@@ -245,7 +265,7 @@ class BlocksFile(TopologyFile):
     Parameters
     ----------
     blocks : list of BlockEntry
-        The dimensions, the innermost first, at most 4096 NPUs in all.
+        The dimensions, the innermost first, at most 65536 NPUs and 16777216 links in all.
     io_bytes_per_s : float
         Bandwidth of an I/O controller at every NPU, one direction [B/s]. Without this key there are
         no I/O controllers, and the topology runs collectives only.
@@ -269,6 +289,9 @@ class BlocksFile(TopologyFile):
         npus = prod(one.npus for one in found)
         if npus > MAX_NPUS:
             raise InputError(name, "blocks", f"must have at most {MAX_NPUS} NPUs, not {npus}")
+        links = sum(npus // one.npus * one.links for one in found)
+        if links > _MAX_LINKS:
+            raise InputError(name, "blocks", f"must have at most {_MAX_LINKS} links, not {links}")
         return BlocksTopology(
             name=name,
             blocks=found,

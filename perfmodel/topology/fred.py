@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
@@ -160,16 +161,24 @@ class FredTopology(Topology):
         self, timings: Mapping[int, SwitchTiming], npu_bytes_per_s: float
     ) -> dict[int, Interconnect]:
         """Return the interior of each switch."""
-        return {node: self._inside(node, one, npu_bytes_per_s) for node, one in timings.items()}
+        rates: dict[int, dict[int, float]] = {node: {} for node in timings}
+        for link in self.links:
+            if link.target in rates:
+                rates[link.target][link.source] = link.bytes_per_s
+        return {
+            node: self._inside(node, one, rates[node], npu_bytes_per_s)
+            for node, one in timings.items()
+        }
 
-    def _inside(self, node: int, timing: SwitchTiming, npu_bytes_per_s: float) -> Interconnect:
-        """Return the interior of a switch.
+    def _inside(
+        self, node: int, timing: SwitchTiming, rates: Mapping[int, float], npu_bytes_per_s: float
+    ) -> Interconnect:
+        """Return the interior of a switch, given the rates of the links to it by their sources.
 
         An NPU and an I/O controller have a port of every chiplet, and what is left goes in equal
         parts to the switches beside it, the rest of that to the one above. There are as many
         chiplets as carry the rate of an NPU, or of the second fastest link if that is less.
         """
-        rates = {link.source: link.bytes_per_s for link in self.links if link.target == node}
         ends = [one for one in rates if self.nodes[one].kind != "switch"]
         switches = sorted(set(rates) - set(ends))  # those below first, then the parent
         each = (timing.ports - len(ends)) // len(switches)
@@ -252,6 +261,11 @@ class FredTopology(Topology):
         joins, forks = len(sources) > 1, len(targets) > 1
         if (joins and not self.in_network) or (forks and not self.multicast):
             raise ValueError(f"{self.name} has no in-network collectives")
+        if len(sources) == len(targets) == 1 and not self._links_of:
+            begin, end = self.switch_of[sources[0]], self.switch_of[targets[0]]
+            index, between = self.link_index, self._between(begin, end)
+            path = (index[sources[0], begin], *between, index[end, targets[0]])
+            return tuple([(link, (i - 1,) if i else ()) for i, link in enumerate(path)])
         chooses = self._links_of if len(sources) == len(targets) == 1 else None
         parallel = iter(chooses(sources[0], targets[0]) if chooses else ())
 
@@ -262,6 +276,18 @@ class FredTopology(Topology):
             return index
 
         return self._tree.hops(sources, targets, self.switch_of, link)
+
+    @cached_property
+    def _links_between(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        return {}
+
+    def _between(self, switch: int, other: int) -> tuple[int, ...]:
+        """Return the links from an L1 switch to another, where unicasts take the first ones."""
+        ends = (switch, other)
+        if ends not in self._links_between:
+            path = pairwise(self._tree.path(*ends))
+            self._links_between[ends] = tuple(self.link_index[pair] for pair in path)
+        return self._links_between[ends]
 
     def bisection_bytes_per_s(self) -> float:
         """Return half of the min cut between all NPUs and the top switch, one direction [B/s].

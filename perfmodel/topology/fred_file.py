@@ -71,7 +71,7 @@ class FredFile(TopologyFile):
     Parameters
     ----------
     l1 : list of L1Entry
-        The L1 switches; NPUs are numbered in their order, 2 to 4096 in all.
+        The L1 switches; NPUs are numbered in their order, 2 to 65536 in all.
     l2_record : str
         Timing record of the chiplets of the one switch above all L1s. Give it with
         `l1_l2_bytes_per_s`, or give `levels` instead of both.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.provenance import Provenance
@@ -68,8 +68,7 @@ class Interconnect:
     bytes_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A directed link.
 
     Parameters
@@ -246,6 +245,22 @@ class Topology(ABC):
         """
         return self.dimensions
 
+    lines_alike: bool = False
+    """Whether each line of NPUs along a dimension has links of its own, which are all alike."""
+
+    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
+        """Return the same link of other lines, where lines are alike.
+
+        Parameters
+        ----------
+        link : int
+            Of a line along one dimension.
+        offsets : iterable of int
+            How much higher the numbers of the NPUs are in each other line.
+        """
+        one, index = self.links[link], self.link_index
+        return [index[one.source + offset, one.target + offset] for offset in offsets]
+
     npu_rates: Mapping[str, Any] = MappingProxyType({})
     """Rates and memory of an NPU, keyed as in ``training.compute.Npu``; others have defaults."""
 
@@ -404,24 +419,38 @@ class Topology(ABC):
 
         One that is ``urgent`` waits in each until others give way.
         """
-        nodes, links, last_s = self.nodes, self.links, 0.0
+        steps_s, last_s = self._steps_s[urgent], 0.0
         heads: list[float] = []
         for index, before in hops:
-            link = links[index]
-            node, end = nodes[link.source], nodes[link.target]
+            node_s, link_s, end_s = steps_s[index]
             head_s = 0.0
             if len(before) == 1:
                 head_s = heads[before[0]]
             elif before:
                 head_s = max([heads[hop] for hop in before])
-            head_s += node.latency_s + node.preemption_s if urgent else node.latency_s
-            head_s += link.latency_s
+            head_s += node_s
+            head_s += link_s
             heads.append(head_s)
-            if end.kind == "npu":
-                head_s += end.latency_s + end.preemption_s if urgent else end.latency_s
+            head_s += end_s
             if head_s > last_s:
                 last_s = head_s
         return last_s
+
+    @cached_property
+    def _steps_s(self) -> tuple[list[tuple[float, float, float]], ...]:
+        """Latency of what each link leaves, of itself and of the NPU that it ends at, if any [s].
+
+        First of what is not urgent, then of what is.
+        """
+        nodes_s = [(one.latency_s, one.latency_s + one.preemption_s) for one in self.nodes]
+        ends_s = [
+            own if one.kind == "npu" else (0.0, 0.0)
+            for one, own in zip(self.nodes, nodes_s, strict=True)
+        ]
+        return tuple(
+            [(nodes_s[a][urgent], late_s, ends_s[b][urgent]) for a, b, _, late_s, _ in self.links]
+            for urgent in (False, True)
+        )
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:

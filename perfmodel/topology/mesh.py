@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -97,6 +97,7 @@ class MeshTopology(Topology):
         count = columns * rows
         routed = isinstance(link_timing, RouterTiming)
         cross_s = (link_timing.latency_s, link_timing.preemption_s) if routed else (0.0, 0.0)
+        self.lines_alike = endpoint is None
         self._routers = 0  # index of the first router; without endpoints NPUs stand for routers
         nodes = [Node(f"npu_{i}", "npu", *(() if endpoint else cross_s)) for i in range(count)]
         if endpoint:
@@ -225,63 +226,46 @@ class MeshTopology(Topology):
             for parent in before:
                 children[parent].append(place)
         # Parents precede their children, so in reverse order each follows its children.
-        last = len(tree) - 1
+        last, back = len(tree) - 1, self._back
         return tuple(
-            (
-                self.link_index[
-                    self.links[tree[place][0]].target, self.links[tree[place][0]].source
-                ],
-                tuple(last - child for child in children[place]),
-            )
+            (back[tree[place][0]], tuple([last - child for child in children[place]]))
             for place in range(last, -1, -1)
         )
 
+    @cached_property
+    def _back(self) -> list[int]:
+        """The link in the opposite direction of each link."""
+        return [self.link_index[link.target, link.source] for link in self.links]
+
     def _tree(self, source: int, targets: Sequence[int]) -> Hops:
-        if len(targets) == 1:
-            links = enumerate(pairwise(self._path(source, targets[0])))
-            return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
-        tree: dict[int, tuple[int, tuple[int, ...]]] = {}
-        place: dict[int, int] = {}
+        """Return the union of the routes to some NPUs; each link stands behind that before it."""
+        columns, first, index = self.columns, self._routers, self.link_index
+        begin = self._npu_of.get(source, source)
+        row, column = divmod(begin, columns)
+        along_row = self._along_row.get(source, True)
+        tree: list[tuple[int, tuple[int, ...]]] = []
+        place = {begin: 0}  # of the link to each NPU, or its router, in the tree
+        if first + begin != source:
+            tree.append((index[source, first + begin], ()))
         for target in targets:
-            # The tree contains the first part of a path, so search backwards from its end.
-            path = [target]
-            while path[-1] not in place and path[-1] != source:
-                path.append(self._previous(source, path[-1]))
-            for here, there in pairwise(reversed(path)):
-                before = (place[here],) if here != source else ()
+            # The tree contains the first part of a route, so search backwards from its end.
+            rest: list[int] = []
+            here = target
+            while here not in place:
+                rest.append(here)
+                y, x = divmod(here, columns)
+                if y != row and (along_row or x == column):
+                    here += columns if y < row else -columns
+                else:
+                    here += 1 if x < column else -1
+            for there in reversed(rest):
+                before = (place[here],) if first + here != source else ()
                 place[there] = len(tree)
-                tree[len(tree)] = (self.link_index[here, there], before)
-        return tuple(tree.values())
-
-    def _previous(self, source: int, node: int) -> int:
-        """Return the node before a given node on the path from a source; see ``_path``."""
-        if node < self._routers:
-            return self._routers + node
-        first = self._npu_of.get(source, source)
-        node -= self._routers
-        if node == first:
-            return source
-        return self._routers + self._before(source, first, node)
-
-    def _before(self, source: int, first: int, node: int) -> int:
-        """Return the NPU before a given NPU on the path from the first."""
-        (x, y), (to_x, to_y) = divmod(node, self.columns)[::-1], divmod(first, self.columns)[::-1]
-        if y != to_y and (x == to_x or self._along_row.get(source, True)):
-            return node + (self.columns if y < to_y else -self.columns)
-        return node + (1 if x < to_x else -1)
-
-    def _path(self, source: int, target: int) -> list[int]:
-        npu = self._npu_of.get(source, source)
-        if self._along_row.get(source, True):
-            way = self.route(npu, target)
-        else:
-            # Y-X: the X-Y route of the opposite direction, reversed.
-            way = self.route(target, npu)[::-1]
-        of_npu = source == npu
-        if self._routers:
-            way = [self._routers + one for one in way] + [target]
-            return [source, *way]
-        return way if of_npu else [source, *way]
+                tree.append((index[first + here, first + there], before))
+                here = there
+            if first:
+                tree.append((index[first + target, target], (place[target],)))
+        return tuple(tree)
 
     def route(self, source: int, target: int) -> list[int]:
         """Return the NPUs on the X-Y route, including source and destination."""
@@ -351,8 +335,8 @@ class MeshFile(TopologyFile):
     """
 
     kind: Annotated[str, one_of("mesh")]
-    columns: Annotated[int, int_range(1, 64)]
-    rows: Annotated[int, int_range(1, 64)]
+    columns: Annotated[int, int_range(1, 256)]
+    rows: Annotated[int, int_range(1, 256)]
     link_bytes_per_s: Rate = MESH_LINK_BYTES_PER_S
     io_bytes_per_s: Rate = published.IO_BYTES_PER_S
     link_latency_s: Time = published.LINK_LATENCY_S

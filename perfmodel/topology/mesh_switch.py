@@ -207,7 +207,7 @@ class MeshSwitchFile(TopologyFile):
     rows : int
         Groups in a column; at least 2 groups in all.
     npus : int
-        NPUs of each group, at most 4096 in all.
+        NPUs of each group, at most 65536 in all.
     io_controllers : int
         I/O controllers of all groups, spread evenly; no more than NPUs.
     record : str

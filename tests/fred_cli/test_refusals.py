@@ -220,7 +220,7 @@ REFUSED = {
     "collective --topology ring": (
         rf"--topology: must be one of {', '.join(topology_names())} or a path .*, not 'ring'"
     ),
-    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 64, not 0",
+    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 256, not 0",
     "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
     "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",
     "collective --topology empty.yaml": r"empty\.yaml: .* not nothing \(the file is empty\)",

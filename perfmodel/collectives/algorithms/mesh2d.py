@@ -80,9 +80,12 @@ def _one_order(
         return x + columns * y
 
     share = part_bytes / (len(inner) * len(outer))
-    shard = {(i, j): builder.add_shard(npu(i, j), share) for i in inner for j in outer}
-    # In lockstep all members of a ring send as much as the first.
-    ends = inner[:1] if builder.lockstep else inner
+    ends, places = inner, [(i, j) for i in inner for j in outer]
+    if builder.lockstep:  # all members of a ring send as much as the first
+        ends = inner[:1]
+        shard = dict.fromkeys(places, builder.add_shard(npu(*places[0]), share))
+    else:
+        shard = {one: builder.add_shard(npu(*one), share) for one in places}
     first: Lines = [
         ([npu(i, j) for i in inner], [tuple(shard[i, k] for k in outer) for i in ends])
         for j in outer
@@ -100,7 +103,7 @@ def _on_lines(
     *dimensions: Lines,
 ) -> None:
     for lines in dimensions:
-        for members, parts in lines:
+        for members, parts in builder.alike(lines):
             step(builder, members, parts)
 
 

@@ -31,7 +31,8 @@ ALGORITHMS.add(
         lambda topology, _: f"a multicast from each member, {topology.multicast}",
         multicasts,
         ("all_gather",),
-        needs=f"a mesh or switches that fork multicasts, and at most {_LARGEST} NPUs",
+        needs=f"a mesh or switches that fork multicasts, and at most {_LARGEST} NPUs, "
+        "as each has a tree to all others",
         fits=lambda topology, group: bool(topology.multicast) and len(group) <= _LARGEST,
         least_s=free,
         assumptions=lambda topology: topology.fork_assumptions,

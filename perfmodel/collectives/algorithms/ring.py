@@ -139,6 +139,7 @@ ALGORITHMS.add(
         lambda _, pattern: "chain" if pattern in ROOTED else "ring",
         ring,
         preference=dict.fromkeys(PATTERNS, 1),
+        passes=True,
     ),
     rank=0,
 )
@@ -147,6 +148,7 @@ ALGORITHMS.add(
     Algorithm(
         lambda _, pattern: "two chains" if pattern in ROOTED else "bidirectional ring",
         bidirectional_ring,
+        passes=True,
     ),
     rank=1,
 )

@@ -44,25 +44,35 @@ class Pipeline:
     """
 
     def __init__(self, flows: Sequence[FluidFlow], capacities: Sequence[float]) -> None:
-        self.flows = flows
+        self._after = [flow.after for flow in flows]
+        self._late_s = [flow.latency_s for flow in flows]
         rank = [0] * len(flows)
         for number, flow in enumerate(flows):
             rank[number] = max((rank[before] + 1 for before in flow.after), default=0)
         self._order = sorted(range(len(flows)), key=rank.__getitem__)
-        # Seconds on each link for each byte of the vector.
-        self._ways = [
-            [(link, load * flow.payload_bytes / capacities[link]) for link, load in flow.loads]
-            for flow in track(flows, "flows")
-        ]
+        # Seconds on each link for each byte of the vector; many flows have the same.
+        known: dict[float, dict[tuple[int, float], tuple[int, float]]] = {}
+        self._ways: list[list[tuple[int, float]]] = []
+        users: dict[int, tuple[list[int], list[float]]] = {}
+        for number, flow in enumerate(track(flows, "flows")):
+            payload_bytes = flow.payload_bytes
+            seconds_of, way = known.setdefault(payload_bytes, {}), list[tuple[int, float]]()
+            for one in flow.loads:
+                pair = seconds_of.get(one)
+                if pair is None:
+                    link, load = one
+                    pair = seconds_of[one] = link, load * payload_bytes / capacities[link]
+                way.append(pair)
+                link, seconds = pair
+                user = users.get(link)
+                if user is None:
+                    user = users[link] = ([], [])
+                user[0].append(number)
+                user[1].append(seconds)
+            self._ways.append(way)
         # Links that serve the same flows for as long are busy alike: one stands for all of them.
-        users: dict[int, list[tuple[int, float]]] = {}
-        for number, way in enumerate(self._ways):
-            for link, seconds in way:
-                users.setdefault(link, []).append((number, seconds))
-        self._links = [
-            _Link(tuple(number for number, _ in alike), tuple(seconds for _, seconds in alike))
-            for alike in dict.fromkeys(map(tuple, users.values()))
-        ]
+        alike = dict.fromkeys((tuple(some), tuple(seconds)) for some, seconds in users.values())
+        self._links = [_Link(*one) for one in alike]
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
         """Return the time from the start to the last byte of the last chunk [s].
@@ -72,10 +82,10 @@ class Pipeline:
         size_bytes, chunk_bytes : float
             The vector and a chunk of it, at most as much [B].
         """
-        if not self.flows:
+        if not self._ways:
             return 0.0
         longest_s, ready = self._one(chunk_bytes)
-        after = self._after(chunk_bytes)
+        after = self._rest(chunk_bytes)
         for link in self._links:
             longest_s = max(longest_s, link.time_s(size_bytes, ready, after))
         if size_bytes > chunk_bytes:  # one chunk has been all the way already
@@ -86,11 +96,10 @@ class Pipeline:
     def _one(self, chunk_bytes: float) -> tuple[float, list[float]]:
         """Return the time of one chunk, and the start of each of its flows [s]."""
         free: dict[int, float] = {}
-        start, end = [0.0] * len(self.flows), [0.0] * len(self.flows)
+        start, end = [0.0] * len(self._ways), [0.0] * len(self._ways)
         for number in self._order:
-            flow = self.flows[number]
             ready = 0.0
-            for before in flow.after:
+            for before in self._after[number]:
                 if ready < end[before]:
                     ready = end[before]
             start[number] = last = ready
@@ -101,22 +110,21 @@ class Pipeline:
                 free[link] = begin = begin + seconds * chunk_bytes
                 if last < begin:
                     last = begin
-            end[number] = last + flow.latency_s
+            end[number] = last + self._late_s[number]
         return max(end), start
 
-    def _after(self, chunk_bytes: float) -> list[float]:
-        """Return a chunk's least time from the links of each flow to its end [s]."""
-        left = [0.0] * len(self.flows)
-        rest = [0.0] * len(self.flows)  # from the end of a flow to that of the chunk
-        for number in reversed(range(len(self.flows))):
-            flow = self.flows[number]
-            left[number] = after = rest[number] + flow.latency_s
+    def _rest(self, chunk_bytes: float) -> list[float]:
+        """Return how long a chunk needs at least from the links of each flow to its end [s]."""
+        left = [0.0] * len(self._ways)
+        rest = [0.0] * len(self._ways)  # from the end of a flow to that of the chunk
+        for number in reversed(range(len(self._ways))):
+            left[number] = after = rest[number] + self._late_s[number]
             longest = 0.0
             for _, seconds in self._ways[number]:
                 if longest < seconds:
                     longest = seconds
             least = after + longest * chunk_bytes
-            for before in flow.after:
+            for before in self._after[number]:
                 if rest[before] < least:
                     rest[before] = least
         return left

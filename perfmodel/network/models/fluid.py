@@ -29,7 +29,9 @@ class Fluid:
     """
 
     def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:
-        self._topology, self._schedule = topology, schedule
+        self._topology = topology
+        # Only endpoints need messages later, which may be very large.
+        self._schedule = schedule if topology.endpoint else None
         messages, rounds = schedule.messages, _turns(topology, schedule, conditions)
         latency_s = latency_of(topology)
         first_s = latency_of(topology, urgent=True) if conditions.urgent else latency_s
@@ -53,9 +55,14 @@ class Fluid:
         With ``alone`` acks of endpoints come as soon as they can, by which a little more data may
         take a little less.
         """
-        moved_s = self._pipeline.time_s(size_bytes, chunk_bytes)
-        messages, pattern = self._schedule.messages, self._schedule.pattern
-        more_s = endpoint_s(self._topology, messages, size_bytes, moved_s, pattern, alone=alone)
+        moved_s, schedule, more_s = (
+            self._pipeline.time_s(size_bytes, chunk_bytes),
+            self._schedule,
+            0.0,
+        )
+        if schedule:
+            given = (self._topology, schedule.messages, size_bytes, moved_s, schedule.pattern)
+            more_s = endpoint_s(*given, alone=alone)
         return moved_s + self.waits_s + more_s
 
 
@@ -80,6 +87,6 @@ def pieces(topology: Topology, size_bytes: float) -> float:
 
 NETWORK_MODELS.add(
     "fluid",
-    NetworkModel("bandwidth, latency and sharing of links", Fluid, pieces),
+    NetworkModel("bandwidth, latency and sharing of links", Fluid, pieces, lines_as_one=True),
     rank=0,
 )

@@ -1,7 +1,6 @@
 """No collective gets faster where its data, a link or a latency gets larger or slower."""
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,9 +83,9 @@ def test_slower_or_later_link_never_takes_less(
     slow.links = tuple(
         link
         if i != one
-        else replace(link, latency_s=factor * link.latency_s)
+        else link._replace(latency_s=factor * link.latency_s)
         if later
-        else replace(link, bytes_per_s=link.bytes_per_s / factor)
+        else link._replace(bytes_per_s=link.bytes_per_s / factor)
         for i, link in enumerate(slow.links)
     )
     before, after = (

@@ -71,8 +71,8 @@ def test_name_of_a_torus_stands_for_rings_of_the_links_of_the_mesh(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("torus:1x4", r"torus:1x4: blocks\.0\.npus: must be an integer from 2 to 4096, not 1"),
-        ("torus:99x99", r"torus:99x99: blocks: must have at most 4096 NPUs, not 9801"),
+        ("torus:1x4", r"torus:1x4: blocks\.0\.npus: must be an integer from 2 to 65536, not 1"),
+        ("torus:999x99", r"torus:999x99: blocks: must have at most 65536 NPUs, not 98901"),
         ("torus:4", r"topology: must be one of .*torus:COLUMNSxROWS.*, not 'torus:4'"),
     ],
 )
@@ -174,15 +174,19 @@ def test_file_says_rates_and_memory_of_its_npus() -> None:
         ),
         (
             f"blocks: [{GOOD}, {{block: ring, npus: 1, bytes_per_s: 1e9, latency_s: 0}}]",
-            "blocks.1.npus: must be an integer from 2 to 4096, not 1",
+            "blocks.1.npus: must be an integer from 2 to 65536, not 1",
         ),
         (
             "blocks: [{block: torus, npus: 4, bytes_per_s: 1e9, latency_s: 0}]",
             "blocks.0.npus: must list the NPUs along each dimension of a torus, not 4",
         ),
         (
-            "blocks: [{block: torus, npus: [64, 65], bytes_per_s: 1e9, latency_s: 0}]",
-            "blocks: must have at most 4096 NPUs, not 4160",
+            "blocks: [{block: torus, npus: [512, 129], bytes_per_s: 1e9, latency_s: 0}]",
+            "blocks: must have at most 65536 NPUs, not 66048",
+        ),
+        (
+            "blocks: [{block: fully_connected, npus: 5000, bytes_per_s: 1e9, latency_s: 0}]",
+            "blocks: must have at most 16777216 links, not 24995000",
         ),
         (
             f"blocks: [{GOOD}]\nnpu: {{peak_flops: 0}}",

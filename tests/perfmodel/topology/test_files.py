@@ -85,7 +85,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         ("kind: none\n", f"kind: must be one of {', '.join(KINDS)}, not 'none'"),
         ("columns: 3\n", "kind: is required and was not given"),
         (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, npu, columns, rows, .*"),
-        (MESH.replace("3", "0"), "columns: must be an integer from 1 to 64, not 0"),
+        (MESH.replace("3", "0"), "columns: must be an integer from 1 to 256, not 0"),
         (MESH + "link_bytes_per_s: 0\n", "link_bytes_per_s: must be a number from 1 to .*, not 0"),
         (MESH + f"link_latency_s: 0x{2000 * 'f'}\n", "must be YAML, .* line 4: a number .*"),
         (MESH + "link_latency_s: !!int ''\n", "must be YAML, .* line 4: '' must .*"),
@@ -112,8 +112,8 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
             r"l1\.0\.npus: must be an integer from 1 to 64, not 0",
         ),
         (
-            FRED.replace("count: 2, npus: 4", "count: 64, npus: 64"),
-            "l1: must have 2 to 4096 NPUs .*",
+            FRED.replace("count: 2, npus: 4", "count: 1025, npus: 64"),
+            "l1: must have 2 to 65536 NPUs .*",
         ),
         (
             FRED.replace("count: 2, npus: 4", "count: 2, npus: 8"),
@@ -138,7 +138,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         ),
         (
             levels("{fan_in: 2, bytes_per_s: 1e12, record: l2-10}") + "  - {fan_in: 1}\n",
-            r"levels\.1\.fan_in: must be an integer from 2 to 4096, not 1",
+            r"levels\.1\.fan_in: must be an integer from 2 to 65536, not 1",
         ),
         (
             levels("{fan_in: 2, bytes_per_s: 0, record: l2-10}"),

@@ -118,7 +118,7 @@ def test_switches_that_only_route_join_nothing() -> None:
     ("changes", "message"),
     [
         ({"columns": 1, "rows": 1}, "columns: must make 2 or more groups, not 1"),
-        ({"columns": 64, "rows": 64}, "npus: must be at most 4096 in all, not 8192"),
+        ({"columns": 256, "rows": 256}, "npus: must be at most 65536 in all, not 131072"),
         ({"io_controllers": 13}, "io_controllers: must be at most 12, one for each NPU, not 13"),
         (
             {"record": "l9"},

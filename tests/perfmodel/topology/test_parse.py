@@ -51,8 +51,8 @@ def test_case_of_a_name_does_not_matter() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mesh:0x4", "topology mesh:0x4: columns: must be an integer from 1 to 64, not 0"),
-        ("mesh:5x99", "topology mesh:5x99: rows: must be an integer from 1 to 64, not 99"),
+        ("mesh:0x4", "topology mesh:0x4: columns: must be an integer from 1 to 256, not 0"),
+        ("mesh:5x999", "topology mesh:5x999: rows: must be an integer from 1 to 256, not 999"),
         ("mesh:1x1", "mesh:1x1: must have 2 or more NPUs, not 1"),
         ("none.yaml", r"none\.yaml: must be an existing file, not a missing one"),
     ],

@@ -4,6 +4,7 @@ Its cases are of one chunk without reduction cost and with an endpoint delay of 
 before each step and once at the end; here that delay is taken off.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import SCATTERED
+from perfmodel.collectives.select import build_schedule
+from perfmodel.network.analytical.messages import Aware, Unaware
+from perfmodel.network.model import Conditions
 from perfmodel.network.run import run_collective
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.topology.files import build_topology
@@ -101,3 +106,33 @@ def test_congestion_never_saves_time(
     # Each link cuts a part of a nanosecond.
     assert unaware.time_s <= aware.time_s * 1.01
     assert aware.bottleneck.utilisation <= 1.01
+
+
+ALONE = [
+    ("mesh:5x4", range(20)),
+    ("mesh:5x4", [0, 2, 3, 9]),  # edges share links
+    ("mesh:3x3", range(9)),  # without a cycle of neighbours
+    ("fred-a", range(20)),
+    ("examples/links-6.yaml", range(6)),
+]
+
+
+@pytest.mark.parametrize("model", ["aware", "unaware"])
+@pytest.mark.parametrize("algorithm", ["ring", "bidirectional_ring"])
+@pytest.mark.parametrize(("name", "group"), ALONE)
+def test_passes_around_rings_take_as_long_as_their_messages(
+    name: str, group: Sequence[int], algorithm: str, model: str
+) -> None:
+    topology, timed = shared_topology(name), {"aware": Aware, "unaware": Unaware}[model]
+    for pattern in SCATTERED:
+        every, passes = (
+            timed(
+                topology,
+                build_schedule(topology, pattern, [group], 1.0, algorithm, lockstep=lockstep),
+                Conditions(),
+            )
+            for lockstep in (False, True)
+        )
+        for size in (1e3, 3.3e7):
+            assert passes.time_s(size, size) == every.time_s(size, size)
+        assert dict(passes.loads) == pytest.approx(dict(every.loads), rel=1e-12)

@@ -198,7 +198,7 @@ def test_time_is_that_of_the_slowest_of_all_sets_of_flows_of_a_link(
     flows, capacities = random_flows(seed)
     pipeline = Pipeline(flows, capacities)
     longest_s, ready = pipeline._one(1.0)  # pyright: ignore[reportPrivateUsage]
-    after = pipeline._after(1.0)  # pyright: ignore[reportPrivateUsage]
+    after = pipeline._rest(1.0)  # pyright: ignore[reportPrivateUsage]
     for link, capacity in enumerate(capacities):
         users = [
             (ready[i], after[i], load * one.payload_bytes / capacity)
