@@ -119,8 +119,12 @@ def test_phase_of_a_descriptor_is_not_forgotten_before_its_virtual_channel_rests
     works = during(WORKS, command(send, receive), PREPARED)
     assert forgotten(works, during(state, forget(0b101))) == wanted
     assert forgotten(works, [RESTS], during(state, forget(0b101))) == 0b101
-    other = {"busy": 5, "idle": 2}
-    assert forgotten(works, [other], during(state, forget(0b101))) == 0b101
+
+
+def test_virtual_channels_that_did_not_get_a_descriptor_hold_up_none_of_its_phases() -> None:
+    """They have had no rest since before."""
+    works = during({"busy": 7, "idle": 2}, command(2, KEPT), PREPARED)
+    assert forgotten(works, during({"busy": 5, "idle": 2}, [{}], forget(0b101))) == 0b101
 
 
 def test_phase_of_a_descriptor_that_is_prepared_is_not_forgotten() -> None:
@@ -139,6 +143,17 @@ def test_phases_of_two_descriptors_are_held_up_until_the_virtual_channel_rests()
     for phase in (0, 2):
         assert forgotten(works, during(WORKS, forget(1 << phase))) is None
         assert forgotten(works, [RESTS], during(WORKS, forget(1 << phase))) == 1 << phase
+
+
+def test_phase_that_was_forgotten_may_have_another_generation() -> None:
+    def error(*between: Inputs) -> int:
+        first, second = (command(2 | generation << 12, KEPT) for generation in (0, 8))
+        inputs = during({}, first, PREPARED, *between, second, PREPARED, read("ERROR"))
+        return trace(AceControl(spec=SPEC), inputs, ["s_axil_rdata"], **HANDS, ready=7, idle=7)[-1]
+
+    flow = 1 << list(CAUSES).index("flow")
+    assert error(forget(0b100)) == 0
+    assert error(forget(0b11)) == error() == flow
 
 
 def test_reset_clears_what_is_done() -> None:

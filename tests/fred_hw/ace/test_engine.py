@@ -136,6 +136,25 @@ async def test_flow_stays_while_flits_wait_for_the_link(bench: EngineBench, ctx:
     assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
 
 
+@pytest.mark.parametrize("flits", [1, 2, 3])
+@played(EngineBench)
+async def test_phase_is_not_forgotten_while_its_flits_wait_for_the_link(
+    bench: EngineBench, ctx: Any, flits: int
+) -> None:
+    """The virtual channel is not at rest between the end of the descriptor and its last flit."""
+    bench.room = 0
+    await bench.write(ctx, *exchange("pp", (Buffer(0, 2 * flits), FlowId(1))).writes(2))
+    await bench.run(ctx, 80)
+    assert await bench.read(ctx, "COMPLETED", PP) == 1
+    for room, locked in ((0, 1 << list(CAUSES).index("locked")), (1, 0)):
+        bench.room = room
+        await bench.run(ctx, 40)
+        await bench.write(ctx, ("FORGET", 0, 0b10))
+        await bench.run(ctx, 10)
+        assert await bench.read(ctx, "ERROR") == locked
+        await bench.write(ctx, ("ERROR", 0, locked))
+
+
 @pytest.mark.parametrize("others", [0, 1, 2])
 @played(EngineBench)
 async def test_phase_of_a_descriptor_that_waits_in_the_queue_is_not_forgotten(
